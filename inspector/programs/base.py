@@ -143,6 +143,8 @@ class Repairs:
     """Where results go that a repair inserts, where they do not go into messages of their own or of their batch."""
     ledger_result: Callable[[Chunk, Execution], Chunk | None] = lambda call, run: None
     """The result of a call by the run of it that the ledger holds; None where that has not ended."""
+    of_lines: frozenset[str] = frozenset()
+    """Strategies for lines that cannot be read or hold several records, of those that the rules on such lines name."""
     rules_first: bool = False
     """A repair for a provider starts with what the rules name, since its readers and not the rows decide what is sent."""
     refuse_unfit: Callable[[Conversation, Conversation], None] = lambda base, final: None

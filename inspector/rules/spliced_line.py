@@ -46,12 +46,15 @@ def _match(case: Case, line: tuple[Chunk, ...], own_ids: set[str], below: set[st
     if not lost:
         rest = "none of them is a message that is missing elsewhere"
         text = f"{start}: {rest}." if not fragments else f"{start}: {rest}, but what the fragment was a part of is lost."
-        return Match(line, text, severity=Severity.WARNING if fragments else Severity.NOTE, no_repair_reason=_NOTHING_MISSING)
+        return Match(
+            line, text, severity=Severity.WARNING if fragments else Severity.NOTE, repaired_by=(), no_repair_reason=_NOTHING_MISSING
+        )
     then = case.program.errors.consequences.get(RULE.name, "no program reads them")
     hanging = any(entry.id in below for entry in lost if entry.id)
     text = f"{start}: {then}{', and the records that name one of them as their parent lose all that is before' if hanging else ''}."
     names = ", ".join(spoken(entry.id[:40]).strip("'") if entry.id else "one without id" for entry in lost[:_NAMED])
-    return Match(line, text, evidence=(("messages on it alone", names),))
+    repaired_by = tuple(name for name in RULE.repaired_by if name in case.program.repairs.of_lines)
+    return Match(line, text, evidence=(("messages on it alone", names),), repaired_by=repaired_by)
 
 
 _NOTHING_MISSING = "Nothing that the program would read is missing; the line can stay."
@@ -75,6 +78,7 @@ RULE = Rule(
     ),
     check=check,
     references=("claude-code #81843: 21 of 30 damaged lines in 10,949 files", "openai/codex #24425"),
+    repaired_by=("split-spliced-line",),
     no_repair_reason="No strategy splits lines of this format: put a line end between the records, on a copy.",
     fixed_in_code="Put a line end first where the file ends without one.",
 )

@@ -26,6 +26,7 @@ def check(case: Case) -> Iterator[Match]:
             f"The line at seq {entry.chunks[0].seq} holds bytes that are not UTF-8: programs read U+FFFD in their place, and what was there is lost.",
             severity=Severity.WARNING,
             evidence=_begins(entry.chunks[0]),
+            repaired_by=(),
             no_repair_reason="Which characters the bytes were is nowhere in the file; the rest of the line is read as before.",
         )
         for entry in changed
@@ -42,14 +43,16 @@ def _match(case: Case, chunk: Chunk, is_last: bool) -> Match:
     where = f"The {'last line' if is_last else 'line'} at seq {chunk.seq}"
     if chunk.damage in _READ_HERE:
         text = f"{where} is not read here: it is {chunk.reason}."
-        return Match((chunk,), text, severity=Severity.NOTE, evidence=_begins(chunk))
+        return Match((chunk,), text, severity=Severity.NOTE, evidence=_begins(chunk), repaired_by=())
     then = case.program.errors.consequences.get(RULE.name, "programs skip it without an error.")
+    repaired_by = tuple(name for name in RULE.repaired_by if name in case.program.repairs.of_lines)
     if is_last and chunk.damage == "torn":
         text = f"{where} is cut off, as a crash in the middle of a write leaves it, or a write that went on while it was read ({chunk.reason}): {then}"
-        return Match((chunk,), text, severity=Severity.WARNING, evidence=_begins(chunk))
+        return Match((chunk,), text, None, Severity.WARNING, _begins(chunk), repaired_by=repaired_by)
     if chunk.damage in _CUT:
-        return Match((chunk,), f"{where} cannot be read ({chunk.reason}): {then}", evidence=_begins(chunk))
-    return Match((chunk,), f"{where} is no record ({chunk.reason}): {then}", severity=Severity.WARNING, evidence=_begins(chunk))
+        return Match((chunk,), f"{where} cannot be read ({chunk.reason}): {then}", evidence=_begins(chunk), repaired_by=repaired_by)
+    text = f"{where} is no record ({chunk.reason}): {then}"
+    return Match((chunk,), text, None, Severity.WARNING, _begins(chunk), repaired_by=repaired_by)
 
 
 def _begins(chunk: Chunk) -> tuple[tuple[str, str], ...]:
@@ -75,6 +78,7 @@ RULE = Rule(
     example='@format claude-code\n1 user 1.0 text go\n2 - 2.- unreadable "{\\"type\\":\\"us" damage=torn reason="not JSON"\n3 user 3.0 text more parent=e1',
     check=check,
     references=("claude-code #81843: 30 such lines in 23 of 10,949 files", "claude-code #49876 (NUL bytes), #20992 (deep nesting)"),
+    repaired_by=("quarantine-unreadable-lines",),
     no_repair_reason="What is cut off is nowhere in this file: look among the backups of it. The other lines are read as before.",
     fixed_in_code="Write a record and its line end at once, and sync a file before its new length counts.",
 )

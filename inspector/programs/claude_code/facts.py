@@ -13,7 +13,7 @@ from inspector.text import jsontext
 
 _TITLE = 80
 _NAMED = 8
-_NOT_TYPED = (
+NOT_TYPED = (
     "<command-name>",
     "<command-message>",
     "<local-command-stdout>",
@@ -98,5 +98,5 @@ def title_of(chunks: Sequence[Chunk]) -> str:
 def _typed(chunks: Sequence[Chunk]) -> Iterator[str]:
     for chunk in chunks:
         is_own = chunk.role == USER and chunk.kind is Kind.TEXT and chunk.payload["entry"].get("isMeta") is not True
-        if is_own and chunk.text.strip() and not chunk.text.lstrip().startswith(_NOT_TYPED):
+        if is_own and chunk.text.strip() and not chunk.text.lstrip().startswith(NOT_TYPED):
             yield chunk.text

@@ -53,7 +53,7 @@ def live_path(tree: Conversation, loader: Loader) -> Conversation:
 
 def loaded_entries(tree: Conversation, stops: bool = False) -> tuple[Entry, ...]:
     """Lines with an id, in the order of the file; records that share a line with others are read by no version."""
-    whole = tuple(entry for entry in entries(tree) if "fused" not in entry.about)
+    whole = tuple(entry for entry in entries(tree) if not shares_line(entry))
     if stops:
         bad = next((chunk.seq for chunk in tree.chunks if chunk.kind is Kind.UNREADABLE and "entry" not in chunk.payload), None)
         whole = tuple(entry for entry in whole if bad is None or entry.chunks[0].seq < bad)
@@ -84,6 +84,12 @@ def apart(tree: Conversation) -> frozenset[str]:
         else:
             others.add(entry.chunks[0].key.rpartition(".")[0])
     return frozenset(others)
+
+
+def shares_line(entry: Entry) -> bool:
+    """Whether the record is on one line with others; those that a repair gives lines of their own are numbered below zero until it is written."""
+    number = entry.about.get("fused")
+    return isinstance(number, int) and number > 0
 
 
 def last_message(loaded: Sequence[Entry]) -> Entry | None:

@@ -4,8 +4,9 @@ from collections.abc import Iterator
 
 from inspector.conversation.model import Chunk, Message
 from inspector.conversation.numbering import after_the_file
-from inspector.programs.base import Calls, Errors, Home, Numbering, Panels, Program, Providers, SyntheticResults, Trait
+from inspector.programs.base import Calls, Errors, Home, Numbering, Panels, Program, Providers, Repairs, SyntheticResults, Trait
 from inspector.programs.claude_code.before_boundary import calls_not_sent
+from inspector.programs.claude_code.chain import first_results
 from inspector.programs.claude_code.format import CLAUDE_CODE
 from inspector.programs.claude_code.path import apart
 from inspector.programs.claude_code.readers import READERS, about, answer_id, unsent
@@ -29,7 +30,8 @@ def _same_answer(message: Message, following: Message) -> bool:
 
 def _explained_results(case: Case) -> Iterator[Chunk]:
     calls = calls_not_sent(case)
-    return (result for _, result in orphaned(case) if result.key in calls)
+    yield from (result for _, result in orphaned(case) if result.key in calls)
+    yield from first_results(case)
 
 
 PROGRAM = Program(
@@ -72,6 +74,7 @@ PROGRAM = Program(
             "lastRequest": "the newest of them",
         }
     ),
+    repairs=Repairs(of_lines=frozenset({"quarantine-unreadable-lines", "split-spliced-line"})),
     errors=Errors(
         consequences={
             "unanswered-tail-call": "the turn was interrupted, or still runs.",

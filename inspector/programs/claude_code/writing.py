@@ -14,6 +14,7 @@ from inspector.conversation.model import Chunk, Conversation, Kind, Message
 from inspector.conversation.tree import LEAF, Entry, entries
 from inspector.programs.claude_code.lines import ASSISTANT, START, USER, read_session
 from inspector.programs.claude_code.path import is_boundary, live_path
+from inspector.programs.claude_code.quarantine import QUARANTINED, file_for, numbers_in
 from inspector.programs.claude_code.readers import LOADERS
 from inspector.programs.formats import Cell, Change, Stored, WriteMode, WriteRefused
 from inspector.projections.base import AS_SENT
@@ -79,10 +80,11 @@ def write(plan: Plan, stored: Stored) -> Sequence[Change]:
     """The changes that carry out `plan`, whose edits are about the path `stored.conversation`; none where it changes nothing."""
     record = stored.records[0]
     sets = [edit for edit in plan.edits if isinstance(edit, Set)]
-    if other := next((edit.field for edit in sets if edit.field != LEAF), ""):
+    if other := next((edit.field for edit in sets if edit.field not in (LEAF, QUARANTINED)), ""):
         raise WriteRefused(f"A Claude Code session has no place for {other}; leave the strategy that sets it out of the plan.")
     edits = [edit for edit in plan.edits if not isinstance(edit, Set)]
-    if not edits and not (sets and plan.mode == FORK):
+    quarantined = next((numbers_in(edit.new) for edit in sets if edit.field == QUARANTINED), frozenset[int]())
+    if not edits and not quarantined and not (sets and plan.mode == FORK):
         return []
     file = _opened(record.value.data)
     final = apply(stored.conversation, edits)
@@ -101,8 +103,12 @@ def write(plan: Plan, stored: Stored) -> Sequence[Change]:
                 "The program would read another path from the new session than the plan's; leave a strategy out of the plan."
             )
         return [Change(f"{folder}/{target(plan).rpartition('/')[2]}.jsonl", None, Cell(data, record.value.type))]
-    data = _in_place(plan, stored.conversation, file, steps, final)
-    return [] if data == record.value.data else [Change(record.key, record.value, Cell(data, record.value.type))]
+    data, moved = _in_place(plan, stored.conversation, file, steps, final, quarantined)
+    changes = [] if data == record.value.data else [Change(record.key, record.value, Cell(data, record.value.type))]
+    if moved:
+        sidecar = file_for(record.key, plan.options["fresh_id"])
+        changes.insert(0, Change(sidecar, None, Cell(b"".join(line + b"\n" for line in moved), record.value.type)))
+    return changes
 
 
 def _opened(data: bytes) -> File:
@@ -118,8 +124,12 @@ def _steps(final: Conversation, file: File) -> Iterator[Step]:
     for (origin, _), group in groupby(final.chunks, key=lambda chunk: _place(chunk, file)):
         chunks = tuple(group)
         base = file.by_key.get(origin)
-        stored = [(chunk.role, chunk.kind, chunk.payload) for chunk in base.chunks] if base else None
-        yield Step(chunks, base, stored == [(chunk.role, chunk.kind, chunk.payload) for chunk in chunks])
+        yield Step(chunks, base, base is not None and [_content(chunk) for chunk in base.chunks] == [_content(chunk) for chunk in chunks])
+
+
+def _content(chunk: Chunk) -> tuple[Any, ...]:
+    """A block without what its line keeps next to it: a line that only gets another parent keeps its content as it is written."""
+    return chunk.role, chunk.kind, {name: value for name, value in chunk.payload.items() if name != "entry"}
 
 
 def _place(chunk: Chunk, file: File) -> tuple[str, str]:
@@ -139,7 +149,8 @@ def _chained(plan: Plan, steps: Sequence[Step], file: File, removed: Mapping[str
     for number, step in enumerate(steps):
         is_put = step.base is None or step.chunks[0].key.startswith(MOVED)
         is_linked = (is_put or was_put) if first is None else number >= first
-        stored_parent = step.base.parent if step.base else None
+        # That of the step: a repair may have led the line elsewhere.
+        stored_parent = step.chunks[0].parent if step.base else None
         parent = (before or None) if is_linked or (step.base is None) else removed.get(stored_parent, stored_parent)
         if step.base is not None and is_boundary(step.base.about):
             # A compaction begins a chain of its own, and names the line before it elsewhere.
@@ -166,25 +177,33 @@ def _forked(plan: Plan, file: File, steps: Sequence[Step]) -> bytes:
     return b"".join(written)
 
 
-def _in_place(plan: Plan, base: Conversation, file: File, steps: Sequence[Step], final: Conversation) -> bytes:
-    """The file with as few changed parents as read back as planned: those next to what the plan puts in, else all after the first change."""
+def _in_place(
+    plan: Plan, base: Conversation, file: File, steps: Sequence[Step], final: Conversation, quarantined: frozenset[int]
+) -> tuple[bytes, list[bytes]]:
+    """The file with as few changed parents as read back as planned: those next to what the plan puts in, else all after the first change; and the
+    lines that are quarantined."""
     kept = [step.base.chunks[0].key for step in steps if step.base and step.same]
     stored = [entry.chunks[0].key for entry in entries(base)]
     first = next((at for at, (old, new) in enumerate(zip(stored, kept, strict=False)) if old != new), min(len(stored), len(kept)))
-    for start in (None, first):
-        data = _rewritten(plan, base, file, steps, start)
+    is_led = any(step.base is not None and step.chunks[0].parent != step.base.parent for step in steps)
+    # Where a line is led to another parent, what leaves the path by that stays in the file as another branch.
+    for start, removes in ((None, False),) * is_led + ((None, True), (first, True)):
+        data, moved = _rewritten(plan, base if removes else replace(base, chunks=()), file, steps, start, quarantined)
         if _reads_as(final, data):
-            return data
+            return data, moved
     raise WriteRefused(f"The program would read another path from the changed file than the plan's; {_INSTEAD}.")
 
 
-def _rewritten(plan: Plan, base: Conversation, file: File, steps: Sequence[Step], first: int | None) -> bytes:
+def _rewritten(
+    plan: Plan, base: Conversation, file: File, steps: Sequence[Step], first: int | None, quarantined: frozenset[int]
+) -> tuple[bytes, list[bytes]]:
     kept = {step.base.chunks[0].key for step in steps if step.base}
     gone = [entry for entry in entries(base) if entry.chunks[0].key not in kept]
     removed = _parents_past(gone)
     without = {entry.chunks[0].msg_idx for entry in gone}
     texts: dict[int, list[str]] = {}
     after: dict[int, list[str]] = {}
+    moved: list[bytes] = []
     at = -1
     for line in _chained(plan, steps, file, removed, first):
         if line.step.base is None or line.id != line.step.base.id:
@@ -193,7 +212,8 @@ def _rewritten(plan: Plan, base: Conversation, file: File, steps: Sequence[Step]
         at = line.step.base.chunks[0].msg_idx or 0
         if "fused" in line.step.base.about:
             # Nothing of the line is lost: what shared it gets lines of its own, byte for byte.
-            texts[at] = _apart(file, at)
+            texts[at], fragments = _apart(file, at, at in quarantined)
+            moved += [jsontext.encode(text) for text in fragments]
         elif not line.step.same or line.parent != line.step.base.parent:
             texts[at] = [_amended(line)]
     for entry in file.entries:
@@ -201,7 +221,11 @@ def _rewritten(plan: Plan, base: Conversation, file: File, steps: Sequence[Step]
         # Children of a line that goes, on whatever branch, have its parent from now on.
         if number not in without and number not in texts and entry.parent in removed and "fused" not in entry.about:
             texts[number] = [json_pieces.amended(_text(entry, file), {"parentUuid": stringify(removed[entry.parent])})]
-    return _joined(file, texts, after, without)
+    # Of a line that is left as it is, nothing is taken: records share it with the fragments.
+    shared = {entry.chunks[0].msg_idx for entry in file.entries if "fused" in entry.about}
+    unreadable = sorted(quarantined - shared)
+    moved = [file.lines[number] for number in unreadable if number < len(file.lines)] + moved
+    return _joined(file, texts, after, without | set(unreadable)), moved
 
 
 def _amended(line: Line) -> str:
@@ -235,7 +259,8 @@ def _joined(file: File, texts: Mapping[int, Sequence[str]], after: Mapping[int, 
         elif number not in without:
             lines.append(line)
         lines += [jsontext.encode(text) + file.eol for text in after.get(number, ())]
-    is_ended = not tail or len(file.lines) - 1 in after or len(file.lines) - 1 in texts
+    last = len(file.lines) - 1
+    is_ended = not tail or last in after or last in texts or last in without
     return b"\n".join(lines) + (b"\n" if is_ended else b"")
 
 
@@ -243,17 +268,20 @@ def _text(entry: Entry, file: File) -> str:
     """The JSON text of a stored line, or of one record of a line that holds several."""
     number = entry.chunks[0].msg_idx or 0
     if "fused" in entry.about:
-        return _apart(file, number)[int(entry.about["fused"]) - 1]
+        line = next(json_lines.lines(file.lines[number].removeprefix(BOM), START))
+        return line.parts[int(entry.about["fused"]) - 1].text
     try:
         return jsontext.decode(file.lines[number].removeprefix(BOM)).strip(" \t\r")
     except jsontext.Unreadable as problem:
         raise WriteRefused(f"Line {number + 1:,} is {problem.reason}, so it cannot be written again; leave it as it is.") from None
 
 
-def _apart(file: File, number: int) -> list[str]:
-    """The records and fragments of a line that holds several."""
-    line = next(json_lines.lines(file.lines[number].removeprefix(BOM), START))
-    return [part.text for part in line.parts]
+def _apart(file: File, number: int, is_quarantined: bool) -> tuple[list[str], list[str]]:
+    """The records of a line that holds several, as lines of their own; and its fragments, where they do not stay next to these."""
+    parts = next(json_lines.lines(file.lines[number].removeprefix(BOM), START)).parts
+    if not is_quarantined:
+        return [part.text for part in parts], []
+    return [part.text for part in parts if part.value is not None], [part.text for part in parts if part.value is None]
 
 
 def _text_of(base: Entry, file: File, step: Step) -> str:

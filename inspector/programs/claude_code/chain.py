@@ -1,0 +1,202 @@
+"""The chain of parents of a session as rules and repairs see it: lines that a resume loads, their compaction segments, and where the chain is wrong."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from inspector.conversation.model import Chunk, Conversation, Kind
+from inspector.conversation.tree import Entry, chain_above, entries
+from inspector.programs.claude_code.path import (
+    answer_of,
+    calls_in,
+    has_results_only,
+    is_boundary,
+    is_message,
+    is_side,
+    loaded_entries,
+    results_in,
+)
+from inspector.rules.base import Case, cached_per_case
+
+
+@dataclass(frozen=True)
+class Chain:
+    """`lines` are those that have an id, in the order of the file; of several with one id the first is in `by_id`. `path` is what a resume sends
+    of them, from the last compaction on, in the reader's order and as a strategy may have changed it; `on_path` are the indexes of its lines. `shared_ids` are of records that share a line
+    with others. `segments`: by index of a line, how many compactions were before it.
+    """
+
+    lines: tuple[Entry, ...]
+    by_id: Mapping[str, Entry]
+    path: tuple[Entry, ...]
+    on_path: frozenset[int]
+    shared_ids: frozenset[str]
+    segments: Mapping[int, int]
+
+    def parent(self, entry: Entry) -> Entry | None:
+        return None if entry.parent is None else self.by_id.get(entry.parent)
+
+    @cached_property
+    def is_agent(self) -> bool:
+        """Whether all messages of the file are of agents: it is the copy that an agent got of a session, or what an agent said."""
+        return all(is_side(entry) for entry in self.lines if is_message(entry))
+
+    @cached_property
+    def messages(self) -> tuple[Entry, ...]:
+        """Those of the conversation itself: of the agent, where the file is an agent's."""
+        return tuple(entry for entry in self.lines if is_message(entry) and is_side(entry) is self.is_agent)
+
+    @property
+    def reach(self) -> str:
+        reached = sum(entry.index in self.on_path for entry in self.messages)
+        return f"a resume reaches {reached:,} of {len(self.messages):,} messages"
+
+    @cached_property
+    def missing(self) -> tuple[Entry, ...]:
+        """Lines whose parent is in no line, but for those whose parent shares its line with others, which STORE802 reports."""
+        return tuple(
+            entry
+            for entry in self.lines
+            if entry.parent is not None and entry.parent not in self.by_id and entry.parent not in self.shared_ids
+        )
+
+    @cached_property
+    def loops(self) -> tuple[tuple[Entry, ...], ...]:
+        """Each closed chain of parents once, in the order of the file."""
+        walk_of: dict[int, int] = {}
+        closed: list[tuple[Entry, ...]] = []
+        for number, start in enumerate(self.lines):
+            chain: list[Entry] = []
+            at: Entry | None = start
+            while at is not None and at.index not in walk_of:
+                walk_of[at.index] = number
+                chain.append(at)
+                at = self.parent(at)
+            if at is not None and walk_of[at.index] == number and any(entry.index == at.index for entry in chain):
+                first = next(place for place, entry in enumerate(chain) if entry.index == at.index)
+                closed.append(tuple(sorted(chain[first:], key=lambda entry: entry.index)))
+        return tuple(closed)
+
+    @cached_property
+    def stale(self) -> Entry | None:
+        """The line of the path that names a parent from before a compaction that it was written after; None where there is none.
+
+        Not where the compaction kept messages by naming them: these are before its boundary and belong after it.
+        """
+        for entry in self.path:
+            parent = self.parent(entry)
+            if parent is None or is_boundary(entry.about) or self.segments.get(parent.index, 0) >= self.segments.get(entry.index, 0):
+                continue
+            between = [line for line in self.lines if parent.index < line.index < entry.index and is_boundary(line.about)]
+            if between and not any(_keeps(line) for line in between):
+                return entry
+        return None
+
+    def parent_for(self, entry: Entry) -> tuple[Entry, str] | None:
+        """The line that `entry`, whose own parent leads nowhere, belongs below, and what shows it: its call, its answer, or the order of the file.
+
+        Of its own compaction segment and conversation, and with a chain that leads up to a root; None where there is none.
+        """
+        dead: set[int] = set()
+        segment = self.segments[entry.index]
+        candidates = [
+            line
+            for line in reversed(self.lines[: self._place[entry.index]])
+            if self.segments[line.index] == segment and is_side(line) is is_side(entry) and (is_message(line) or is_boundary(line.about))
+        ]
+        answered = set(results_in(entry))
+        answer = answer_of(entry)
+        shown = [(line, "the call that it answers") for line in candidates if answered.intersection(calls_in(line))]
+        shown += [(line, "the piece of the same answer before it") for line in candidates if answer and answer_of(line) == answer]
+        shown += [(line, "the line before it in its own compaction segment") for line in candidates]
+        return next(((line, why) for line, why in shown if chain_above(self.by_id, line, entry.index, dead)), None)
+
+    @cached_property
+    def _place(self) -> dict[int, int]:
+        return {entry.index: place for place, entry in enumerate(self.lines)}
+
+
+def kept_ids(boundary: Entry) -> list[str]:
+    """Ids of messages that a compaction keeps by naming them."""
+    about = boundary.about.get("compactMetadata")
+    about = about if isinstance(about, Mapping) else {}
+    values: list[object] = [about.get("preservedSegment"), about.get("preservedMessages")]
+    ids: list[str] = []
+    while values:
+        value = values.pop()
+        if isinstance(value, str):
+            ids.append(value)
+        elif isinstance(value, Mapping):
+            values += [item for name, item in value.items() if "uuid" in str(name).lower()]
+        elif isinstance(value, Sequence):
+            values += value
+    return ids
+
+
+def _keeps(boundary: Entry) -> bool:
+    about = boundary.about.get("compactMetadata")
+    return isinstance(about, Mapping) and bool(about.get("preservedSegment") or about.get("preservedMessages"))
+
+
+@cached_per_case
+def chain_of(case: Case) -> Chain:
+    whole = case.tree or case.conversation
+    stored = loaded_entries(whole)
+    places = {entry.chunks[0].key: entry.index for entry in stored}
+    whole_path = tuple(replace(entry, index=places.get(entry.chunks[0].key, -1)) for entry in entries(case.conversation))
+    start = next((at for at in range(len(whole_path) - 1, -1, -1) if is_boundary(whole_path[at].about)), 0)
+    path = whole_path[start:]
+    # A repair may have led a line of the path to another parent.
+    relinked = {entry.index: entry for entry in whole_path}
+    lines = tuple(_as_on_path(entry, relinked) for entry in stored)
+    by_id: dict[str, Entry] = {}
+    segments: dict[int, int] = {}
+    number = 0
+    for entry in lines:
+        by_id.setdefault(entry.id, entry)
+        number += is_boundary(entry.about)
+        segments[entry.index] = number
+    shared = frozenset(entry.id for entry in entries(whole) if "fused" in entry.about and entry.id)
+    return Chain(lines, by_id, path, frozenset(entry.index for entry in path if entry.index >= 0), shared, segments)
+
+
+def _as_on_path(entry: Entry, path: Mapping[int, Entry]) -> Entry:
+    on_path = path.get(entry.index)
+    return on_path if on_path is not None and on_path.parent != entry.parent else entry
+
+
+def has_words(entry: Entry) -> bool:
+    """Whether somebody typed it, or the program put it where a person types: no line of results."""
+    return entry.chunks[0].role == "user" and not has_results_only(entry)
+
+
+def with_parent(tree: Conversation, entry: Entry, parent: Entry) -> Conversation:
+    """The session as it is read where `entry` names `parent`."""
+    about = {**entry.about, "parentId": parent.id}
+    keys = {chunk.key for chunk in entry.chunks}
+    return replace(
+        tree,
+        chunks=tuple(
+            replace(chunk, payload={**chunk.payload, "entry": about}, parent=parent.id) if chunk.key in keys else chunk
+            for chunk in tree.chunks
+        ),
+    )
+
+
+def first_results(case: Case) -> Iterator[Chunk]:
+    """Results at the beginning of a path whose first line names a parent that is nowhere: their calls were said before it."""
+    chain = chain_of(case)
+    if not chain.path or chain.path[0].parent is None or chain.path[0].parent in chain.by_id:
+        return
+    for entry in chain.path:
+        if entry.chunks[0].role == "assistant":
+            return
+        yield from (chunk for chunk in entry.chunks if chunk.kind is Kind.TOOL_RESULT)
+
+
+def name(entry: Entry) -> str:
+    return f"{entry.id[:40]!r} (line {(entry.chunks[0].msg_idx or 0) + 1:,})"
+
+
+def chunks_of(group: Sequence[Entry]) -> list[Chunk]:
+    return [chunk for entry in group for chunk in entry.chunks]

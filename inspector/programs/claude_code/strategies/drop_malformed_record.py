@@ -1,0 +1,32 @@
+"""Takes a malformed message or attachment out of the session; the lines below it take its parent."""
+
+from collections.abc import Iterator
+
+from inspector.conversation.edits import Edit, Remove, Safety
+from inspector.programs.claude_code.chain import chain_of
+from inspector.programs.claude_code.rules.malformed_record import malformed
+from inspector.rules.base import Case
+from inspector.strategies.base import Strategy
+
+
+def propose(case: Case) -> Iterator[Edit]:
+    """Only of the path, and only lines of which nothing can be read."""
+    on_path = chain_of(case).on_path
+    present = {chunk.key: chunk for chunk in case.conversation.chunks}
+    for entry, _, is_whole in malformed(case):
+        if is_whole and entry.index in on_path:
+            yield from (Remove(present[chunk.key]) for chunk in entry.chunks if chunk.key in present)
+
+
+STRATEGY = Strategy(
+    name="drop-malformed-record",
+    safety=frozenset({Safety.LOSSY}),
+    summary="takes a message or an attachment that no version can read out of the path; the lines below it take its parent",
+    cost="The line goes. What an attachment said beyond its broken member (names of tools, the output of a hook) is not sent any more; the program writes most of them again with the next turn.",
+    user_visible_effect="The session can be resumed again.",
+    pros="Users cure such sessions by deleting the line, and break the chain of parents by that: here the lines below it take its parent, so that nothing else is lost.",
+    cons="What the line was to say is not known: update the program first where you can, since versions from 2.1.223 on skip most of them.",
+    write_kind="W2",
+    propose=propose,
+    order=45,
+)

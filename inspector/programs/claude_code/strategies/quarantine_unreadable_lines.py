@@ -1,0 +1,39 @@
+"""Moves lines that cannot be read out of the session into a file next to it."""
+
+from collections.abc import Iterator
+
+from inspector.conversation.edits import Edit, Set
+from inspector.conversation.model import Kind
+from inspector.programs.claude_code.quarantine import QUARANTINED, named
+from inspector.rules.base import Case
+from inspector.strategies.base import Strategy
+
+_READ_ELSEWHERE = ("too-deep", "huge-integer")
+"""What is only over a limit of Inspector."""
+
+
+def propose(case: Case) -> Iterator[Edit]:
+    """Lines that hold no record; of a line that is split, also the fragments next to its records."""
+    whole = case.tree or case.conversation
+    lines = {
+        chunk.msg_idx
+        for chunk in whole.chunks
+        if chunk.kind is Kind.UNREADABLE and "entry" not in chunk.payload and chunk.damage not in _READ_ELSEWHERE
+    }
+    numbers = sorted(number for number in lines if number is not None)
+    if numbers and case.conversation.fact(QUARANTINED) is None:
+        yield Set("conversation", QUARANTINED, None, named(numbers))
+
+
+STRATEGY = Strategy(
+    name="quarantine-unreadable-lines",
+    safety=frozenset(),
+    summary="moves lines that cannot be read out of the session into a file next to it, byte for byte",
+    cost="No message changes, and no byte is lost: the lines are in `<session>.<id>.quarantine` next to the session, and an undo puts them back.",
+    user_visible_effect="Versions before 2.1.121, which stop at such a line, load the rest of the session again.",
+    pros="What is left is a file of records only: no later record can be glued to a torn one, and tools that give up at a bad line read it.",
+    cons="What the lines said is not brought back: nothing invents the end of a record that was cut off.",
+    write_kind="content",
+    propose=propose,
+    order=43,
+)
