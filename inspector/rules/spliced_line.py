@@ -53,10 +53,15 @@ def _match(case: Case, line: tuple[Chunk, ...], own_ids: set[str], below: set[st
     hanging = any(entry.id in below for entry in lost if entry.id)
     text = f"{start}: {then}{', and the records that name one of them as their parent lose all that is before' if hanging else ''}."
     names = ", ".join(spoken(entry.id[:40]).strip("'") if entry.id else "one without id" for entry in lost[:_NAMED])
-    repaired_by = tuple(name for name in RULE.repaired_by if name in case.program.repairs.of_lines)
-    return Match(line, text, evidence=(("messages on it alone", names),), repaired_by=repaired_by)
+    # A fragment stays as a line of its own, unless it is moved out as well.
+    strategies = RULE.repaired_by if fragments else RULE.repaired_by[:1]
+    repaired_by = tuple(name for name in strategies if name in case.program.repairs.of_lines)
+    return Match(
+        line, text, evidence=(("messages on it alone", names),), repaired_by=repaired_by, no_repair_reason="" if repaired_by else _BY_HAND
+    )
 
 
+_BY_HAND = "No strategy splits lines of this format: put a line end between the records, on a copy."
 _NOTHING_MISSING = "Nothing that the program would read is missing; the line can stay."
 
 RULE = Rule(
@@ -78,7 +83,6 @@ RULE = Rule(
     ),
     check=check,
     references=("claude-code #81843: 21 of 30 damaged lines in 10,949 files", "openai/codex #24425"),
-    repaired_by=("split-spliced-line",),
-    no_repair_reason="No strategy splits lines of this format: put a line end between the records, on a copy.",
+    repaired_by=("split-spliced-line", "quarantine-unreadable-lines"),
     fixed_in_code="Put a line end first where the file ends without one.",
 )

@@ -10,6 +10,7 @@ from inspector.rules.base import Case, Match, Origin, Rule, Severity, bounded
 _SHOWN = 80
 _CUT = ("torn", "nul")
 """Damage of a line that a program wrote, and that did not reach the disk whole."""
+_CUT_OFF = "What is cut off is nowhere in this file: look among the backups of it. The other lines are read as before."
 _READ_HERE = ("too-deep", "huge-integer")
 """What a program may read, and Inspector does not."""
 
@@ -43,16 +44,30 @@ def _match(case: Case, chunk: Chunk, is_last: bool) -> Match:
     where = f"The {'last line' if is_last else 'line'} at seq {chunk.seq}"
     if chunk.damage in _READ_HERE:
         text = f"{where} is not read here: it is {chunk.reason}."
-        return Match((chunk,), text, severity=Severity.NOTE, evidence=_begins(chunk), repaired_by=())
+        return Match(
+            (chunk,),
+            text,
+            severity=Severity.NOTE,
+            evidence=_begins(chunk),
+            repaired_by=(),
+            no_repair_reason="No program is known to fail on it.",
+        )
     then = case.program.errors.consequences.get(RULE.name, "programs skip it without an error.")
     repaired_by = tuple(name for name in RULE.repaired_by if name in case.program.repairs.of_lines)
+    reason = "" if repaired_by else _CUT_OFF
     if is_last and chunk.damage == "torn":
         text = f"{where} is cut off, as a crash in the middle of a write leaves it, or a write that went on while it was read ({chunk.reason}): {then}"
-        return Match((chunk,), text, None, Severity.WARNING, _begins(chunk), repaired_by=repaired_by)
+        return Match((chunk,), text, None, Severity.WARNING, _begins(chunk), repaired_by=repaired_by, no_repair_reason=reason)
     if chunk.damage in _CUT:
-        return Match((chunk,), f"{where} cannot be read ({chunk.reason}): {then}", evidence=_begins(chunk), repaired_by=repaired_by)
+        return Match(
+            (chunk,),
+            f"{where} cannot be read ({chunk.reason}): {then}",
+            evidence=_begins(chunk),
+            repaired_by=repaired_by,
+            no_repair_reason=reason,
+        )
     text = f"{where} is no record ({chunk.reason}): {then}"
-    return Match((chunk,), text, None, Severity.WARNING, _begins(chunk), repaired_by=repaired_by)
+    return Match((chunk,), text, None, Severity.WARNING, _begins(chunk), repaired_by=repaired_by, no_repair_reason=reason)
 
 
 def _begins(chunk: Chunk) -> tuple[tuple[str, str], ...]:
@@ -79,6 +94,5 @@ RULE = Rule(
     check=check,
     references=("claude-code #81843: 30 such lines in 23 of 10,949 files", "claude-code #49876 (NUL bytes), #20992 (deep nesting)"),
     repaired_by=("quarantine-unreadable-lines",),
-    no_repair_reason="What is cut off is nowhere in this file: look among the backups of it. The other lines are read as before.",
     fixed_in_code="Write a record and its line end at once, and sync a file before its new length counts.",
 )

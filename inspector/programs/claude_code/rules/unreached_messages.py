@@ -81,7 +81,7 @@ def branches(chain: Chain) -> Iterator[Branch]:
     for top, messages in tops.values():
         fork = chain.parent(top)
         live = _live(chain, fork) if fork is not None else lives.get(None)
-        if live is None or words_of(top) == words_of(live) or not any(_says(entry) for entry in messages):
+        if live is None or words_of(top) == words_of(live) or not (fork is None or any(_says(entry) for entry in messages)):
             continue
         yield Branch(messages, fork, live)
 
