@@ -1,5 +1,6 @@
 """Which session of a store cannot be resumed, why, and the command that repairs it."""
 
+from dataclasses import replace
 from pathlib import Path
 from shlex import quote
 
@@ -20,7 +21,7 @@ from inspector.programs.formats import FILE, Scripted, WriteRefused
 from inspector.programs.registry import program_or_default
 from inspector.rules.base import Case, Finding, Severity, findings
 from inspector.rules.catalogue import RULES, rule
-from inspector.sources import folders, stores
+from inspector.sources import folders, stores, streaming
 from inspector.sources.places import place
 from inspector.sources.problems import SourceProblem, shown
 
@@ -85,20 +86,37 @@ def _own_file(chosen: Chosen, path: str) -> str:
     return str(Path(path) / records[0].key.partition("/")[2])
 
 
+def _opened_as(chosen: Chosen, path: str, file: str) -> tuple[str, bool]:
+    """What the command names, and whether that is the session alone. A new session is written next to the old one: its folder has to be open."""
+    if not file:
+        return path, False
+    if chosen.format.modes[0].alias != "fork":
+        return file, True
+    folder = Path(file).parent
+    with streaming.opened(folder, chosen.format, False, "") as store:
+        is_enough = any(listed.native_id == chosen.conversation.native_id for listed in store.listed)
+    return (str(folder) if is_enough else path), False
+
+
 def _command(chosen: Chosen, path: str, file: str) -> tuple[str, str]:
     """The command, after its plan was made and judged, and the id of the session that it writes, "" for its own. Raises Refused and what a plan raises."""
     options = {"reader": None, "strategy": None, "goal": chosen.profile, "leaf": "", "out": None, "mode": None}
     request = request_of(chosen, options)
     unsaved = Source(format=chosen.format.name, reader=chosen.reader, projection=chosen.projection, profile=chosen.profile)
-    # The id that the same repair of the same bytes has given before.
-    first = request_for(unsaved, chosen.stored, request.strategies, request.mode, request.reader).options.get("fork_id")
+    opened, is_alone = _opened_as(chosen, path, file)
+    # The id that the command has given to the same repair of the same bytes before: its keys begin at what it names.
+    stored = chosen.stored
+    if file and not is_alone and opened != path:
+        (record,) = stored.records
+        stored = replace(stored, records=(replace(record, key="/".join(Path(file).parts[-2:])),))
+    first = request_for(unsaved, stored, request.strategies, request.mode, request.reader).options.get("fork_id")
     preview = preview_of(chosen.case(), chosen.stored, chosen.format, path, request)
     if preview.after.case.reading.failure or not preview.after.judgement.sendable:
         raise Refused(f"No repair is proven: after {', '.join(request.strategies)} the next request is still rejected.")
-    words = [program(), "repair", quote(file or path)]
-    if not file:
+    words = [program(), "repair", quote(opened)]
+    if not is_alone:
         words += ["--conversation", quote(chosen.conversation.native_id)]
-    if _detected(file or path) != chosen.format.name:
+    if _detected(opened) != chosen.format.name:
         words += ["--format", chosen.format.name]
     words += ["--for", chosen.profile]
     words += _target(chosen, first or "")

@@ -13,6 +13,7 @@ from inspector.programs.base import Home
 from inspector.programs.registry import programs
 from inspector.sources.homes import default_places, paths
 from tests.commands.running import Ran, incident, make, run, run_in_process
+from tests.programs.claude_code import session_lines as claude_code
 
 Entry = dict[str, Any]
 HEADER = {"type": "session", "version": 3, "id": "s", "timestamp": "2026-11-20T17:33:07.691Z", "cwd": "/home/dev/app"}
@@ -192,7 +193,15 @@ def dispatch_store(folder: Path) -> Path:
     return incident(folder / "dispatch.db")
 
 
-@pytest.mark.parametrize("store", [pi_store, openclaw_store, rollouts_store, dispatch_store])
+def claude_code_store(folder: Path) -> Path:
+    """Its repair is a new session next to the old one, so that the command names the folder."""
+    lines = claude_code.lines(
+        claude_code.u("u1", None), claude_code.a("a1", "u1", "m1", claude_code.call("t1")), claude_code.u("u2", "a1", "and?", 2)
+    )
+    return claude_code.write(folder, {f"projects/-home-dev-app/{claude_code.ID}.jsonl": lines}) / "projects"
+
+
+@pytest.mark.parametrize("store", [pi_store, openclaw_store, rollouts_store, dispatch_store, claude_code_store])
 @pytest.mark.django_db
 def test_every_command_that_is_printed_repairs_its_session(store: Callable[[Path], Path], tmp_path: Path) -> None:
     path = store(tmp_path / "a store's folder")

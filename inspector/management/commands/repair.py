@@ -33,6 +33,9 @@ from inspector.sources.problems import shown
 from inspector.sources.reading import ACapture
 from inspector.strategies.catalogue import strategy
 
+DIFF_LINES = 400
+"""Lines of a diff that are printed for a person: a repair of a long session may give each of its lines another number."""
+
 
 class Command(AnsweringCommand):
     """`repair TARGET (--strategy NAME... | --for PROFILE) [--mode MODE] [--leaf ENTRY] (--plan | --apply | --out PATH)`; status 1: nothing to do.
@@ -234,7 +237,10 @@ class Command(AnsweringCommand):
             self.say(f"  cost: {cost}")
         for warning in preview.warnings:
             self.say(f"  warning: {warning}")
-        self.say(preview.shown_diff)
+        lines = preview.shown_diff.split("\n")
+        self.say("\n".join(lines[:DIFF_LINES]))
+        if len(lines) > DIFF_LINES:
+            self.say(f"… and {len(lines) - DIFF_LINES:,} more lines of the diff: --plan --json prints all of it.")
 
 
 def _refuse_what_is_for_captures(options: dict[str, Any]) -> None:
