@@ -16,6 +16,7 @@ from inspector.management.answering import AnsweringCommand
 from inspector.management.target import Chosen, Target, add_options_of_target, is_imported, load
 from inspector.models.transactions import one_snapshot
 from inspector.presentation.conversation.panels import Alignment
+from inspector.presentation.conversation.recorded_errors import recorded_errors
 from inspector.presentation.explain.advice import (
     TRIED,
     Advice,
@@ -140,7 +141,7 @@ class Command(AnsweringCommand):
         meaning = None if explanations else unrecognized_meaning(text)
         others = _other_readers(explanations, subject)
         advice = _advice(explanations, text, subject)
-        matches = list(_matches(candidates, subject.several))
+        matches = list(_matches(text, candidates, subject.several))
         client_rows = rules_that_say(text)
         if options["json"]:
             streams = [{"code": row.code, "rule": row.name, "summary": row.summary, "why": row.why} for row in client_rows]
@@ -323,8 +324,8 @@ def _with_its_calls(named: Target, text: str) -> tuple[Chosen, ...]:
     return tuple(matching) or named.conversations
 
 
-def _matches(candidates: Sequence[Candidate], several: Sequence[Chosen]) -> Iterator[Suspect]:
-    """Those of several conversations that break a recognized rule now, first those that break it at the place that the text names."""
+def _matches(text: str, candidates: Sequence[Candidate], several: Sequence[Chosen]) -> Iterator[Suspect]:
+    """Those of several conversations that recorded this very error, then those that break a recognized rule now, first at the place that the text names."""
     ids = {name for candidate in candidates for name in candidate.ids}
     ranked: list[tuple[list[bool], Suspect]] = []
     for chosen in several[:SEARCHED] if candidates else ():
@@ -334,7 +335,10 @@ def _matches(candidates: Sequence[Candidate], several: Sequence[Chosen]) -> Iter
         others = readers_of(chosen.format.name) if len(several) <= LISTED else ()
         broken = (violation for name in dict.fromkeys((chosen.reader, *others)) if (violation := _broken(candidates, chosen, name)))
         called = [chunk.seq for chunk in chosen.conversation.chunks if chunk.call_id in ids]
-        if first := next(broken, None):
+        recorded = next((error.where for error in recorded_errors(chosen.case()) if same_refusal(text, error.text)), "")
+        if recorded:
+            ranked.append(([False, False], Suspect(chosen, f"recorded this error at {recorded}")))
+        elif first := next(broken, None):
             *rank, where = first
             ranked.append((rank, Suspect(chosen, where)))
         elif called:

@@ -13,6 +13,7 @@ from inspector.text import jsontext
 
 _TITLE = 80
 _NAMED = 8
+_ERROR = 2000
 NOT_TYPED = (
     "<command-name>",
     "<command-message>",
@@ -46,6 +47,7 @@ def facts_of(session: Session, tree: Conversation, key: str) -> dict[str, Fact]:
         "createdAt": min(times, default=None),
         "lastActivityAt": max(times, default=None),
         "reachable": f"{len(reached)}/{len(main)}" if main else None,
+        "apiError": _last_error(main) or None,
         "requests": sum(entry.type == "api-request" for entry in lines) or None,
         "lastRequest": last_request(tree) or None,
         "lines": session.lines,
@@ -57,6 +59,14 @@ def facts_of(session: Session, tree: Conversation, key: str) -> dict[str, Fact]:
         for name, value in values.items()
         if value is not None
     }
+
+
+def _last_error(lines: Sequence[Entry]) -> str:
+    """The error of the provider that the session ends with; "" where an answer came after it."""
+    for entry in reversed(lines):
+        if entry.type == ASSISTANT:
+            return entry.chunks[0].text[:_ERROR] if entry.about.get("isApiErrorMessage") is True else ""
+    return ""
 
 
 def _values(lines: Sequence[Entry], name: str) -> Iterator[str]:

@@ -9,18 +9,14 @@ from inspector.programs.claude_code.before_boundary import calls_not_sent
 from inspector.programs.claude_code.chain import first_results
 from inspector.programs.claude_code.format import CLAUDE_CODE
 from inspector.programs.claude_code.path import apart
-from inspector.programs.claude_code.readers import READERS, about, answer_id, unsent
+from inspector.programs.claude_code.readers import READERS, answer_id, unsent
 from inspector.programs.claude_code.repeated_lines import repeated_lines
 from inspector.programs.claude_code.requests import trace_of
+from inspector.programs.claude_code.thinking import answered_by, foreign_thinking, model_of, sent_to
 from inspector.rules.base import Case, orphaned
 
 _PLACEHOLDER = "[Tool result missing"
 """How the result begins that resume showed for a lost one before 2.1.80. New ones say in Inspector's words what is known."""
-
-
-def _model_of(chunk: Chunk) -> object:
-    message = about(chunk).get("message")
-    return message.get("model") if isinstance(message, dict) else None
 
 
 def _same_answer(message: Message, following: Message) -> bool:
@@ -62,7 +58,9 @@ PROGRAM = Program(
         repeated=lambda case: {chunk.key for _, repeated in repeated_lines(case) for chunk in repeated},
         explained_results=_explained_results,
     ),
-    providers=Providers(model_of=_model_of),
+    providers=Providers(
+        model_of=lambda chunk: model_of(chunk) or None, answered_by=answered_by, sent_to=sent_to, converted_thinking=foreign_thinking
+    ),
     panels=Panels(
         facts={
             "agentOf": "agent of the session",
@@ -76,6 +74,7 @@ PROGRAM = Program(
     ),
     repairs=Repairs(of_lines=frozenset({"quarantine-unreadable-lines", "split-spliced-line"})),
     errors=Errors(
+        facts=(("apiError", "the end of the session"),),
         consequences={
             "unanswered-tail-call": "the turn was interrupted, or still runs.",
             "unreadable-line": "Claude Code since 2.1.121 skips it without an error, versions before load nothing after it.",

@@ -30,6 +30,25 @@ class Family:
 CALL_LINES = '<function_calls>\n<invoke name="Bash">\n<parameter name="command">ls</parameter>\n</invoke>\n</function_calls>'
 INTERRUPTED = "tool:The tool call was interrupted before a result was recorded."
 
+
+def with_model(model: str, line: dict[str, Any]) -> dict[str, Any]:
+    return {**line, "message": {**line["message"], "model": model}}
+
+
+HOLLOW = (
+    u("u1", None),
+    a("a1", "u1", "msg_1", thinking("", "SIG1"), 1),
+    a("a2", "a1", "msg_1", call("toolu_1"), 1),
+    r("r1", "a2", "toolu_1", "one", 2),
+    a("b1", "r1", "msg_2", thinking("", "SIG2"), 3),
+    a("b2", "b1", "msg_2", call("toolu_2"), 3),
+    r("r2", "b2", "toolu_2", "two", 4),
+    a("c1", "r2", "msg_3", thinking("", "SIG3"), 5),
+    a("c2", "c1", "msg_3", call("toolu_3"), 5),
+    r("r3", "c2", "toolu_3", "three", 5),
+)
+"""A turn of three calls as 2.1.72 and later store it: the words of thinking are in no line."""
+
 FAMILIES: dict[str, Family] = {
     "F1 two answers interleaved": Family(
         lines=(
@@ -62,6 +81,89 @@ FAMILIES: dict[str, Family] = {
         at=("b1",),
         recommended=("insert-interrupted-result",),
         after=("user:go", "assistant:one", "assistant:toolu_1", INTERRUPTED, "assistant:two", "assistant:Done.", "user:and?"),
+    ),
+    "F1 hollow thinking, rejected": Family(
+        lines=(*HOLLOW, a("e1", "r3", "msg_e", text("API Error: 400 " + MODIFIED.format(n=3, m=0)), 6, isApiErrorMessage=True)),
+        findings={"THINK205": "error"},
+        error=MODIFIED.format(n=3, m=0),
+        at=("b1",),
+        recommended=("drop-hollow-thinking",),
+        after=(
+            "user:go",
+            "assistant:",
+            "assistant:toolu_1",
+            "tool:one",
+            "assistant:toolu_2",
+            "tool:two",
+            "assistant:toolu_3",
+            "tool:three",
+        ),
+    ),
+    "F1 hollow thinking, and no error": Family(
+        lines=HOLLOW,
+        findings={"THINK205": "warning"},
+        # Nothing proves that it is rejected.
+        error="",
+        at=("b1",),
+        strategies=("drop-hollow-thinking",),
+        after=(
+            "user:go",
+            "assistant:",
+            "assistant:toolu_1",
+            "tool:one",
+            "assistant:toolu_2",
+            "tool:two",
+            "assistant:toolu_3",
+            "tool:three",
+        ),
+    ),
+    "F1 a block that is in no line, rejected": Family(
+        lines=(
+            u("u1", None),
+            a("a1", "u1", "msg_1", thinking("one", "SIG1"), 1),
+            a("a2", "a1", "msg_1", call("toolu_1"), 1),
+            r("r1", "a2", "toolu_1", "one", 2),
+            a("b1", "r1", "msg_2", call("toolu_2"), 3),
+            r("r2", "b1", "toolu_2", "two", 4),
+            a("e1", "r2", "msg_e", text("API Error: 400 " + MODIFIED.format(n=1, m=0)), 5, isApiErrorMessage=True),
+        ),
+        findings={"THINK205": "error"},
+        error=MODIFIED.format(n=1, m=0),
+        at=("a1",),
+        # No change of single blocks is proven: it is a person's choice.
+        strategies=("drop-latest-thinking",),
+        after=("user:go", "assistant:toolu_1", "tool:one", "assistant:toolu_2", "tool:two"),
+    ),
+    "F1 the model was switched in the turn": Family(
+        lines=(
+            u("u1", None),
+            with_model("claude-opus-4-1", a("a1", "u1", "msg_1", thinking("one", "SIG1"), 1)),
+            with_model("claude-opus-4-1", a("a2", "a1", "msg_1", call("toolu_1"), 1)),
+            r("r1", "a2", "toolu_1", "one", 2),
+            a("b1", "r1", "msg_2", text("Done."), 3),
+            u("u2", "b1", "more", 4),
+        ),
+        findings={"THINK205": "warning"},
+        error="",
+        at=("a1",),
+        strategies=("drop-latest-thinking",),
+        after=("user:go", "assistant:toolu_1", "tool:one", "assistant:Done.", "user:more"),
+    ),
+    "F2 signature of another provider": Family(
+        lines=(
+            u("u1", None),
+            with_model("glm-4.6", a("a1", "u1", "msg_1", thinking("one", "other"), 1)),
+            with_model("glm-4.6", a("a2", "a1", "msg_1", text("Well."), 1)),
+            u("u2", "a2", "and?", 2),
+            a("b1", "u2", "msg_2", text("Done."), 3),
+            u("u3", "b1", "more", 4),
+        ),
+        findings={"THINK203": "warning"},
+        # Whether a signature is genuine is known to the provider alone.
+        error="",
+        at=("a1",),
+        strategies=("thinking-to-text",),
+        after=("user:go", "assistant:<thinking>\none\n</thinking>", "assistant:Well.", "user:and?", "assistant:Done.", "user:more"),
     ),
     "F2 empty signature": Family(
         lines=(

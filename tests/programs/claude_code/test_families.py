@@ -9,7 +9,7 @@ import pytest
 from inspector.rules.base import case_of
 from inspector.rules.catalogue import all_findings
 from tests.commands.running import run
-from tests.programs.claude_code.families import FAMILIES, Family
+from tests.programs.claude_code.families import FAMILIES, HOLLOW, Family
 from tests.programs.claude_code.session_lines import ID, OTHER, PROJECT, a, lines, stored, text, u, write
 
 pytestmark = pytest.mark.django_db
@@ -56,7 +56,9 @@ def test_the_error_text_leads_to_the_session_and_the_line(folder: Path, name: st
     suspects = alone.get("conversations") or [alone["conversation"]]
     assert [suspect["native_id"] for suspect in suspects] == [ID]
     report = run("explain", family.error, "--target", folder, "--conversation", ID, "--json").json
-    seqs = {seq for rule in report["recognised"] for fired in rule["fires"] for seq in fired["seqs"]}
+    rules = report["recognised"]
+    # What a request cannot show by itself is explained by the numbers of the text.
+    seqs = {seq for rule in rules for at in (rule["fires"] or rule["places"]) for seq in at["seqs"]}
     keys = {chunk.key.rpartition(".")[0] for chunk in stored(*family.lines).conversation.chunks if chunk.seq in seqs}
     assert keys & set(family.at)
     assert tuple(report["recommended"]["strategies"]) == family.recommended
@@ -79,3 +81,12 @@ def test_it_is_repaired_and_undone_byte_for_byte(folder: Path, name: str, mode: 
     assert tuple(f"{chunk.role}:{chunk.text or chunk.call_id}" for message in sent for chunk in message.chunks) == family.after
     assert run("undo", applied.json["repair"]).status == 0
     assert {name: data for name, (data, _) in contents(folder).items()} == {name: data for name, (data, _) in before.items()}
+
+
+def test_hollow_thinking_of_a_version_after_the_reports_is_noted_only() -> None:
+    def written_by(version: str) -> dict[str, str]:
+        lines_of = tuple({**line, "version": version} for line in HOLLOW)
+        return {finding.code: finding.severity.value for finding in all_findings(case_of(stored(*lines_of).conversation, "claude-code"))}
+
+    assert written_by("2.1.155") == {"THINK205": "warning"}
+    assert written_by("2.1.156") == {"THINK205": "note"}
