@@ -3,9 +3,10 @@
 from dataclasses import replace
 from pathlib import Path
 from shlex import quote
+from typing import Any
 
-from inspector.actions.planning import preview_of, request_for
-from inspector.actions.problems import Refused
+from inspector.actions.planning import RepairRequest, preview_of, request_for
+from inspector.actions.problems import NothingToRepair, Refused
 from inspector.conversation.edits import EditMismatch
 from inspector.conversation.queries import span_text
 from inspector.installation import program
@@ -24,6 +25,7 @@ from inspector.rules.catalogue import RULES, rule
 from inspector.sources import folders, stores, streaming
 from inspector.sources.places import place
 from inspector.sources.problems import SourceProblem, shown
+from inspector.strategies.catalogue import strategy
 
 _LONGEST = 300
 
@@ -57,7 +59,9 @@ def _why(case: Case, results: list[Finding], judgement: Judgement) -> str:
     """One sentence; "" where the session can be resumed."""
     if case.reading.failure:
         return f"{case.reading.reader} cannot open it: {_ended(case.reading.failure)}"
-    if not judgement.sendable:
+    # A call at the end: a tool may run at this moment, and most clients settle it when they resume.
+    is_open = judgement.prefix_valid and not case.program.sends_open_end
+    if not judgement.sendable and not is_open:
         violation = judgement.violations[0]
         at = f" (seq {span_text(violation.seqs)})" if violation.seqs else ""
         return f"The provider rejects the next request at {violation.path}{at}: {_ended(violation.text)}"
@@ -100,8 +104,7 @@ def _opened_as(chosen: Chosen, path: str, file: str) -> tuple[str, bool]:
 
 def _command(chosen: Chosen, path: str, file: str) -> tuple[str, str]:
     """The command, after its plan was made and judged, and the id of the session that it writes, "" for its own. Raises Refused and what a plan raises."""
-    options = {"reader": None, "strategy": None, "goal": chosen.profile, "leaf": "", "out": None, "mode": None}
-    request = request_of(chosen, options)
+    request, how = _planned(chosen, path)
     unsaved = Source(format=chosen.format.name, reader=chosen.reader, projection=chosen.projection, profile=chosen.profile)
     opened, is_alone = _opened_as(chosen, path, file)
     # The id that the command has given to the same repair of the same bytes before: its keys begin at what it names.
@@ -109,18 +112,39 @@ def _command(chosen: Chosen, path: str, file: str) -> tuple[str, str]:
     if file and not is_alone and opened != path:
         (record,) = stored.records
         stored = replace(stored, records=(replace(record, key="/".join(Path(file).parts[-2:])),))
-    first = request_for(unsaved, stored, request.strategies, request.mode, request.reader).options.get("fork_id")
-    preview = preview_of(chosen.case(), chosen.stored, chosen.format, path, request)
-    if preview.after.case.reading.failure or not preview.after.judgement.sendable:
-        raise Refused(f"No repair is proven: after {', '.join(request.strategies)} the next request is still rejected.")
+    first = request_for(unsaved, stored, request.strategies, request.mode, request.reader).options.get("fork_id") or ""
     words = [program(), "repair", quote(opened)]
     if not is_alone:
         words += ["--conversation", quote(chosen.conversation.native_id)]
     if _detected(opened) != chosen.format.name:
         words += ["--format", chosen.format.name]
-    words += ["--for", chosen.profile]
-    words += _target(chosen, first or "")
-    return " ".join(words), first or ""
+    return " ".join([*words, *how, *_target(chosen, first)]), first
+
+
+def _planned(chosen: Chosen, path: str) -> tuple[RepairRequest, list[str]]:
+    """What is recommended, else what the rules name, as far as the provider accepts what it gives; and the words of a command that ask for it."""
+    goal = ["--for", chosen.profile]
+    options: dict[str, Any] = {"reader": None, "strategy": None, "goal": chosen.profile, "leaf": "", "out": None, "mode": None}
+    try:
+        request = request_of(chosen, options)
+        _refuse_rejected(chosen, path, request)
+        return request, goal
+    except NothingToRepair:
+        # A reader may damage on its way what is whole in the store, and only a note says so.
+        named = dict.fromkeys(name for finding in findings(chosen.case(), RULES) for name in finding.repaired_by)
+        names = [name for name in named if not strategy(name).manual_only]
+        if not names:
+            raise
+        request = request_of(chosen, options | {"strategy": names, "goal": None})
+        _refuse_rejected(chosen, path, request)
+        return request, ["--strategy", *names]
+
+
+def _refuse_rejected(chosen: Chosen, path: str, request: RepairRequest) -> None:
+    """Raises Refused where the session cannot be resumed after the repair, and what a plan raises."""
+    after = preview_of(chosen.case(), chosen.stored, chosen.format, path, request).after
+    if after.case.reading.failure or not after.judgement.sendable:
+        raise Refused(f"No repair is proven: after {', '.join(request.strategies)} the next request is still rejected.")
 
 
 def _target(chosen: Chosen, new_id: str) -> list[str]:

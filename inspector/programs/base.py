@@ -269,6 +269,8 @@ class Program:
     """Lines of a file, by their keys, that are no part of the tree in it: settings, and records of the program itself."""
     is_resumed: Callable[[Conversation], bool] = lambda conversation: True
     """Whether somebody may resume such a conversation: not a crash file, nor what an agent did that another one started."""
+    sends_open_end: bool = False
+    """Whether its client sends a call at the end of a session without a result, which the provider refuses; of others nobody knows, or they repair it."""
     never_sent: Callable[[Chunk], bool] = lambda chunk: False
     """Whether a chunk of a path is for display only, whichever reader reads it."""
     read_only: Mapping[str, str] = field(default_factory=dict)

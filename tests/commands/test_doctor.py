@@ -13,7 +13,9 @@ from inspector.programs.base import Home
 from inspector.programs.registry import programs
 from inspector.sources.homes import default_places, paths
 from tests.commands.running import Ran, incident, make, run, run_in_process
-from tests.programs.claude_code import session_lines as claude_code
+from tests.programs.claude_code import session_lines as cc
+from tests.programs.codex import threads
+from tests.programs.gemini_cli import chats
 
 Entry = dict[str, Any]
 HEADER = {"type": "session", "version": 3, "id": "s", "timestamp": "2026-11-20T17:33:07.691Z", "cwd": "/home/dev/app"}
@@ -153,6 +155,37 @@ def test_a_damaged_session_that_can_be_resumed_is_only_counted(home: Path) -> No
     assert ran.status == 0 and "1 session is damaged and can be resumed all the same" in ran.out
 
 
+def test_a_call_at_the_end_is_broken_only_where_its_client_sends_it_so(home: Path) -> None:
+    """A tool may run at this moment. Gemini CLI alone is known to send such a call, and Gemini to refuse it."""
+    claude = home / ".claude" / "projects" / "-home-dev-app" / f"{cc.ID}.jsonl"
+    claude.parent.mkdir(parents=True)
+    claude.write_bytes(chats.lines(cc.u("u1", None, "run it"), cc.a("a1", "u1", "m1", cc.call("t1"))))
+    assert doctor(home).status == 0
+    pending = chats.answer("m1", model="gemini-2.5-pro", toolCalls=[chats.tool_call("ls__a")])
+    chats.write(home / ".gemini", chats.HEADER, chats.listed(chats.CONTEXT), chats.user("u1", "List the files."), pending)
+    assert [one["program"] for one in doctor(home, "--json").json["broken"]] == ["Gemini CLI"]
+
+
+def test_what_an_agent_did_that_a_session_started_is_no_session(home: Path) -> None:
+    folder = claude_code_store(home / ".claude" / "projects") / "-home-dev-app"
+    agent = folder / cc.ID / "subagents" / "agent-0a.jsonl"
+    agent.parent.mkdir(parents=True)
+    agent.write_bytes((folder / f"{cc.ID}.jsonl").read_bytes().replace(b'"isSidechain":false', b'"isSidechain":true'))
+    assert "1 of 1 sessions cannot be resumed:" in doctor(home).out
+
+
+def test_the_folders_of_every_program_are_known(home: Path) -> None:
+    claude_code_store(home / "claude" / "projects")
+    chats.write(home / "gemini" / ".gemini", *chats.resumed())
+    rollout = home / "codex" / "sessions" / "2026" / "11" / "22" / threads.NAME
+    rollout.parent.mkdir(parents=True)
+    rollout.write_bytes(threads.WHOLE)
+    moved = {"CLAUDE_CONFIG_DIR": home / "claude", "GEMINI_CLI_HOME": home / "gemini", "CODEX_HOME": home / "codex"}
+    ran = doctor(home, **{name: str(path) for name, path in moved.items()})
+    assert [line.partition(":")[0] for line in ran.out.splitlines()[:3]] == ["Claude Code", "Codex CLI", "Gemini CLI"]
+    assert "2 of 3 sessions cannot be resumed:" in ran.out
+
+
 def pi_store(folder: Path) -> Path:
     session(folder / "twice.jsonl", ASK, CALLED, RESULT, RESULT, GO_ON)
     session(folder / "orphaned.jsonl", ASK, RESULT, GO_ON)
@@ -188,20 +221,42 @@ def rollouts_store(folder: Path) -> Path:
     return folder
 
 
+def claude_code_store(folder: Path) -> Path:
+    lines = [cc.u("u1", None, "run it"), cc.a("a1", "u1", "m1", cc.call("t1")), cc.u("u2", "a1", "go on")]
+    path = folder / "-home-dev-app" / f"{cc.ID}.jsonl"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(chats.lines(*lines))
+    return folder
+
+
+def gemini_cli_store(folder: Path) -> Path:
+    chats.write(folder, *chats.resumed())
+    return folder / "tmp"
+
+
+def gemini_cli_whole_store(folder: Path) -> Path:
+    """Nothing is damaged, and the next resume is what does it: only a note names the repair."""
+    chats.write(folder, *chats.CLEAN)
+    return folder / "tmp"
+
+
 def dispatch_store(folder: Path) -> Path:
     folder.mkdir()
     return incident(folder / "dispatch.db")
 
 
-def claude_code_store(folder: Path) -> Path:
-    """Its repair is a new session next to the old one, so that the command names the folder."""
-    lines = claude_code.lines(
-        claude_code.u("u1", None), claude_code.a("a1", "u1", "m1", claude_code.call("t1")), claude_code.u("u2", "a1", "and?", 2)
-    )
-    return claude_code.write(folder, {f"projects/-home-dev-app/{claude_code.ID}.jsonl": lines}) / "projects"
+STORES = [
+    pi_store,
+    openclaw_store,
+    rollouts_store,
+    dispatch_store,
+    claude_code_store,
+    gemini_cli_store,
+    gemini_cli_whole_store,
+]
 
 
-@pytest.mark.parametrize("store", [pi_store, openclaw_store, rollouts_store, dispatch_store, claude_code_store])
+@pytest.mark.parametrize("store", STORES)
 @pytest.mark.django_db
 def test_every_command_that_is_printed_repairs_its_session(store: Callable[[Path], Path], tmp_path: Path) -> None:
     path = store(tmp_path / "a store's folder")

@@ -15,6 +15,7 @@ PROGRAM = Program(
     homes=(Home(GEMINI_CLI.name, "~", ".gemini/tmp", "GEMINI_CLI_HOME"),),
     traits={GEMINI_CLI.name: frozenset({Trait.JSON_LINES})},
     projections=(reader.PROJECTION,),
+    sends_open_end=True,
     synthetic=SyntheticResults(
         words={GEMINI_CLI.name: SyntheticResult("[Operation Cancelled] Reason: the session ended before the tool returned a result.")},
         is_from_tool=lambda result: result.key.startswith(reader.COPY),

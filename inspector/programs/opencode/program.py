@@ -14,7 +14,7 @@ PROGRAM = Program(
     readers=(reader.READER,),
     readers_of={format_.name: (reader.NAME,) for format_ in _FORMATS},
     homes=(
-        Home(OPENCODE.name, "~/.local/share", "opencode/opencode.db", "XDG_DATA_HOME"),
+        Home(OPENCODE.name, "~/.local/share", "opencode/opencode*.db", "XDG_DATA_HOME"),
         Home(OPENCODE_TREE.name, "~/.local/share", "opencode/storage", "XDG_DATA_HOME"),
     ),
     read_only={format_.name: NEVER_IN_PLACE for format_ in _FORMATS},
