@@ -233,6 +233,14 @@ class SharesFiles(Protocol):
 
 
 @runtime_checkable
+class Unlocked(Protocol):
+    """A format of files whose program takes no lock: none of them is replaced or removed while a process has it open, nor replaced less than
+    `quiet_seconds` after it was written."""
+
+    quiet_seconds: float
+
+
+@runtime_checkable
 class Lists(Protocol):
     """A format whose program finds a new conversation by an entry in a list, which nothing stored fills.
 

@@ -83,6 +83,6 @@ RULE = Rule(
     ),
     check=check,
     references=("claude-code #81843: 21 of 30 damaged lines in 10,949 files", "openai/codex #24425"),
-    repaired_by=("split-spliced-line", "quarantine-unreadable-lines"),
+    repaired_by=("split-session-line", "quarantine-unreadable-lines"),
     fixed_in_code="Put a line end first where the file ends without one.",
 )

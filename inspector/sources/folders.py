@@ -14,7 +14,7 @@ from time import perf_counter
 from typing import NamedTuple
 
 from inspector.programs.formats import Cell, Change, InFiles, Record, Shape
-from inspector.sources import elements, files, lock_files, reach
+from inspector.sources import elements, files, lock_files, open_files, reach
 from inspector.sources.carrying import carry_over, opened_files
 from inspector.sources.elements import ChangeState
 from inspector.sources.problems import (
@@ -253,6 +253,17 @@ def commit(
             with suppress(OSError):
                 temporary.unlink(missing_ok=True)
             remove_if_empty(target.parent, base)
+
+
+def refuse_at_work(path: Path, changes: Sequence[Change], quiet: float) -> None:
+    """Raises OpenElsewhere, JustWritten: see Unlocked. A list that conversations share is its program's own, and small."""
+    base = root(path)
+    own = [change for change in changes if not change.element and change.before is not None]
+    open_files.refuse_at_work(
+        [place_of(base, change.key) for change in own if change.after is not None],
+        [place_of(base, change.key) for change in own if change.after is None],
+        quiet,
+    )
 
 
 def clear(path: Path, keys: Iterable[str]) -> None:

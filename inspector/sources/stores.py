@@ -17,6 +17,7 @@ from inspector.programs.formats import (
     Relation,
     Shape,
     SharesFiles,
+    Unlocked,
     Unpacked,
 )
 from inspector.sources import clusters, folders, postgres, postgres_writing, sqlite, table_rows
@@ -155,6 +156,8 @@ def commit(
     if isinstance(place, Dsn):
         return postgres_writing.commit(place, _relations(place, format_), guard, changes)
     if isinstance(format_, InFiles):
+        if isinstance(format_, Unlocked) and not is_copy:
+            folders.refuse_at_work(place, changes, format_.quiet_seconds)
         if isinstance(format_, SharesFiles):
             return folders.commit(place, watch, changes, format_.keeps_times, "" if is_copy else format_.lock_suffix)
         return folders.commit(place, watch, changes)

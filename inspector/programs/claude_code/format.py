@@ -16,7 +16,8 @@ class ClaudeCode(Format):
     modes = writing.MODES
     # The program resumes the session whose file is newest, and takes no lock.
     keeps_times = True
-    lock_suffix = ".lock"
+    lock_suffix = ""
+    quiet_seconds = 60.0
 
     def sniff(self, shape: Shape) -> float:
         if shape.tables:

@@ -72,7 +72,7 @@ PROGRAM = Program(
             "lastRequest": "the newest of them",
         }
     ),
-    repairs=Repairs(of_lines=frozenset({"quarantine-unreadable-lines", "split-spliced-line"})),
+    repairs=Repairs(of_lines=frozenset({"quarantine-unreadable-lines", "split-session-line"})),
     errors=Errors(
         facts=(("apiError", "the end of the session"),),
         consequences={

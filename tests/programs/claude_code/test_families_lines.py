@@ -2,7 +2,6 @@
 both make sense, so that a resume reaches the messages again, and undone byte for byte. No provider answers to them with an error: the session opens, and
 has forgotten something, or does not open."""
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +18,6 @@ from tests.commands.running import run
 from tests.programs.claude_code.session_lines import ID, PROJECT, a, boundary, call, encoded, line, lines, r, text, u, write
 
 pytestmark = pytest.mark.django_db
-LONG_AGO = 1_785_000_000
 KEY = f"{PROJECT}/{ID}.jsonl"
 BOTH, SAME = ("new-session", "same-file"), ("same-file",)
 START = (u("u1", None, "first"), a("a1", "u1", "m1", text("done"), 1))
@@ -39,7 +37,7 @@ class Family:
     modes: tuple[str, ...] = BOTH
 
 
-RELINK, SPLIT, QUARANTINE, DROP = "relink-lost-line", "split-spliced-line", "quarantine-unreadable-lines", "drop-malformed-record"
+RELINK, SPLIT, QUARANTINE, DROP = "relink-lost-line", "split-session-line", "quarantine-unreadable-lines", "drop-malformed-record"
 FAMILIES: dict[str, Family] = {
     "F10 a parent that was never written": Family(
         lines(*START, u("u2", "phantom", "and?", 2), END[1]), {"TREE201": "error"}, ("user:and?", "assistant:well"), (RELINK,)
@@ -146,7 +144,6 @@ def contents(folder: Path) -> dict[str, bytes]:
 @pytest.fixture
 def folder(tmp_path: Path, name: str) -> Path:
     write(tmp_path / "claude", {KEY: FAMILIES[name].data})
-    os.utime(tmp_path / "claude" / KEY, (LONG_AGO, LONG_AGO))
     return tmp_path / "claude"
 
 
@@ -186,7 +183,6 @@ def test_it_is_recommended(name: str) -> None:
 
 def test_no_byte_of_a_quarantined_line_is_lost(tmp_path: Path) -> None:
     folder = write(tmp_path / "claude", {KEY: FAMILIES["F11 NUL bytes"].data})
-    os.utime(folder / KEY, (LONG_AGO, LONG_AGO))
     assert run("repair", folder, "--conversation", ID, "--strategy", QUARANTINE, "--mode", "same-file", "--apply", "--json").status == 0
     (sidecar,) = list(folder.rglob("*.quarantine"))
     assert sidecar.parent == (folder / KEY).parent and sidecar.read_bytes() == b"\0" * 64 + b"\n"

@@ -34,7 +34,7 @@ def _apart(chunk: Chunk) -> Chunk:
 
 
 STRATEGY = Strategy(
-    name="split-spliced-line",
+    name="split-session-line",
     safety=frozenset(),
     summary="writes the records of a line that holds several as lines of their own, where a message on the path names one or follows it",
     cost="No content changes: a line end comes between the records. Messages that were hidden are on the path again, with what was before them.",

@@ -1,4 +1,4 @@
-"""What `split-spliced-line` brings back, and what it leaves."""
+"""What `split-session-line` brings back, and what it leaves."""
 
 from inspector.planning.preview import compose
 from inspector.rules.base import Severity, findings
@@ -7,7 +7,7 @@ from inspector.strategies.catalogue import strategy
 from tests.programs.claude_code.session_lines import a, case, encoded, line, lines, said, text, u
 from tests.programs.claude_code.strategies.repaired_sessions import SAME_FILE, codes, each_mode, written
 
-NAME = "split-spliced-line"
+NAME = "split-session-line"
 A1, U2, A2 = a("a1", "u1", "m1", text("done"), 1), u("u2", "a1", "and?", 2), a("a2", "u2", "m2", text("well"), 3)
 
 
