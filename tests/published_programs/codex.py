@@ -9,7 +9,7 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -54,15 +54,19 @@ def missing() -> str:
     return "" if PROGRAM.exists() else f"{PROGRAM} is not there: `make programs` installs it"
 
 
+def _events(body: bytes) -> str:
+    return "".join(f"event: {each['type']}\ndata: {json.dumps(each)}\n\n" for each in _ANSWER)
+
+
 @contextmanager
-def endpoint() -> Iterator[tuple[int, list[bytes]]]:
-    """The port of an endpoint of OpenAI Responses on this machine, and the bodies that it got."""
+def endpoint(answer: Callable[[bytes], str] = _events) -> Iterator[tuple[int, list[bytes]]]:
+    """The port of an endpoint on this machine that streams `answer` of each body, and the bodies that it got."""
     bodies: list[bytes] = []
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             bodies.append(self.rfile.read(int(self.headers.get("content-length") or 0)))
-            data = "".join(f"event: {each['type']}\ndata: {json.dumps(each)}\n\n" for each in _ANSWER).encode()
+            data = answer(bodies[-1]).encode()
             self.send_response(200)
             self.send_header("content-type", "text/event-stream")
             self.send_header("content-length", str(len(data)))

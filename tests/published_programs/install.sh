@@ -17,6 +17,7 @@ with_npm() {
 with_npm pi-0.73.1 @mariozechner/pi-coding-agent@0.73.1
 with_npm pi-0.87.1 @earendil-works/pi-coding-agent@0.87.1
 with_npm openclaw-2026.9.6 openclaw@2026.9.6
+with_npm gemini-cli-0.61.0 @google/gemini-cli@0.61.0
 
 # Its program is an optional dependency, one for each kind of machine.
 if [ ! -e codex-0.169.0/installed ]; then
@@ -24,6 +25,9 @@ if [ ! -e codex-0.169.0/installed ]; then
     (cd codex-0.169.0 && echo '{"private": true}' >package.json && npm install --ignore-scripts --no-audit --no-fund @openai/codex@0.169.0)
     touch codex-0.169.0/installed
 fi
+
+# The packages of its binaries, one for each kind of machine, need nothing else.
+with_npm opencode-1.18.33 opencode-linux-x64@1.18.33
 
 # The pair that gbrain's own folders are served with: the two have to match.
 if [ ! -e pglite-0.4.3/installed ]; then

@@ -5,6 +5,7 @@ Read off `loadConversationRecord` of 0.61.0, and run: a record replaces an earli
 """
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -168,11 +169,11 @@ def _end(chat: Chat, id_: str, why: str, line: int) -> None:
 
 
 def _mark_holes(chat: Chat) -> None:
-    lines = [record.line for record in chat.live.values() if record.line >= 0 and is_resumed(record.value)]
+    lines = sorted(record.line for record in chat.live.values() if record.line >= 0 and is_resumed(record.value))
     for record in chat.ended.values():
         if record.why == REPLACED and is_resumed(record.value):
-            is_before = any(line < record.line for line in lines)
-            record.is_hole = is_before and any(record.line < line < record.ended for line in lines)
+            before, after = bisect_left(lines, record.line), bisect_right(lines, record.line)
+            record.is_hole = before > 0 and after < len(lines) and lines[after] < record.ended
 
 
 def is_resumed(value: Mapping[str, Any]) -> bool:

@@ -26,6 +26,7 @@ def chunks_of(session: Session) -> tuple[Chunk, ...]:
     places = {message.id: place for place, message in enumerate(session.messages)}
     for message in session.messages:
         about = message_facts(message, places)
+        raws = {part.id: part.raw for part in message.parts}
         for group in _steps(message, str(about["role"]), places):
             before, place = "", 0
             for key, role, kind, payload, reason in group:
@@ -38,7 +39,19 @@ def chunks_of(session: Session) -> tuple[Chunk, ...]:
                 damage = "unreadable-part" if reason else ""
                 at = message.created or None
                 chunks.append(
-                    Chunk(key, len(chunks) + 1, role, kind, payload | {ABOUT: own}, number, place, _raw(message, key), damage, reason, at)
+                    Chunk(
+                        key,
+                        len(chunks) + 1,
+                        role,
+                        kind,
+                        payload | {ABOUT: own},
+                        number,
+                        place,
+                        raws.get(key.lstrip("'").removesuffix(RESULT), message.raw),
+                        damage,
+                        reason,
+                        at,
+                    )
                 )
                 place += 1
     return tuple(chunks)
@@ -62,11 +75,6 @@ def message_facts(message: StoredMessage, places: Mapping[str, int]) -> dict[str
         facts |= {name: True for name in ("summary", "finish") if info.get(name)}
         facts |= {"error": str(error.get("name")) if isinstance(error, dict) else "Error"} if error else {}
     return facts
-
-
-def _raw(message: StoredMessage, key: str) -> bytes:
-    id_ = key.lstrip("'").removesuffix(RESULT)
-    return next((part.raw for part in message.parts if part.id == id_), message.raw)
 
 
 def _steps(message: StoredMessage, role: str, places: Mapping[str, int]) -> Iterator[list[_Block]]:

@@ -3,6 +3,7 @@
 from inspector.programs.base import Calls, Home, Program, Repairs, SyntheticResult, SyntheticResults
 from inspector.programs.opencode import reader
 from inspector.programs.opencode.format import NEVER_IN_PLACE, OPENCODE, OPENCODE_EXPORT, OPENCODE_TREE
+from inspector.programs.opencode.placing import placed_in_steps
 
 _FORMATS = (OPENCODE, OPENCODE_TREE, OPENCODE_EXPORT)
 
@@ -25,5 +26,8 @@ PROGRAM = Program(
     ),
     # A rule of its own says of a tool that never ended what opencode makes of it.
     calls=Calls(unanswered=lambda case: []),
-    repairs=Repairs(view_after_write="The repaired session is one of its own, which opencode lists once it is imported."),
+    repairs=Repairs(
+        place_results=placed_in_steps,
+        view_after_write="The repaired session is one of its own, which opencode lists once it is imported.",
+    ),
 )

@@ -19,6 +19,8 @@ SESSION = {
     "version": "1.18.33",
     "time": {"created": CREATED, "updated": CREATED + 9000},
 }
+_TOKENS = {"input": 10, "output": 5, "reasoning": 0, "cache": {"read": 0, "write": 0}}
+_OF_ANSWER = {"mode": "build", "agent": "build", "path": {"cwd": DIRECTORY, "root": "/"}, "cost": 0, "tokens": _TOKENS}
 Message = tuple[dict[str, Any], list[dict[str, Any]]]
 
 
@@ -32,8 +34,16 @@ def user(number: int, *parts: dict[str, Any]) -> Message:
 
 def answer(number: int, *parts: dict[str, Any], parent: int = 1, **more: Any) -> Message:
     time = {"created": CREATED + number, "completed": CREATED + number + 1}
-    info = {"id": _id("msg", number), "role": "assistant", "parentID": _id("msg", parent), **MODEL, "time": time, "finish": "stop"}
-    return {**info, **more}, list(parts)
+    info = {
+        "id": _id("msg", number),
+        "role": "assistant",
+        "parentID": _id("msg", parent),
+        **_OF_ANSWER,
+        **MODEL,
+        "time": time,
+        "finish": "stop",
+    }
+    return {name: value for name, value in {**info, **more}.items() if value is not None}, list(parts)
 
 
 def text(words: str, **more: Any) -> dict[str, Any]:
@@ -42,6 +52,10 @@ def text(words: str, **more: Any) -> dict[str, Any]:
 
 def step() -> dict[str, Any]:
     return {"type": "step-start"}
+
+
+def finished(reason: str) -> dict[str, Any]:
+    return {"type": "step-finish", "reason": reason, "tokens": _TOKENS, "cost": 0}
 
 
 def tool(call: str, status: str = "completed", name: str = "bash", **state: Any) -> dict[str, Any]:
@@ -63,10 +77,10 @@ CLEAN: list[Message] = [
         text("I look."),
         tool("call_a"),
         tool("call_b", name="read"),
-        {"type": "step-finish", "reason": "tool-calls"},
+        finished("tool-calls"),
         finish="tool-calls",
     ),
-    answer(3, step(), text("Two lines."), {"type": "step-finish", "reason": "stop"}),
+    answer(3, step(), text("Two lines."), finished("stop")),
 ]
 KILLED: list[Message] = [
     *CLEAN,

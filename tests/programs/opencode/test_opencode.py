@@ -37,9 +37,9 @@ from tests.programs.opencode.stores import (
     user,
     whole,
 )
+from tests.programs.opencode.writing_sessions import LATER
 
 EXAMPLES = Path(__file__).parents[4] / "shared" / "examples" / "stores" / "opencode"
-LATER = CREATED + 3_600_000
 
 
 def only(path: str) -> Stored:
@@ -280,6 +280,16 @@ def test_a_repair_is_a_file_for_the_import_with_new_ids(name: str, tmp_path: Pat
         "time": {"start": CREATED, "end": CREATED},
     }
     assert f"opencode session delete {new[0]}" in " ".join(preview.warnings) and "opencode import FILE" in " ".join(preview.warnings)
+
+
+@pytest.mark.parametrize("stale", [("call_a",), ("call_b",), ("call_c",), ("call_a", "call_c"), ("call_a", "call_b", "call_c")])
+def test_each_result_goes_to_its_own_call(stale: tuple[str, ...], tmp_path: Path) -> None:
+    tools = [tool(call, "running" if call in stale else "completed") for call in ("call_a", "call_b", "call_c")]
+    path = export(tmp_path, [user(1, text("go")), answer(2, step(), *tools), user(3, text("on"))])
+    _, store = repaired(path, tmp_path / "new.json", "insert-interrupted-result")
+    assert [words for role, words, *_ in sent(store.conversations[0]) if role == "tool"] == [
+        f"{call}={INTERRUPTED if call in stale else 'a' + chr(10) + 'b' + chr(10)}" for call in ("call_a", "call_b", "call_c")
+    ]
 
 
 def test_a_failed_answer_is_kept_without_its_error(tmp_path: Path) -> None:

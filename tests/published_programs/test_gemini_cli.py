@@ -1,0 +1,51 @@
+"""What Gemini CLI 0.61.0 sends of chats of ours on three resumes in a row: what our reader says of the first, and each result once after a repair."""
+
+from typing import Any
+
+import pytest
+
+from inspector.programs.gemini_cli.reader import PROJECTION, read
+from tests.programs.gemini_cli.chats import of_bytes
+from tests.published_programs import gemini_cli
+
+SENT = gemini_cli.kept()
+FILES = gemini_cli.files()
+REPAIRED = [name for name in FILES if name.endswith(", repaired")]
+
+
+def numbers(contents: list[Any]) -> list[tuple[int, int]]:
+    """Of each answer with calls how many it has, and how many responses the next content has."""
+    counts = [[sum(name in part for part in content["parts"]) for name in ("functionCall", "functionResponse")] for content in contents]
+    return [(calls, counts[place + 1][1]) for place, (calls, _) in enumerate(counts) if calls]
+
+
+def test_every_chat_was_resumed_three_times() -> None:
+    assert set(SENT) == set(FILES) and {len(requests) for requests in SENT.values()} == {gemini_cli.RESUMES}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_our_reader_gives_the_request_of_the_first_resume(name: str) -> None:
+    messages = read(of_bytes(FILES[name]).conversation).messages
+    assert PROJECTION.project(messages).values == SENT[name][0]
+
+
+@pytest.mark.parametrize("name", REPAIRED)
+def test_a_repaired_chat_is_sent_with_a_response_for_each_call_at_every_resume(name: str) -> None:
+    assert [numbers(contents) for contents in SENT[name]] == [[(2, 2)]] * 3
+
+
+def test_others_are_sent_with_more_responses_than_calls() -> None:
+    assert {name: [numbers(contents) for contents in SENT[name]] for name in FILES if name not in REPAIRED} == {
+        "never resumed": [[(2, 4)], [(2, 8)], [(2, 8)]],
+        "resumed": [[(2, 8)]] * 3,
+        "results in the calls alone": [[(2, 2)], [(2, 6)], [(2, 6)]],
+        "a rewind to an unknown record": [[], [], []],
+        "a line that is cut off": [[(2, 4)], [(2, 8)], [(2, 8)]],
+    }
+
+
+@pytest.mark.programs
+def test_gemini_cli_sends_again_what_is_kept() -> None:
+    if reason := gemini_cli.missing():
+        pytest.skip(reason)
+    assert gemini_cli.ask() == SENT
