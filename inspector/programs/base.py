@@ -115,6 +115,10 @@ class Calls:
     """Results that lost their id, each after the call that is probably its own."""
     cut_result: "Callable[[Case, Chunk, Chunk | None], str]" = lambda case, result, call: ""
     """Why a result is read without its call, where the store and not the reader makes it so."""
+    paired_by_id: bool = False
+    """Its provider pairs calls and results by their ids alone: a result may come anywhere after its call."""
+    answers_open: bool = False
+    """Its client puts a result in, right after each call that has none, before every request: no provider refuses one."""
     buries: bool = True
     """Its readers may put a call into another message, so that a result is read without it."""
 

@@ -12,11 +12,17 @@ from inspector.rules.synthetic_texts import is_synthetic
 def _displaced(case: Case) -> list[tuple[Answered, Chunk]]:
     """Only one result of a call has a place: the first real one. A synthetic one in that place does not keep it."""
     moved: list[tuple[Answered, Chunk]] = []
+    anywhere = _after_their_calls(case) if case.program.calls.paired_by_id else frozenset()
     for answer in answered(case):
         real = [result for result in answer.results if not is_synthetic(result)]
         if not any(result.key in answer.batch for result in real or answer.results):
-            moved += ((answer, result) for result in (real or list(answer.results))[:1])
+            moved += ((answer, result) for result in (real or list(answer.results))[:1] if result.key not in anywhere)
     return moved
+
+
+def _after_their_calls(case: Case) -> frozenset[str]:
+    place = {chunk.key: number for number, message in enumerate(case.messages) for chunk in message.chunks}
+    return frozenset(result.key for answer in answered(case) for result in answer.results if place[result.key] > answer.message)
 
 
 def displaced(case: Case) -> list[tuple[str, Chunk]]:

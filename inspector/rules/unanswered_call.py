@@ -21,6 +21,7 @@ def check(case: Case) -> Iterator[Match]:
             chunks,
             f"{'A call' if len(chunks) == 1 else f'{len(chunks)} calls'} of {names} at seq {queries.span_text([call.seq for call in chunks])} "
             f"{'has' if len(chunks) == 1 else 'have'} no result, and later messages follow. {case.program.errors.consequences.get(RULE.name, _THEN)}",
+            severity=Severity.NOTE if case.program.calls.answers_open else None,
             evidence=case.program.errors.effects("missing"),
         )
 

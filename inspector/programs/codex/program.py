@@ -1,11 +1,11 @@
 """Codex CLI: a rollout file for each thread, which a resume replays."""
 
-from inspector.programs.base import CaseLines, Errors, Home, Program, SyntheticResult, SyntheticResults, Trait
+from inspector.programs.base import Calls, CaseLines, Errors, Home, Program, SyntheticResult, SyntheticResults, Trait
 from inspector.programs.codex.entries import entry_of
 from inspector.programs.codex.format import CODEX
 from inspector.programs.codex.items import ITEM
 from inspector.programs.codex.notation import session_of
-from inspector.programs.codex.readers import ABORTED, READER
+from inspector.programs.codex.readers import ABORTED, READER, answered_results
 
 PROGRAM = Program(
     name="codex",
@@ -23,12 +23,13 @@ PROGRAM = Program(
         # Another program's tool may answer with that word.
         author=lambda result: "Codex" if result.text == ABORTED and entry_of(result).get("type") == ITEM else "",
     ),
+    calls=Calls(explained_results=answered_results, explains_read_results=True, paired_by_id=True, answers_open=True),
     errors=Errors(
         facts=(("error", "the last error event of the rollout file"),),
         consequences={
             "unreadable-line": "Codex skips it without an error.",
-            "unanswered-tail-call": f"the turn was interrupted, or still runs. Codex since 0.50 puts `{ABORTED}` in for it in each request.",
-            "unanswered-call": f"Codex since 0.50 puts `{ABORTED}` in for it in each request; versions before sent the history as it is, and every request was refused.",
+            "unanswered-tail-call": f"the turn was interrupted, or still runs. Codex since 0.50 sends `{ABORTED}` right after it.",
+            "unanswered-call": f"Codex since 0.50 sends `{ABORTED}` right after it; versions up to 0.47 put that at the front of the history, which OpenAI refuses.",
         },
     ),
     notation=CaseLines(session_of=session_of),

@@ -7,7 +7,7 @@ of our own, legacy and paginated ones: both are replayed alike, and differ in wh
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from inspector.conversation import queries
 from inspector.conversation.model import Chunk, Conversation, Dropped, Kind, Message, Reading
@@ -16,6 +16,9 @@ from inspector.programs.codex.items import COMPACTED, EVENT, ITEM, is_sent
 from inspector.projections.base import OPENAI_RESPONSES
 from inspector.projections.openai_responses import CALL_TYPES, CUSTOM, FUNCTION, call_type
 from inspector.readers.base import Reader
+
+if TYPE_CHECKING:
+    from inspector.rules.base import Case
 
 NAME = "codex"
 FORMAT = "codex"
@@ -43,6 +46,7 @@ EVENTS = "an event or a note of the program to itself, which is never sent"
 COMPACTED_AWAY = "a later compaction replaced it"
 ROLLED_BACK = "its turn was rolled back"
 SUPERSEDED = "a compaction whose turn was rolled back, or that a later one replaced"
+CUT = "its call was compacted away or rolled back"
 ORPHANED = "Codex leaves a result out whose call is not in the history"
 
 
@@ -233,6 +237,16 @@ def aborted(call: Chunk) -> Chunk:
     return Chunk(f"synthesized:{call.key}", 0, "tool", Kind.TOOL_RESULT, payload, 0, 0, at=call.at)
 
 
+def answered_results(case: "Case") -> Iterator[Chunk]:
+    """Results of which a call is before them in the file: the provider pairs the two by id, wherever they are, and a compaction may have taken the call."""
+    called: set[str] = set()
+    for chunk in case.conversation.chunks:
+        if chunk.kind is Kind.TOOL_CALL:
+            called.add(chunk.call_id)
+        elif chunk.kind is Kind.TOOL_RESULT and chunk.call_id in called:
+            yield chunk
+
+
 def _dropped(chunks: Sequence[Chunk], history: Sequence[Message], base: str, orphans: Sequence[Chunk]) -> Iterator[Dropped]:
     live = {chunk.key for message in history for chunk in message.chunks}
     by_why: dict[str, list[Chunk]] = {}
@@ -244,8 +258,12 @@ def _dropped(chunks: Sequence[Chunk], history: Sequence[Message], base: str, orp
             by_why.setdefault(_why(chunk, is_before), []).append(chunk)
     for why, left_out in by_why.items():
         yield Dropped(tuple(left_out), why, intentional=why != UNREAD, skipped=True)
-    if orphans:
-        yield Dropped(tuple(orphans), ORPHANED)
+    called = {chunk.call_id for chunk in chunks if chunk.kind is Kind.TOOL_CALL}
+    cut = tuple(chunk for chunk in orphans if chunk.call_id in called)
+    if cut:
+        yield Dropped(cut, CUT, intentional=True)
+    if lost := tuple(chunk for chunk in orphans if chunk.call_id not in called):
+        yield Dropped(lost, ORPHANED)
 
 
 def _why(chunk: Chunk, is_before: bool) -> str:

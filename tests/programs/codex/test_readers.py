@@ -6,7 +6,7 @@ import pytest
 
 from inspector.conversation.model import Reading
 from inspector.programs.codex.format import CODEX
-from inspector.programs.codex.readers import COMPACTED_AWAY, EVENTS, ORPHANED, ROLLED_BACK, UNREAD, read
+from inspector.programs.codex.readers import COMPACTED_AWAY, CUT, EVENTS, ORPHANED, ROLLED_BACK, UNREAD, read
 from inspector.programs.formats import Cell, Record
 from inspector.projections.catalogue import projection
 from tests.programs.codex.threads import NAME, THREADS, assistant, call, compacted, output, rolled_back, said, thread, user
@@ -54,6 +54,11 @@ def test_what_a_compaction_and_a_rollback_took_away_was_meant() -> None:
     assert found[ROLLED_BACK] == (True, ["q2", "a2"])
     assert found[EVENTS] == (True, [])
     assert found[ORPHANED] == (False, ["done"])
+
+
+def test_a_result_of_a_call_that_was_compacted_away_was_meant_to_go() -> None:
+    read_thread = reading(thread(user("q1"), call("c1"), compacted("s", said("user", "kept")), output("c1")))
+    assert left_out(read_thread)[CUT] == (True, ["done"]) and ORPHANED not in left_out(read_thread)
 
 
 def test_what_codex_cannot_parse_was_not_meant() -> None:

@@ -23,7 +23,8 @@ def check(case: Case) -> Iterator[Match]:
         text = f"Codex leaves the {what} at seq {chunk.seq} out, since {entry['unread']}"
         then = ": no request holds it." if is_item else ", and shows nothing of it."
         repaired_by = (_REPAIRED_BY,) if "surrogate" in str(entry["unread"]) and is_item else ()
-        matches.append(Match((chunk,), text + then, severity=None if is_item else Severity.NOTE, repaired_by=repaired_by))
+        severity, reason = None if is_item else Severity.NOTE, "" if repaired_by else "What the member should say is not in the record."
+        matches.append(Match((chunk,), text + then, severity=severity, repaired_by=repaired_by, no_repair_reason=reason))
     yield from bounded(iter(matches))
 
 
@@ -46,6 +47,5 @@ RULE = Rule(
     check=check,
     references=("openai/codex codex-rs/protocol/src/models.rs", "codex-cli 0.169.0, run with 28 such items"),
     repaired_by=(_REPAIRED_BY,),
-    no_repair_reason="What the member should say is not in the record.",
     fixed_in_code="Check an item before it is written, and keep one that cannot be parsed as what it is.",
 )

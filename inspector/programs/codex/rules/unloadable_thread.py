@@ -7,19 +7,26 @@ from inspector.rules.base import Case, Match, Origin, Rule, Severity
 
 _BYTES = "replace-invalid-bytes"
 _ORDINALS = "give-ordinals"
+_FIRST = "What the first record said of the thread is nowhere else in the file: copy it from a backup, or from another thread of the same folder with this one's id."
 
 
 def check(case: Case) -> Iterator[Match]:
     reason = case.conversation.fact(STOPS)
     if reason:
         repaired_by = (_BYTES,) if "UTF-8" in reason else (_ORDINALS,) if "ordinal" in reason else ()
-        yield Match((), f"Codex does not load this thread: {reason}.", repaired_by=repaired_by, evidence=(("resume", reason[:200]),))
+        yield Match(
+            (),
+            f"Codex does not load this thread: {reason}.",
+            repaired_by=repaired_by,
+            evidence=(("resume", reason[:200]),),
+            no_repair_reason="" if repaired_by else _FIRST,
+        )
 
 
 RULE = Rule(
     code="STORE811",
     state="CX1",
-    name="thread-not-loaded",
+    name="unloadable-thread",
     severity=Severity.ERROR,
     silent=False,
     origin=Origin.STORE,
@@ -32,6 +39,5 @@ RULE = Rule(
     check=check,
     references=("openai/codex #45150", "openai/codex #36802", "openai/codex rollout/src/ordinal.rs", "codex-cli 0.169.0, run"),
     repaired_by=(_BYTES, _ORDINALS),
-    no_repair_reason="What the first record said of the thread is nowhere else in the file: copy it from a backup, or from another thread of the same folder with this one's id.",
     fixed_in_code="Skip a record that cannot be read, and say which, instead of refusing the thread.",
 )
