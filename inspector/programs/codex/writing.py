@@ -211,7 +211,7 @@ class _Draft:
             return [_Line(data, number, is_changed=True) for data in (own[:1] if is_one else own)]
         if any("/" in place for place in self.places[number]):
             raise WriteRefused(
-                f"Line {number + 1:,} holds several records: add the strategy split-spliced-line, which gives each a line of its own."
+                f"Line {number + 1:,} holds several records: add the strategy split-spliced-records, which gives each a line of its own."
             )
         text = self._text(number)
         value = jsontext.parse(text)

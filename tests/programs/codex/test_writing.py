@@ -191,7 +191,7 @@ def test_what_cannot_be_written_is_refused(data: bytes, edits: Sequence[Edit], m
 
 def test_a_record_that_shares_its_line_is_not_changed_before_that_line_is_split() -> None:
     data = THREADS["lines spliced"]
-    with pytest.raises(WriteRefused, match="split-spliced-line"):
+    with pytest.raises(WriteRefused, match="split-spliced-records"):
         written(data, [Remove(_of_part(data, 2))])
 
 

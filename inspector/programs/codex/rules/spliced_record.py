@@ -44,6 +44,6 @@ RULE = Rule(
     ),
     check=check,
     references=("openai/codex #24425",),
-    repaired_by=("split-spliced-line",),
+    repaired_by=("split-spliced-records",),
     fixed_in_code="Put a line end first where the file ends without one, as Codex 0.169 does.",
 )

@@ -20,7 +20,7 @@ def propose(case: Case) -> Iterator[Edit]:
 
 
 STRATEGY = Strategy(
-    name="split-spliced-line",
+    name="split-spliced-records",
     safety=frozenset(),
     summary="gives each record of a line that holds several a line of its own",
     cost="No content changes: records that Codex skipped are read again.",

@@ -5,7 +5,7 @@ import pytest
 from tests.programs.codex.threads import LINES, THREADS, WHOLE, call, line, output, thread, user
 from tests.programs.codex.writing_threads import NEW, SAME, conversation, edits_of, repaired, values
 
-SPLIT = "split-spliced-line"
+SPLIT = "split-spliced-records"
 
 
 @pytest.mark.parametrize("mode", [SAME, NEW])
