@@ -311,6 +311,7 @@ COMMANDS = (
     "undo",
     "whatif",
     "explain",
+    "extract",
     "try_request",
     "bundle",
     "renew",

@@ -186,6 +186,22 @@ def fenced(lines: Sequence[str], language: str = "text") -> str:
     return f"{fence}{language}\n{text}{more}\n{fence}"
 
 
+def fenced_whole(text: str) -> str:
+    """All of a text in a block, with the secrets masked that are recognized."""
+    whole = masked("\n".join(map(visible, text.split("\n"))))
+    fence = _fence(whole, 3)
+    return f"{fence}text\n{whole}\n{fence}"
+
+
+def cut(text: str, lines: int, length: int) -> str:
+    """The first `lines` lines of a text, at most `length` characters of them, masked; and how much more there is."""
+    # Masked before it is cut: the first half of a secret is one too.
+    head = "\n".join(text.split("\n")[:lines])
+    first = masked(head[: length * 4])[:length]
+    left = len(text) - min(len(head), length)
+    return f"{first}\n… and {left:,} more characters" if left > 0 else first
+
+
 def _fence(text: str, least: int) -> str:
     longest = max((len(run) for run in _BACKTICKS.findall(text)), default=0)
     return "`" * max(least, longest + 1)

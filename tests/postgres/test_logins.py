@@ -175,6 +175,7 @@ COMMANDS = {
     "whatif": ["whatif", "{}", "--reader", "gbrain-naive", "--reader", "gbrain-head"],
     "repair": ["repair", "{}", "--plan", "--strategy", "insert-interrupted-result"],
     "bundle": ["bundle", "{}", "--out", "x.zip"],
+    "extract": ["extract", "{}", "--out", "x.md"],
     "try_request": ["try_request", "{}"],
 }
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from inspector.conversation.model import Chunk, Message
 from inspector.conversation.numbering import after_the_file
+from inspector.conversation.queries import unanswered_calls
 from inspector.programs.base import Calls, Errors, Home, Numbering, Panels, Program, Providers, Repairs, SyntheticResults, Trait
 from inspector.programs.claude_code.before_boundary import calls_not_sent
 from inspector.programs.claude_code.chain import first_results
@@ -12,6 +13,7 @@ from inspector.programs.claude_code.path import apart
 from inspector.programs.claude_code.readers import READERS, answer_id, unsent
 from inspector.programs.claude_code.repeated_lines import repeated_lines
 from inspector.programs.claude_code.requests import trace_of
+from inspector.programs.claude_code.stored_outcomes import stored_outcomes
 from inspector.programs.claude_code.thinking import answered_by, foreign_thinking, model_of, sent_to
 from inspector.rules.base import Case, orphaned
 
@@ -28,6 +30,12 @@ def _explained_results(case: Case) -> Iterator[Chunk]:
     calls = calls_not_sent(case)
     yield from (result for _, result in orphaned(case) if result.key in calls)
     yield from first_results(case)
+
+
+def _unanswered(case: Case) -> list[tuple[int, Chunk]]:
+    """Without those whose outcome is in the file: TOOL212 reports them."""
+    settled = {outcome.call.key for outcome in stored_outcomes(case)}
+    return [(index, call) for index, call in unanswered_calls(case.messages) if call.key not in settled]
 
 
 PROGRAM = Program(
@@ -57,6 +65,8 @@ PROGRAM = Program(
     calls=Calls(
         repeated=lambda case: {chunk.key for _, repeated in repeated_lines(case) for chunk in repeated},
         explained_results=_explained_results,
+        settled=lambda case: [outcome.call.key for outcome in stored_outcomes(case)],
+        unanswered=_unanswered,
     ),
     providers=Providers(
         model_of=lambda chunk: model_of(chunk) or None, answered_by=answered_by, sent_to=sent_to, converted_thinking=foreign_thinking

@@ -212,6 +212,51 @@ FAMILIES: dict[str, Family] = {
         recommended=("insert-interrupted-result",),
         after=("user:go", "assistant:I look.", "assistant:toolu_1", INTERRUPTED, "user:and?", "assistant:Well.", "user:more"),
     ),
+    "F3 call whose result is only next to a message": Family(
+        lines=(
+            u("u1", None),
+            a("a1", "u1", "msg_1", call("toolu_1"), 1),
+            u("r1", "a1", [], 2, toolUseResult={"stdout": "one", "stderr": "warn"}, sourceToolAssistantUUID="a1"),
+            u("u2", "r1", "and?", 3),
+            a("b1", "u2", "msg_2", text("Well."), 4),
+            u("u3", "b1", "more", 5),
+        ),
+        findings={"TOOL212": "error", "MSG402": "warning"},
+        error=_UNANSWERED.format(n=1, id="toolu_1"),
+        at=("a1",),
+        recommended=("recover-stored-result",),
+        after=("user:go", "assistant:toolu_1", "tool:one\nwarn", "user:and?", "assistant:Well.", "user:more"),
+    ),
+    "F3 call whose result is only next to a message of another branch": Family(
+        lines=(
+            u("u1", None),
+            a("a1", "u1", "msg_1", call("toolu_1"), 1),
+            u("r1", "a1", "[Request interrupted]", 2, toolUseResult="one", sourceToolAssistantUUID="a1"),
+            u("u2", "a1", "and?", 3),
+            a("b1", "u2", "msg_2", text("Well."), 4),
+            u("u3", "b1", "more", 5),
+        ),
+        findings={"TOOL212": "error"},
+        error=_UNANSWERED.format(n=1, id="toolu_1"),
+        at=("a1",),
+        recommended=("recover-stored-result",),
+        after=("user:go", "assistant:toolu_1", "tool:one", "user:and?", "assistant:Well.", "user:more"),
+    ),
+    "F3 placeholder whose result is next to its message": Family(
+        lines=(
+            u("u1", None),
+            a("a1", "u1", "msg_1", call("toolu_1"), 1),
+            {**r("r1", "a1", "toolu_1", "[Tool result missing due to internal error]", 2), "toolUseResult": "Error: no such file"},
+            a("b1", "r1", "msg_2", text("Well."), 4),
+            u("u3", "b1", "more", 5),
+        ),
+        findings={"TOOL212": "warning", "TOOL402": "note"},
+        # The placeholder is accepted.
+        error="",
+        at=("r1",),
+        strategies=("recover-stored-result",),
+        after=("user:go", "assistant:toolu_1", "tool:no such file", "assistant:Well.", "user:more"),
+    ),
     "F4 result after a compaction, its call before it": Family(
         lines=(
             u("u1", None),

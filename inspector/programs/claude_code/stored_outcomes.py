@@ -1,0 +1,102 @@
+"""Outcomes of calls that a line keeps as `toolUseResult` next to its message, where no message has the result."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from inspector.conversation import queries
+from inspector.conversation.model import Chunk, Kind
+from inspector.programs.claude_code.readers import about
+from inspector.rules.base import Case, answered, cached_per_case
+from inspector.rules.synthetic_texts import is_placeholder, is_synthetic
+from inspector.text import jsontext
+from inspector.wires.shapes.base import joined
+
+_ERROR = "Error: "
+_MEMBER = b'"toolUseResult"'
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of `call`, by the line of `line`. `placeholder`: the synthetic result that is in its place."""
+
+    call: Chunk
+    line: Chunk
+    text: str
+    is_error: bool
+    batch_end: str
+    placeholder: Chunk | None = None
+
+
+@cached_per_case
+def stored_outcomes(case: Case) -> tuple[Outcome, ...]:
+    """Of calls without a real result, in their order: those of which exactly one outcome is in the file."""
+    real = {result.call_id for message in case.messages for result in queries.results(message) if not is_synthetic(result)}
+    open_calls = [answer for answer in answered(case) if answer.call.call_id not in real and len(answer.results) < 2]
+    if not open_calls:
+        return ()
+    by_id: dict[str, list[tuple[Chunk, Any]]] = {}
+    by_line: dict[str, list[str]] = {}
+    for answer in open_calls:
+        by_line.setdefault(str(about(answer.call).get("id")), []).append(answer.call.call_id)
+        by_id[answer.call.call_id] = []
+    seen: set[int | None] = set()
+    for chunk in (case.tree or case.conversation).chunks:
+        if chunk.msg_idx in seen or chunk.role not in ("user", "tool") or not ("toolUseResult" in about(chunk) or _MEMBER in chunk.raw):
+            continue
+        seen.add(chunk.msg_idx)
+        id_ = _call_of(chunk, by_id, by_line)
+        if id_ and (value := _value(chunk)) is not None:
+            by_id[id_].append((chunk, value))
+    outcomes = []
+    for answer in open_calls:
+        texts = [(chunk, _text(value)) for chunk, value in by_id[answer.call.call_id]]
+        # An error is kept with a word before it that its message does not have.
+        errors = {chunk.key for chunk, text in texts if text.startswith(_ERROR)}
+        plain = {text.removeprefix(_ERROR): chunk for chunk, text in texts}
+        values = {text: chunk for text, chunk in plain.items() if text.strip() and not is_placeholder(text)}
+        if len(values) == 1:
+            ((text, line),) = values.items()
+            outcomes.append(
+                Outcome(answer.call, line, text, line.key in errors, answer.batch_end, answer.results[0] if answer.results else None)
+            )
+    return tuple(outcomes)
+
+
+def _call_of(chunk: Chunk, by_id: Mapping[str, object], by_line: Mapping[str, list[str]]) -> str:
+    """By the result that the line has, else by the ids that it names; a line of several calls names none of them."""
+    entry = about(chunk)
+    if chunk.kind is Kind.TOOL_RESULT:
+        return chunk.call_id if chunk.call_id in by_id else ""
+    own = entry.get("sourceToolUseID")
+    if isinstance(own, str) and own in by_id:
+        return own
+    ids = by_line.get(str(entry.get("sourceToolAssistantUUID")), [])
+    return ids[0] if len(ids) == 1 else ""
+
+
+def _value(chunk: Chunk) -> Any:
+    """Of a line as it is stored: what a reader keeps of it leaves the member out, which may be large."""
+    if "toolUseResult" in about(chunk):
+        return about(chunk)["toolUseResult"]
+    try:
+        value = jsontext.parse(jsontext.decode(bytes(chunk.raw)))
+    except jsontext.Unreadable:
+        return None
+    return value.get("toolUseResult") if isinstance(value, dict) else None
+
+
+def _text(value: Any) -> str:
+    """What a tool said, in the shapes that its results have; "" where the shape is another one."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list):
+        return joined(value)
+    if not isinstance(value, dict):
+        return ""
+    if isinstance(file := value.get("file"), dict) and isinstance(file.get("content"), str):
+        return str(file["content"])
+    if "stdout" in value or "stderr" in value:
+        return "\n".join(part for name in ("stdout", "stderr") if isinstance(part := value.get(name), str) and part)
+    content = value.get("content")
+    return content if isinstance(content, str) else joined(content) if isinstance(content, list) else ""
