@@ -111,6 +111,8 @@ class Calls:
     """Results of which rules of its own say why they have no call."""
     explains_read_results: bool = False
     """What explains a stored result explains it where it is read, too: no reader of its own moves calls."""
+    pending_is_damage: bool = True
+    """Whether a call at the end is damage; else it is noted: a tool may run, or the turn was interrupted, as sessions end all the time."""
     nameless_results: "Callable[[Case], list[tuple[Chunk, Chunk]]]" = lambda case: []
     """Results that lost their id, each after the call that is probably its own."""
     cut_result: "Callable[[Case, Chunk, Chunk | None], str]" = lambda case, result, call: ""

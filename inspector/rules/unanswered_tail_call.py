@@ -22,12 +22,9 @@ def check(case: Case) -> Iterator[Match]:
     chunks = [call for index, call in unanswered(case) if is_tail(case, index)]
     if chunks:
         text = f"The conversation ends with {_count(len(chunks))} without a result: {_then(case)}"
-        yield Match(
-            chunks,
-            text,
-            severity=Severity.NOTE if case.running or case.program.calls.answers_open else None,
-            evidence=case.program.errors.effects("missing"),
-        )
+        calls = case.program.calls
+        is_noted = case.running or calls.answers_open or not calls.pending_is_damage
+        yield Match(chunks, text, severity=Severity.NOTE if is_noted else None, evidence=case.program.errors.effects("missing"))
 
 
 def _then(case: Case) -> str:

@@ -67,6 +67,7 @@ PROGRAM = Program(
         explained_results=_explained_results,
         settled=lambda case: [outcome.call.key for outcome in stored_outcomes(case)],
         unanswered=_unanswered,
+        pending_is_damage=False,
     ),
     providers=Providers(
         model_of=lambda chunk: model_of(chunk) or None, answered_by=answered_by, sent_to=sent_to, converted_thinking=foreign_thinking

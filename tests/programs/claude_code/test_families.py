@@ -10,7 +10,7 @@ from inspector.rules.base import case_of
 from inspector.rules.catalogue import all_findings
 from tests.commands.running import run
 from tests.programs.claude_code.families import FAMILIES, HOLLOW, Family
-from tests.programs.claude_code.session_lines import ID, OTHER, PROJECT, a, lines, stored, text, u, write
+from tests.programs.claude_code.session_lines import ID, OTHER, PROJECT, a, call, lines, stored, text, u, write
 
 pytestmark = pytest.mark.django_db
 PROFILE = "anthropic-2026-07"
@@ -90,3 +90,8 @@ def test_hollow_thinking_of_a_version_after_the_reports_is_noted_only() -> None:
 
     assert written_by("2.1.155") == {"THINK205": "warning"}
     assert written_by("2.1.156") == {"THINK205": "note"}
+
+
+def test_a_call_at_the_end_is_noted_only() -> None:
+    (finding,) = all_findings(case_of(stored(u("u1", None), a("a1", "u1", "msg_1", call("toolu_1"))).conversation, "claude-code"))
+    assert (finding.code, finding.severity) == ("TOOL101", "note")
