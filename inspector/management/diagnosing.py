@@ -50,7 +50,7 @@ def diagnosis(chosen: Chosen, path: str) -> Diagnosis:
     try:
         command, new_id = _command(chosen, path, file)
     except (Refused, WriteRefused, EditMismatch, SourceProblem) as problem:
-        by_hand = next((finding.no_repair_reason for finding in results if _hides(finding)), "")
+        by_hand = next((finding.no_repair_reason for finding in results if _blocks(finding)), "")
         return Diagnosis(BROKEN, native_id, title, file or path, why, "", by_hand or shown(str(problem), 600))
     return Diagnosis(BROKEN, native_id, title, file or path, why, command, "", new_id)
 
@@ -65,11 +65,11 @@ def _why(case: Case, results: list[Finding], judgement: Judgement) -> str:
         violation = judgement.violations[0]
         at = f" (seq {span_text(violation.seqs)})" if violation.seqs else ""
         return f"The provider rejects the next request at {violation.path}{at}: {_ended(violation.text)}"
-    return next((_ended(finding.message) for finding in results if _hides(finding)), "")
+    return next((_ended(finding.message) for finding in results if _blocks(finding)), "")
 
 
-def _hides(finding: Finding) -> bool:
-    return rule(finding.code).hides_session
+def _blocks(finding: Finding) -> bool:
+    return rule(finding.code).blocks_resume
 
 
 def _ended(text: str) -> str:
@@ -143,8 +143,8 @@ def _planned(chosen: Chosen, path: str) -> tuple[RepairRequest, list[str]]:
 def _refuse_rejected(chosen: Chosen, path: str, request: RepairRequest) -> None:
     """Raises Refused where the session cannot be resumed after the repair, and what a plan raises."""
     after = preview_of(chosen.case(), chosen.stored, chosen.format, path, request).after
-    if after.case.reading.failure or not after.judgement.sendable:
-        raise Refused(f"No repair is proven: after {', '.join(request.strategies)} the next request is still rejected.")
+    if after.case.reading.failure or not after.judgement.sendable or any(_blocks(finding) for finding in after.findings):
+        raise Refused(f"No repair is proven: after {', '.join(request.strategies)} the session still cannot be resumed.")
 
 
 def _target(chosen: Chosen, new_id: str) -> list[str]:

@@ -308,8 +308,8 @@ class Rule(RuleEntry):
     """What a format must have for it; None = it applies to every format."""
     formats: tuple[str, ...] = ()
     """Formats of the program in whose folder it is, filled in when it is registered; () for a generic rule."""
-    hides_session: bool = False
-    """Whether the program does not list or open a session on which it fires, so that nobody can resume it there."""
+    blocks_resume: bool = False
+    """Whether nobody can resume a session on which it fires: its program does not list or open it, or its provider refuses what no profile judges."""
 
     def applies_to(self, format_name: str) -> bool:
         if self.formats and format_name not in self.formats:

@@ -229,6 +229,16 @@ def claude_code_store(folder: Path) -> Path:
     return folder
 
 
+def rejected_image_store(folder: Path) -> Path:
+    """No profile judges images: a rule says that the provider refuses this one on every turn."""
+    image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "bm90IGFuIGltYWdl"}}
+    lines = [cc.u("u1", None, [cc.text("look"), image]), cc.a("a1", "u1", "m1", cc.text("I see nothing.")), cc.u("u2", "a1", "go on")]
+    path = folder / "-home-dev-app" / f"{cc.ID}.jsonl"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(chats.lines(*lines))
+    return folder
+
+
 def gemini_cli_store(folder: Path) -> Path:
     chats.write(folder, *chats.resumed())
     return folder / "tmp"
@@ -251,6 +261,7 @@ STORES = [
     rollouts_store,
     dispatch_store,
     claude_code_store,
+    rejected_image_store,
     gemini_cli_store,
     gemini_cli_whole_store,
 ]

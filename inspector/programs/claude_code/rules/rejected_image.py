@@ -44,6 +44,7 @@ RULE = Rule(
     ),
     example='@format claude-code\n1 user 1.0 image payload={"type":"image","url":"data:image/png;base64,bm90IGFuIGltYWdl"}\n2 assistant 2.0 text hi',
     check=check,
+    blocks_resume=True,
     references=(
         "anthropics/claude-code #4778, #11181, #12750, #15746, #60920",
         "AN-20 of the rules on Anthropic",

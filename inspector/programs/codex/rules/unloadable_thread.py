@@ -37,6 +37,7 @@ RULE = Rule(
     ),
     example='@format codex\nline {"timestamp":"2026-08-01T10:00:00.000Z","type":"response_item","payload":{"type":"message","role":"user","content":[]}}',
     check=check,
+    blocks_resume=True,
     references=("openai/codex #45150", "openai/codex #36802", "openai/codex rollout/src/ordinal.rs", "codex-cli 0.169.0, run"),
     repaired_by=(_BYTES, _ORDINALS),
     fixed_in_code="Skip a record that cannot be read, and say which, instead of refusing the thread.",

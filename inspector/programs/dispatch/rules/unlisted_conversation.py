@@ -41,7 +41,7 @@ RULE = Rule(
     ),
     example="@index not listed\n1 user 0.0 text go",
     check=check,
-    hides_session=True,
+    blocks_resume=True,
     references=("Dispatch store tests, S-28 and S-30: ghost ids are skipped, a meta row that does not parse counts as missing",),
     no_repair_reason="Listing is the program's own business: it writes the row again at the next append, and a repair into a new conversation is listed.",
     fixed_in_code="Write rows, meta and index in one transaction; list conversations from their keys when the store is opened.",

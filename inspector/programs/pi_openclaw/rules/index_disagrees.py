@@ -29,7 +29,7 @@ RULE = Rule(
     why="OpenClaw finds a session by its entry in sessions.json. Without one the session is not in the list though its file is there; with a wrong one it opens another file, or none.",
     example='@format openclaw\n@index "sessions.json has no entry for this session: the list does not show it."\n1 user 1.0 text go',
     check=check,
-    hides_session=True,
+    blocks_resume=True,
     references=("openclaw #73471, #89170 (the doctor and files without an entry), #26468",),
     no_repair_reason=(
         "The list belongs to the running gateway: stop it and write the entry of the session into sessions.json by hand. OpenClaw's doctor does not write it: "
