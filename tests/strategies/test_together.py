@@ -35,13 +35,13 @@ NAMES = (
 )
 
 
-@pytest.mark.parametrize("format_name", [OPENAI, ANTHROPIC, SESSION, "pi", "dispatch"])
+@pytest.mark.parametrize("format_name", [OPENAI, ANTHROPIC, SESSION, "pi", "dispatch", "claude-code"])
 @pytest.mark.parametrize("name", [each.name for each in STRATEGIES if Safety.LOSSY not in each.safety])
 def test_what_is_not_said_to_lose_anything_keeps_every_call_and_result(name: str, format_name: str) -> None:
     """Over every history that judges are asked about: results that swapped places were both lost once."""
     for title, text_ in HISTORIES.items():
         conversation = notation.load(text_, title, format_name)[0]
-        final = apply(conversation, strategy(name).propose(case_in(conversation)))
+        final = apply(conversation, strategy(name).edits(case_in(conversation)))
         before, after = ((Counter((chunk.kind, chunk.text) for chunk in each.chunks)) for each in (conversation, final))
         assert not {found for found in before - after if found[0] in (Kind.TOOL_CALL, Kind.TOOL_RESULT)}, title
 

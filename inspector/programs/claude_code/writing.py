@@ -294,6 +294,11 @@ def _text_of(base: Entry, file: File, step: Step) -> str:
         raise WriteRefused(
             f"Line {(base.chunks[0].msg_idx or 0) + 1:,} holds no message, so no part of it can be changed; leave it as it is."
         )
+    role = step.chunks[0].role
+    if ASSISTANT in (role, base.chunks[0].role) and role != base.chunks[0].role:
+        # Whose words they are is said twice.
+        message = json_pieces.amended(message, {"role": stringify(role)})
+        text = json_pieces.amended(text, {"type": stringify(role)})
     content = json_pieces.value_of(message, "content") or "[]"
     if content.startswith('"') and len(step.chunks) == 1 and step.chunks[0].kind is Kind.TEXT:
         return json_pieces.amended(text, {"message": json_pieces.amended(message, {"content": stringify(step.chunks[0].text)})})

@@ -129,3 +129,13 @@ def test_a_session_named_alone_has_no_folder_for_a_new_one() -> None:
     session = stored(*OPEN_CALL, key=f"{ID}.jsonl")
     with pytest.raises(WriteRefused, match="import the folder of the project, or write --mode same-file"):
         changes(session, compose(case_of(session.conversation, "claude-code"), [strategy("insert-plain-result")]), FORK)
+
+
+@pytest.mark.parametrize("mode", [FORK, SAME])
+def test_an_answer_that_is_labeled_as_the_users_is_labeled_as_an_answer_again(mode: str) -> None:
+    answer = a("a1", "u1", "msg_1", text("I look."))
+    wrong = {**answer, "type": "user", "message": {**answer["message"], "role": "user"}}
+    case, data = repaired("relabel-answer", mode, u("u1", None), wrong, u("u2", "a1", "and?"))
+    assert said(case.conversation) == ["user:go", "assistant:I look.", "user:and?"] and all_findings(case) == ()
+    line = json.loads(data.splitlines()[1])
+    assert (line["type"], line["message"]["role"], line["message"]["id"]) == ("assistant", "assistant", "msg_1")

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from inspector.conversation.edits import Edit
+from inspector.conversation.edits import Edit, Safety
 from inspector.conversation.model import Chunk, Kind
 from inspector.programs.base import FROM_LEDGER
 from inspector.programs.claude_code.before_boundary import calls_not_sent, sent_ids
@@ -73,7 +73,7 @@ STRATEGY = (
     ),
     Strategy(
         name="quote-orphaned-results",
-        safety=frozenset(),
+        safety=frozenset({Safety.LOSSY}),
         summary="turns a result whose call is not sent into words of the user that quote it",
         cost="The words stay; that they are the answer to a call does not. Images in the result are left out, and the text says so.",
         user_visible_effect="The output of the tool is shown as a message that begins with: " + QUOTED,

@@ -13,18 +13,19 @@ from inspector.strategies.base import Strategy
 
 
 def propose(case: Case) -> Iterator[Edit]:
-    answered: set[str] = set()
+    answered: dict[str, set[str]] = {}
     for chunk in case.conversation.chunks:
         if why(chunk):
             continue
         if chunk.kind is Kind.TOOL_CALL:
-            answered.discard(chunk.call_id)
+            answered.pop(chunk.call_id, None)
             if holds_copies(chunk) and not about(chunk).get("unlisted"):
                 yield Replace(chunk, replace(chunk, payload=without(chunk, "copies", "only")))
         elif chunk.kind is Kind.TOOL_RESULT and chunk.call_id:
-            if chunk.call_id in answered:
+            texts = answered.setdefault(chunk.call_id, set())
+            if chunk.text in texts:
                 yield Remove(chunk)
-            answered.add(chunk.call_id)
+            texts.add(chunk.text)
 
 
 STRATEGY = Strategy(
@@ -34,7 +35,7 @@ STRATEGY = Strategy(
     cost="A resumed chat does not show the cards of finished tools, which Gemini CLI makes of toolCalls; calls and results are sent as before.",
     user_visible_effect="The next resume sends each result once, and keeps it so: checked over three resumes of 0.61.0.",
     pros="The only form that stays: with toolCalls kept, even without results, the program fills them again and doubles them at the resume after the next.",
-    cons="Of several results of one call the first is kept.",
+    cons="Results of one call that differ all stay: keep-first-result chooses one of them.",
     write_kind="W2",
     propose=propose,
     order=265,
