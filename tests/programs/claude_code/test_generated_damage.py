@@ -18,7 +18,11 @@ NAMED = {
     "clean": {},
     "orphan_tool_call": {"TOOL102": "error"},
     "orphan_tool_result": {"TOOL202": "error"},
-    "assistant_text_as_user": {"MSG602": "warning"},
+    "thinking_only_end": {"THINK401": "note"},
+    # The model has a made-up name, so that only the verdict of the profile says that Anthropic's own endpoint rejects it.
+    "thinking_signature_missing": {},
+    "assistant_text_as_user": {"MSG602": "warning", "MSG801": "error", "THINK401": "note"},
+    "tool_call_in_thinking": {"THINK402": "note"},
     "message_id_collision": {"MSG602": "warning"},
     "parent_chain_broken": {"TREE201": "error", "TOOL211": "error"},
     "duplicate_uuid": {"TREE203": "note"},
