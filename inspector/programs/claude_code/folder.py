@@ -3,10 +3,11 @@
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from inspector.conversation.model import Conversation, Fact
+from inspector.programs.claude_code import quarantine
 from inspector.programs.claude_code.facts import facts_of, title_of
 from inspector.programs.claude_code.lines import read_session
 from inspector.programs.formats import Head, Listed, Record, Stored
@@ -14,6 +15,10 @@ from inspector.text import json_lines
 
 NAME = "claude-code"
 SUFFIX = ".jsonl"
+INDEX = "sessions-index.json"
+"""A list of the sessions of its folder, which versions of the program keep and fill again."""
+AGENTS, MISSING_AGENTS, UNLISTED = "agentFiles", "missingAgents", "unlisted"
+"""Facts: agents of the folder (only until the session is read), those that a session names and that are not there, and why no list has it."""
 _RESULTS = "tool-results"
 _CUT = re.compile(rb'\A\s*\{\s*"(?:parentUuid|isSidechain|type|sessionId)"\s*:[^\n]*"(?:parentUuid|isSidechain|sessionId)"\s*:')
 """A first line that is longer than what is looked at: its members come before its content."""
@@ -21,6 +26,7 @@ _LINKS = frozenset(("parentUuid", "leafUuid", "isSidechain"))
 _RECORDS = frozenset(("file-history-snapshot", "queue-operation", "api-request", "api-request-shape", "api-request-blob"))
 _LOOKED_AT = 4096
 _PROJECT = re.compile(r"(?:^|/)projects/-[^/]+/[0-9a-f-]{36}\.jsonl$")
+_AGENT_FILE = re.compile(r"(?:^|/)agent-(?P<id>[^/]+)\.jsonl$")
 _AGENT = re.compile(r"(?:^|/)(?P<session>[^/]+)/subagents/agent-[^/]+\.jsonl$")
 
 
@@ -44,7 +50,13 @@ def likeness_of_names(keys: Sequence[str]) -> float:
 
 def is_wanted(key: str) -> bool:
     name = key.rpartition("/")[2]
-    return "/" not in key or name.endswith(SUFFIX)
+    return "/" not in key or name.endswith(SUFFIX) or name == INDEX
+
+
+def group_of(key: str) -> str | None:
+    """Every session file is a conversation; the list of a folder is shared, and lines that a repair moved out of a session are of none."""
+    name = key.rpartition("/")[2]
+    return None if name == INDEX else "" if name.endswith(quarantine.SUFFIX) else key
 
 
 def unread(keys: Sequence[str]) -> Iterator[str]:
@@ -58,7 +70,45 @@ def listed(groups: Sequence[str], shared: Sequence[Record], head: Head) -> Seque
     names = [_native(key) for key in groups]
     counts = Counter(names)
     unique = [name if counts[name] == 1 else f"{name} {key}" for name, key in zip(names, groups, strict=True)]
-    return [Listed(native, key, _started_by(key)) for native, key in zip(unique, groups, strict=True)]
+    lists = {_folder(record.key): _listed_ids(record.value.data) for record in shared}
+    agents: dict[str, set[str]] = {}
+    for key in groups:
+        if (agent := _AGENT_FILE.search(key)) is not None:
+            agents.setdefault(_project(key), set()).add(agent["id"])
+    return [Listed(native, key, _started_by(key) | _next_to(key, lists, agents)) for native, key in zip(unique, groups, strict=True)]
+
+
+def _folder(key: str) -> str:
+    return key.rpartition("/")[0]
+
+
+def _project(key: str) -> str:
+    """The folder of the project that a session or an agent is in."""
+    agent = _AGENT.search(key)
+    return _folder(key[: agent.start("session")] + "x") if agent else _folder(key)
+
+
+def _listed_ids(data: bytes) -> frozenset[str]:
+    """Ids of the sessions in a sessions-index.json; none where it has another shape."""
+    try:
+        value = json.loads(data)
+    except (ValueError, RecursionError):
+        return frozenset()
+    rows = value.get("entries") if isinstance(value, dict) else None
+    rows = rows if isinstance(rows, list) else []
+    return frozenset(id_ for row in rows if isinstance(row, dict) and isinstance(id_ := row.get("sessionId"), str))
+
+
+def _next_to(key: str, lists: Mapping[str, frozenset[str]], agents: Mapping[str, set[str]]) -> dict[str, Fact]:
+    """What the files of its folder say of a session; nothing of a file that was opened alone, and of an agent."""
+    folder = _folder(key)
+    if not folder or _AGENT_FILE.search(key):
+        return {}
+    facts = {AGENTS: Fact(AGENTS, ",".join(sorted(agents.get(folder, ()))), folder)}
+    ids = lists.get(folder)
+    if ids and _native(key) not in ids:
+        facts[UNLISTED] = Fact(UNLISTED, f"{INDEX} lists {len(ids):,} sessions of this folder, and not this one", f"{folder}/{INDEX}")
+    return facts
 
 
 def _native(key: str) -> str:
@@ -76,4 +126,25 @@ def read_group(of: Listed, records: Sequence[Record]) -> Stored:
     (record,) = records
     session = read_session(record.value.data)
     tree = Conversation(of.native_id, NAME, tuple(session.chunks))
-    return Stored(replace(tree, facts={**facts_of(session, tree, record.key), **of.facts}, title=title_of(session.chunks)), (record,))
+    facts = dict(of.facts)
+    if (present := facts.pop(AGENTS, None)) is not None:
+        missing = [id_ for id_ in _named_agents(record.value.data) if id_ not in (present.value or "").split(",")]
+        facts |= {MISSING_AGENTS: Fact(MISSING_AGENTS, ", ".join(missing), present.key)} if missing else {}
+    return Stored(replace(tree, facts={**facts_of(session, tree, record.key), **facts}, title=title_of(session.chunks)), (record,))
+
+
+def _named_agents(data: bytes) -> Iterator[str]:
+    """Ids of agents of which a result says that it is theirs, each once."""
+    named: set[str] = set()
+    for line in data.split(b"\n") if b'"agentId"' in data else ():
+        if b'"agentId"' not in line or b'"toolUseResult"' not in line:
+            continue
+        try:
+            value = json.loads(line)
+        except (ValueError, RecursionError):
+            continue
+        result = value.get("toolUseResult") if isinstance(value, dict) else None
+        id_ = result.get("agentId") if isinstance(result, dict) else None
+        if isinstance(id_, str) and id_ not in named:
+            named.add(id_)
+            yield id_

@@ -34,8 +34,7 @@ class ClaudeCode(Format):
         return read_grouped(self, records)
 
     def group_of(self, key: str) -> str | None:
-        """Every file is a conversation."""
-        return key
+        return folder.group_of(key)
 
     def listed(self, groups: Sequence[str], shared: Sequence[Record], head: Head) -> Sequence[Listed]:
         return folder.listed(groups, shared, head)

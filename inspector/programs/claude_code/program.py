@@ -81,6 +81,8 @@ PROGRAM = Program(
             "models": "models",
             "requests": "requests that it recorded",
             "lastRequest": "the newest of them",
+            "missingAgents": "agents whose files are not in the folder",
+            "unlisted": "list of the folder",
         }
     ),
     repairs=Repairs(of_lines=frozenset({"quarantine-unreadable-lines", "split-session-line"})),
