@@ -9,6 +9,7 @@ from inspector.programs.claude_code.lines import ASSISTANT, SPOKEN, USER, Sessio
 from inspector.programs.claude_code.path import is_side, live_path
 from inspector.programs.claude_code.readers import LOADERS
 from inspector.programs.claude_code.requests import last_request
+from inspector.programs.claude_code.thinking import provider_of
 from inspector.text import jsontext
 
 _TITLE = 80
@@ -40,7 +41,7 @@ def facts_of(session: Session, tree: Conversation, key: str) -> dict[str, Fact]:
         "versions": ", ".join(versions[-_NAMED:]) if len(versions) > 1 else None,
         "cwd": next(_values(spoken_lines, "cwd"), None),
         "gitBranch": next(_values(spoken_lines[::-1], "gitBranch"), None) or None,
-        "provider": "anthropic" if answers else None,
+        "provider": provider_of(answers[-1]) if answers else None,
         "model": answers[-1] if answers else None,
         "models": ", ".join(dict.fromkeys(answers)) if len(set(answers)) > 1 else None,
         "agentId": next(_values(spoken_lines, "agentId"), None) if main and is_side(main[0]) else None,

@@ -70,7 +70,11 @@ PROGRAM = Program(
         pending_is_damage=False,
     ),
     providers=Providers(
-        model_of=lambda chunk: model_of(chunk) or None, answered_by=answered_by, sent_to=sent_to, converted_thinking=foreign_thinking
+        model_of=lambda chunk: model_of(chunk) or None,
+        are_named=True,
+        answered_by=answered_by,
+        sent_to=sent_to,
+        converted_thinking=foreign_thinking,
     ),
     panels=Panels(
         facts={

@@ -9,7 +9,7 @@ import pytest
 from inspector.rules.base import case_of
 from inspector.rules.catalogue import all_findings
 from tests.commands.running import run
-from tests.programs.claude_code.families import FAMILIES, HOLLOW, Family
+from tests.programs.claude_code.families import FAMILIES, HOLLOW, Family, with_model
 from tests.programs.claude_code.session_lines import ID, OTHER, PROJECT, a, call, lines, stored, text, u, write
 
 pytestmark = pytest.mark.django_db
@@ -95,3 +95,14 @@ def test_hollow_thinking_of_a_version_after_the_reports_is_noted_only() -> None:
 def test_a_call_at_the_end_is_noted_only() -> None:
     (finding,) = all_findings(case_of(stored(u("u1", None), a("a1", "u1", "msg_1", call("toolu_1"))).conversation, "claude-code"))
     assert (finding.code, finding.severity) == ("TOOL101", "note")
+
+
+def test_unsigned_thinking_stays_where_the_provider_is_another_one(tmp_path: Path) -> None:
+    """What answers over a gateway signs nothing, and takes its own thinking back."""
+    own = with_model("glm-4.6", a("a1", "u1", "msg_1", {"type": "thinking", "thinking": "hm"}, 1))
+    session = (u("u1", None), own, with_model("glm-4.6", a("a2", "a1", "msg_1", text("Done."), 1)), u("u2", "a2", "more", 2))
+    folder = write(tmp_path / "claude", {f"{PROJECT}/{ID}.jsonl": lines(*session)})
+    (report,) = run("scan", folder, "--json").json["conversations"]
+    assert report["findings"] == [] and report["verdict"].startswith("Nothing is damaged; the next request passes all known rules.")
+    shown = run("scan", folder).out
+    assert "anthropic-compatible" in shown and "'glm-4.6'" in shown
