@@ -6,7 +6,7 @@ damaged by its version alone.
 
 from typing import NamedTuple
 
-CHAIN, LINES, ATTACHMENTS, BLOCKS, COMPACTION, ERRORS = "chain", "lines", "attachments", "blocks", "compaction", "errors"
+CHAIN, ATTACHMENTS, BLOCKS, COMPACTION, ERRORS = "chain", "attachments", "blocks", "compaction", "errors"
 
 
 class Defect(NamedTuple):
@@ -22,7 +22,6 @@ DEFECTS = (
     Defect((2, 1, 83), (CHAIN,), "progress of hooks and attachments fork the chain, so that a resume of the SDK loses messages"),
     Defect((2, 1, 101), (CHAIN, COMPACTION), "resume starts from a dead end, and may lead the chain into the conversation of an agent"),
     Defect((2, 1, 108), (CHAIN,), "a message that is its own parent cuts the session off; failed writes are dropped without an error"),
-    Defect((2, 1, 121), (LINES,), "a line that was cut off by a crash stops the resume"),
     Defect((2, 1, 122), (CHAIN,), "/branch copies messages that were rewound"),
     Defect((2, 1, 105), (BLOCKS,), "a malformed text block makes it crash"),
     Defect((2, 1, 223), (ATTACHMENTS,), "a malformed attachment, delta or diagnostics line fails the resume, or every turn after it"),

@@ -54,11 +54,7 @@ def _match(chain: Chain, entry: Entry, lost_results: int, below: int) -> Match:
         return Match(
             entry.chunks, text, severity=Severity.NOTE, repaired_by=(), no_repair_reason="Nothing is hidden by it since the compaction."
         )
-    evidence = [("parent", (entry.parent or "")[:60])]
-    parent = chain.parent_for(entry)
-    if parent is not None:
-        evidence.append(("likely parent", f"{name(parent[0])}: {parent[1]}"))
-    evidence += known_defects(entry.about.get("version"), CHAIN)
+    evidence = [("parent", (entry.parent or "")[:60]), *known_defects(entry.about.get("version"), CHAIN)]
     if not chain.path or entry.index != chain.path[0].index:
         if entry.index in chain.on_path:
             text = f"{start}; its result is read all the same, since it answers a call on the path."
@@ -72,6 +68,10 @@ def _match(chain: Chain, entry: Entry, lost_results: int, below: int) -> Match:
             repaired_by=(),
             no_repair_reason="The path goes on without it: to repair this branch, choose its last message as the leaf of the repair.",
         )
+    # Only of the one with which the path begins: a hostile file may hold any number of others.
+    parent = chain.parent_for(entry)
+    if parent is not None:
+        evidence.insert(1, ("likely parent", f"{name(parent[0])}: {parent[1]}"))
     segment = chain.segments[entry.index]
     hidden = [
         line

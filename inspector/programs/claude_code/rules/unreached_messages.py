@@ -71,41 +71,52 @@ def branches(chain: Chain) -> Iterator[Branch]:
     if chain.stale is not None:
         return
     first = min(chain.segments[entry.index] for entry in chain.path if entry.index >= 0)
+    top_of: dict[int, Entry | None] = {}
     tops: dict[int, tuple[Entry, list[Entry]]] = {}
     for entry in chain.messages:
         if entry.index in chain.on_path or chain.segments[entry.index] < first or chain.by_id[entry.id] is not entry:
             continue
-        if top := _top(chain, entry):
+        if top := _top(chain, entry, top_of):
             tops.setdefault(top.index, (top, []))[1].append(entry)
-    lives = {entry.parent: entry for entry in reversed(chain.path) if entry.index >= 0 and entry.chunks[0].role}
+    lives = _lives(chain)
     for top, messages in tops.values():
         fork = chain.parent(top)
-        live = _live(chain, fork) if fork is not None else lives.get(None)
+        live = lives.get(fork.index if fork is not None else None)
         if live is None or words_of(top) == words_of(live) or not (fork is None or any(_says(entry) for entry in messages)):
             continue
         yield Branch(messages, fork, live)
 
 
-def _top(chain: Chain, entry: Entry) -> Entry | None:
-    """The uppermost line of the branch; None where the way up is cut."""
-    visited: set[int] = set()
-    at = entry
-    while True:
-        visited.add(at.index)
+def _top(chain: Chain, entry: Entry, top_of: dict[int, Entry | None]) -> Entry | None:
+    """The uppermost line of the branch; None where the way up is cut. `top_of` gathers those of the lines that are walked over, so that each is once."""
+    walked: list[int] = []
+    at, top = entry, None
+    while at.index not in top_of:
+        walked.append(at.index)
+        # Of a loop there is none.
+        top_of[at.index] = None
         parent = chain.parent(at)
-        if parent is None:
-            return at if at.parent is None else None
-        if parent.index in chain.on_path:
-            return at
-        if parent.index in visited:
-            return None
+        if parent is None or parent.index in chain.on_path:
+            top = at if parent is not None or at.parent is None else None
+            break
         at = parent
+    else:
+        top = top_of[at.index]
+    top_of.update(dict.fromkeys(walked, top))
+    return top
 
 
-def _live(chain: Chain, fork: Entry) -> Entry | None:
-    """The message with which the path goes on after the fork, which hooks and progress may be in between."""
-    place = next((number for number, entry in enumerate(chain.path) if entry.index == fork.index), None)
-    return None if place is None else next((entry for entry in chain.path[place + 1 :] if entry.chunks[0].role), None)
+def _lives(chain: Chain) -> dict[int | None, Entry]:
+    """By the index of each line of the path, the message with which the path goes on after it; None: the first one, where that has a root of its own."""
+    lives: dict[int | None, Entry] = {}
+    following: Entry | None = None
+    for entry in reversed(chain.path):
+        if following is not None:
+            lives[entry.index] = following
+        following = entry if entry.chunks[0].role else following
+    if following is not None and following.parent is None:
+        lives[None] = following
+    return lives
 
 
 def _says(entry: Entry) -> bool:
