@@ -35,6 +35,7 @@ class Codex(Format):
     modes: tuple[WriteMode, ...] = writing.MODES
     keeps_times = True
     lock_suffix = ""
+    quiet_seconds = 60.0
 
     def sniff(self, shape: Shape) -> float:
         if shape.tables:

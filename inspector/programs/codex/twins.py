@@ -1,5 +1,6 @@
 """Messages that a rollout file holds twice: an item of the history, and an event that shows its words to a person."""
 
+from collections import deque
 from collections.abc import Mapping, Sequence
 
 from inspector.conversation.model import Chunk, Kind
@@ -43,19 +44,20 @@ def messages_of(chunks: Sequence[Chunk]) -> dict[str, list[Chunk]]:
 
 
 def twins_of(chunks: Sequence[Chunk]) -> Mapping[str, Chunk]:
-    """Place of an item -> the event near it that shows the same words. Each event is of one item, the nearest."""
-    index = {chunk.key: number for number, chunk in enumerate(chunks)}
-    events: dict[tuple[str, str], list[Chunk]] = {}
-    for chunk in chunks:
+    """Place of an item -> the event near it that shows the same words. Each event is of one item, in the order of both."""
+    events: dict[tuple[str, str], deque[tuple[int, Chunk]]] = {}
+    for number, chunk in enumerate(chunks):
         if (speaker := speaker_of_event(chunk)) and chunk.text:
-            events.setdefault((speaker, chunk.text), []).append(chunk)
+            events.setdefault((speaker, chunk.text), deque()).append((number, chunk))
+    index = {chunk.key: number for number, chunk in enumerate(chunks)} if events else {}
     twins: dict[str, Chunk] = {}
-    for place, message in messages_of(chunks).items():
+    for place, message in messages_of(chunks).items() if events else ():
         speaker = "thinking" if message[0].kind is Kind.THINKING else message[0].role
-        near = events.get((speaker, words_of(message)), [])
+        near = events.get((speaker, words_of(message)))
         at = index[message[0].key]
-        twin = min(near, key=lambda chunk: abs(index[chunk.key] - at), default=None)
-        if twin is not None and abs(index[twin.key] - at) <= _NEAR:
-            twins[place] = twin
-            near.remove(twin)
+        # In the order of the file: what is too far before this message is so for all that follow.
+        while near and near[0][0] < at - _NEAR:
+            near.popleft()
+        if near and near[0][0] <= at + _NEAR:
+            twins[place] = near.popleft()[1]
     return twins

@@ -110,6 +110,8 @@ class _Draft:
     chunks: dict[str, list[Chunk]] = field(init=False)
     """The chunks of each record, or item of a replacement history."""
     twins: Mapping[str, Chunk] = field(init=False)
+    calls: Mapping[str, Chunk] = field(init=False)
+    """The last call of each id."""
 
     def __post_init__(self) -> None:
         self.stored = self.data.split(b"\n")
@@ -123,6 +125,7 @@ class _Draft:
                 self.places.setdefault(line_of(chunk.key) or 0, []).append(place)
             self.chunks[place].append(chunk)
         self.twins = twins_of(self.base.chunks)
+        self.calls = {chunk.call_id: chunk for chunk in self.base.chunks if chunk.kind is Kind.TOOL_CALL}
 
     def lines_of(self, final: Conversation) -> list[_Line]:
         groups = [(place, tuple(chunks)) for place, chunks in self._groups(final)]
@@ -288,9 +291,10 @@ class _Draft:
 
     def _in_kind(self, chunks: Sequence[Chunk]) -> Sequence[Chunk]:
         """An output is of the type that its call asks for; that of a local shell is a function's."""
-        calls = [chunk for chunk in self.base.chunks if chunk.kind is Kind.TOOL_CALL and chunk.call_id == chunks[0].call_id]
-        shell = calls and entry_of(calls[0]).get("name") == "local_shell_call"
-        return chunks if shell else list(answering_in_kind([*calls, *chunks]))[len(calls) :]
+        called = self.calls.get(chunks[0].call_id)
+        if called is None or entry_of(called).get("name") == "local_shell_call":
+            return chunks
+        return list(answering_in_kind([called, *chunks]))[1:]
 
     def _text(self, number: int) -> str:
         try:

@@ -203,3 +203,11 @@ def test_a_plan_of_another_hand_gives_no_path() -> None:
     plan = Plan("/x", ID, NEW, (), frozenset(), "", (), {"fork_id": "../../x", "now": "2026-11-22T17:24:59.000Z"})
     with pytest.raises(WriteRefused, match="make the plan again"):
         CODEX.write(plan, stored(WHOLE))
+
+
+def test_of_equal_messages_each_has_its_own_event() -> None:
+    turns = [record for _ in range(3) for record in (user("ok"), event("user_message", message="ok"), assistant("a"))]
+    data = thread(*turns)
+    second = [chunk for chunk in conversation(data).chunks if chunk.text == "ok" and chunk.role][1]
+    after = written(data, [Replace(second, replace(second, payload={**second.payload, "text": "no"}))])
+    assert changed_lines(data, after).keys() == {4, 5}
