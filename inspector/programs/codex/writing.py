@@ -206,7 +206,8 @@ class _Draft:
         if places == self.places[number] and all(self._same(place, chunks) for place, chunks in groups):
             return [_Line(raw, number)]
         own = [self._own_bytes(chunks, raw) for _, chunks in groups]
-        if all(own) and places == self.places[number]:
+        says_same = all(self._says_same(place, chunks) for place, chunks in groups)
+        if all(own) and places == self.places[number] and says_same:
             # Of a line that is not split all records have the same bytes.
             is_one = len(set(own)) == 1 and (
                 len(own) == 1 or any(".r" in place or "part" in entry_of(chunks[0]) for place, chunks in groups)
@@ -216,7 +217,7 @@ class _Draft:
             raise WriteRefused(
                 f"Line {number + 1:,} holds several records: add the strategy split-spliced-records, which gives each a line of its own."
             )
-        text = self._text(number)
+        text = self._text(number, next((data for data in own if data), raw))
         value = jsontext.parse(text)
         payload = _member(text, "payload")
         if value.get("type") == COMPACTED:
@@ -228,6 +229,10 @@ class _Draft:
     def _same(self, place: str, chunks: Sequence[Chunk]) -> bool:
         """Whether nothing but numbers differs, which the file does not hold."""
         return [_content(chunk) for chunk in chunks] == [_content(chunk) for chunk in self.chunks.get(place, [])]
+
+    def _says_same(self, place: str, chunks: Sequence[Chunk]) -> bool:
+        """Whether nothing differs but the line itself."""
+        return [_said(chunk) for chunk in chunks] == [_said(chunk) for chunk in self.chunks.get(place, [])]
 
     def _own_bytes(self, chunks: Sequence[Chunk], raw: bytes) -> bytes:
         """The bytes of a line that a strategy brings; b"" where its chunks have none of their own."""
@@ -296,9 +301,9 @@ class _Draft:
             return chunks
         return list(answering_in_kind([called, *chunks]))[1:]
 
-    def _text(self, number: int) -> str:
+    def _text(self, number: int, raw: bytes | None = None) -> str:
         try:
-            return jsontext.decode(self.stored[number]).removeprefix("\ufeff").strip(" \t\r")
+            return jsontext.decode(self.stored[number] if raw is None else raw).removeprefix("\ufeff").strip(" \t\r")
         except Unreadable as problem:
             raise WriteRefused(f"Line {number + 1:,} is {problem.reason}: add the strategy replace-invalid-bytes to the plan.") from None
 
@@ -309,6 +314,10 @@ class _Draft:
 
 def _content(chunk: Chunk) -> tuple[Any, ...]:
     return chunk.key, chunk.role, chunk.kind, dict(chunk.payload), chunk.raw
+
+
+def _said(chunk: Chunk) -> tuple[Any, ...]:
+    return chunk.key, chunk.role, chunk.kind, {name: value for name, value in chunk.payload.items() if name != "entry"}
 
 
 def _member(text: str, name: str) -> str:

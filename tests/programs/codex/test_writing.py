@@ -7,11 +7,13 @@ from typing import Any
 import pytest
 import zstandard
 
-from inspector.conversation.edits import Edit, Plan, Remove, Replace, Set
-from inspector.conversation.model import Chunk
+from inspector.conversation.edits import Edit, Plan, Remove, Replace, Set, apply, between
+from inspector.conversation.model import Chunk, Conversation
+from inspector.planning.preview import compose
 from inspector.programs.codex.format import CODEX
 from inspector.programs.codex.items import is_uuid
 from inspector.programs.formats import WriteRefused
+from inspector.strategies.catalogue import strategy
 from tests.programs.codex.threads import (
     ID,
     LINES,
@@ -33,7 +35,7 @@ from tests.programs.codex.threads import (
     thread,
     user,
 )
-from tests.programs.codex.writing_threads import KEY, NEW, SAME, changes, conversation, edits_of, repaired, stored, values, written
+from tests.programs.codex.writing_threads import KEY, NEW, SAME, case, changes, conversation, edits_of, repaired, stored, values, written
 
 INTERRUPTED = "insert-interrupted-result"
 
@@ -211,3 +213,25 @@ def test_of_equal_messages_each_has_its_own_event() -> None:
     second = [chunk for chunk in conversation(data).chunks if chunk.text == "ok" and chunk.role][1]
     after = written(data, [Replace(second, replace(second, payload={**second.payload, "text": "no"}))])
     assert changed_lines(data, after).keys() == {4, 5}
+
+
+def test_the_line_and_what_it_says_are_repaired_together() -> None:
+    data = paginated(user("q1"), call("c1"), assistant("a1")).replace(b'"ordinal":2', b'"ordinal":1')
+    edits = compose(case(data), [strategy("insert-interrupted-result"), strategy("give-ordinals")])
+    after = values(written(data, edits, NEW))
+    assert [value["ordinal"] for value in after] == [0, 1, 2, 3, 4] and after[4]["payload"]["output"] == "aborted"
+
+
+def test_a_message_on_a_line_that_is_split_is_changed_on_its_own_line() -> None:
+    data = THREADS["not UTF-8"]
+    clean = conversation_after(data, "replace-invalid-bytes")
+    (chunk,) = [chunk for chunk in clean.chunks if chunk.role == "assistant" and chunk.text == "a\ufffd1"]
+    final = replace(
+        clean, chunks=tuple(replace(each, payload={**each.payload, "text": "a1"}) if each is chunk else each for each in clean.chunks)
+    )
+    after = written(data, between(conversation(data), final))
+    assert changed_lines(WHOLE, after) == {}
+
+
+def conversation_after(data: bytes, name: str) -> Conversation:
+    return apply(conversation(data), edits_of(data, name))

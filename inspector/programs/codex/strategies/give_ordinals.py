@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 
 from inspector.conversation.edits import Edit
-from inspector.conversation.model import Kind
 from inspector.programs.codex.entries import entry_of, is_first
 from inspector.programs.codex.facts import STOPS
 from inspector.programs.codex.items import PAGINATED
@@ -24,7 +23,8 @@ def propose(case: Case) -> Iterator[Edit]:
     for records in lines(case.conversation.chunks):
         first = records[0][0]
         entry = entry_of(first)
-        if (first.kind is Kind.UNREADABLE and not entry) or "part" in entry or not is_first(first):
+        # What a repair put in is counted when it is written, and what Codex cannot parse it does not count.
+        if not entry or not first.raw or "unread" in entry or not is_first(first):
             continue
         ordinal = entry.get("ordinal")
         count = (ordinal if isinstance(ordinal, int) and not isinstance(ordinal, bool) else 0) if count is None else count + 1
