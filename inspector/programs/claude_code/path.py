@@ -5,12 +5,13 @@ answer share `message.id` and need not be neighbors; versions since 2.1.47 put t
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from inspector.conversation.model import Conversation, Fact, Kind
 from inspector.conversation.tree import LEAF, Entry, as_path, entries, walk
 from inspector.programs.claude_code.lines import ASSISTANT, BOUNDARY
+from inspector.text.at_hand import AtHand
 
 ENDS = "pathEnds"
 """The fact that says why the chain ends early: `dangling` (its first line names a parent that is nowhere) or `cycle`."""
@@ -26,6 +27,8 @@ class Loader:
     joins: bool
     fetches: bool
     stops: bool
+    read: AtHand[tuple[tuple[Entry, ...], str]] = field(default_factory=lambda: AtHand(2), compare=False, repr=False)
+    """The paths that were read last: the facts of a session and its case ask for the same one."""
 
 
 def path_as(loader: Loader) -> Callable[[Conversation], Conversation]:
@@ -36,6 +39,16 @@ def live_path(tree: Conversation, loader: Loader) -> Conversation:
     """What `loader` resumes, in the order in which it is sent, and above it what compactions took out of the context."""
     if tree.fact(LEAF) == "":
         return as_path(tree, ())
+    chosen = tree.fact(LEAF)
+    chain, why = _chain(tree, loader) if chosen else loader.read.of(tree.chunks, lambda: _chain(tree, loader))
+    path = as_path(tree, chain)
+    # The path ends with the leaf, wherever its line is put.
+    facts = {**path.facts, **({ENDS: Fact(ENDS, why)} if why else {})}
+    return replace(path, facts=facts)
+
+
+def _chain(tree: Conversation, loader: Loader) -> tuple[tuple[Entry, ...], str]:
+    """The lines of the path, and why it ends early."""
     loaded = loaded_entries(tree, loader.stops)
     by_id: dict[str, Entry] = {}
     for entry in loaded:
@@ -45,10 +58,7 @@ def live_path(tree: Conversation, loader: Loader) -> Conversation:
     chain, why = walk(by_id, leaf, lambda entry: _above(entry, by_id))
     if loader.fetches:
         chain = tuple(_with_branches(chain, loaded))
-    path = as_path(tree, _joined(chain) if loader.joins else chain)
-    # The path ends with the leaf, wherever its line is put.
-    facts = {**path.facts, **({ENDS: Fact(ENDS, why)} if why else {})}
-    return replace(path, facts=facts)
+    return tuple(_joined(chain)) if loader.joins else chain, why
 
 
 def loaded_entries(tree: Conversation, stops: bool = False) -> tuple[Entry, ...]:

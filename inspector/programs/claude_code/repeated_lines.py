@@ -31,6 +31,9 @@ def repeated_lines(case: Case) -> tuple[tuple[tuple[Chunk, ...], tuple[Chunk, ..
 
 def _kept_and_repeated(chunks: list[Chunk], named: Counter[str]) -> tuple[tuple[Chunk, ...], tuple[Chunk, ...]] | None:
     """The copy stays that results name as their call's line: the live one. Where none is named, the first."""
+    # Writing every block out takes time: hardly an answer has two blocks that could be one.
+    if len({(chunk.kind, chunk.call_id, len(chunk.text)) for chunk in chunks}) == len(chunks):
+        return None
     by_content: dict[Hashable, list[Chunk]] = {}
     for chunk in chunks:
         by_content.setdefault(_content(chunk), []).append(chunk)
