@@ -51,6 +51,15 @@ class Chain:
         reached = sum(entry.index in self.on_path for entry in self.messages)
         return f"a resume reaches {reached:,} of {len(self.messages):,} messages"
 
+    def reach_below(self, entry: Entry, parent: Entry) -> str:
+        """How much of the session a resume reaches where `entry`, a line of the path, names `parent`; results on other branches come on top."""
+        at = next((place for place, line in enumerate(self.path) if line.index == entry.index), 0)
+        above = chain_above(self.by_id, parent, entry.index, set())
+        start = next((place for place in range(len(above) - 1, -1, -1) if is_boundary(above[place].about)), 0)
+        own = {line.index for line in self.messages}
+        reached = {line.index for line in (*above[start:], *self.path[at:])} & own
+        return f"a resume reaches {len(reached):,} of {len(own):,} messages"
+
     @cached_property
     def missing(self) -> tuple[Entry, ...]:
         """Lines whose parent is in no line, but for those whose parent shares its line with others, which STORE802 reports."""

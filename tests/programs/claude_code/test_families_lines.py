@@ -189,3 +189,12 @@ def test_no_byte_of_a_quarantined_line_is_lost(tmp_path: Path) -> None:
     assert (folder / KEY).read_bytes() == lines(*START, *END)
     # The program lists *.jsonl, and so do we.
     assert [found["native_id"] for found in run("scan", folder, "--json").json["conversations"]] == [ID]
+
+
+def test_a_session_that_was_opened_alone_has_its_quarantine_next_to_it(tmp_path: Path) -> None:
+    path = write(tmp_path / "claude", {KEY: FAMILIES["F11 NUL bytes"].data}) / KEY
+    before = contents(tmp_path)
+    applied = run("repair", path, "--strategy", QUARANTINE, "--mode", "same-file", "--apply", "--json")
+    assert applied.status == 0, applied
+    assert {found.suffix for found in path.parent.iterdir()} == {".jsonl", ".quarantine"}
+    assert run("undo", applied.json["repair"]).status == 0 and contents(tmp_path) == before

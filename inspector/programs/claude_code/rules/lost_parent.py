@@ -71,7 +71,7 @@ def _match(chain: Chain, entry: Entry, lost_results: int, below: int) -> Match:
     # Only of the one with which the path begins: a hostile file may hold any number of others.
     parent = chain.parent_for(entry)
     if parent is not None:
-        evidence.insert(1, ("likely parent", f"{name(parent[0])}: {parent[1]}"))
+        evidence[1:1] = [("likely parent", f"{name(parent[0])}: {parent[1]}"), ("below that", chain.reach_below(entry, parent[0]))]
     segment = chain.segments[entry.index]
     hidden = [
         line

@@ -35,8 +35,9 @@ def _match(chain: Chain, loop: Sequence[Entry]) -> Match:
         return Match(chunks_of(loop), text, severity=Severity.WARNING, evidence=evidence, repaired_by=(), no_repair_reason=reason)
     first = opening(chain, loop)
     parent = chain.parent_for(first) if first is not None else None
-    if parent is not None:
-        evidence = (("likely parent", f"{name(parent[0])}: {parent[1]}"), *evidence)
+    if first is not None and parent is not None:
+        below = ("below that", chain.reach_below(first, parent[0]))
+        evidence = (("likely parent", f"{name(parent[0])}: {parent[1]}"), below, *evidence)
     return Match(
         chunks_of(loop),
         f"{start}: a resume reads nothing of what is before; {chain.reach}.",

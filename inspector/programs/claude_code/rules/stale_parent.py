@@ -25,7 +25,11 @@ def check(case: Case) -> Iterator[Match]:
         f"a resume sends the old messages whole again, and not the summary and {counted(len(hidden), 'message')} since then"
     )
     evidence = (
-        *((("line before it in its own segment", f"{name(likely[0])}: {likely[1]}"),) if likely else ()),
+        *(
+            (("line before it in its own segment", f"{name(likely[0])}: {likely[1]}"), ("below that", chain.reach_below(entry, likely[0])))
+            if likely
+            else ()
+        ),
         *known_defects(entry.about.get("version"), CHAIN),
         *known_defects(entry.about.get("version"), COMPACTION),
     )

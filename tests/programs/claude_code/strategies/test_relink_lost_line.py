@@ -4,6 +4,7 @@ import json
 
 from inspector.planning.preview import compose
 from inspector.rules.base import Case
+from inspector.rules.catalogue import all_findings
 from inspector.strategies.catalogue import strategy
 from tests.programs.claude_code.session_lines import a, boundary, call, case, lines, r, said, text, u
 from tests.programs.claude_code.strategies.repaired_sessions import SAME_FILE, codes, each_mode, written
@@ -34,6 +35,12 @@ def test_the_history_before_a_lost_parent_is_back(mode: str) -> None:
     later, _ = written([NAME], mode, *LOST)
     assert said(later.conversation) == ["user:first", "assistant:done", "user:and?", "assistant:well"]
     assert codes(later) == []
+
+
+def test_the_finding_says_how_much_is_reached_before_and_after() -> None:
+    (finding,) = all_findings(case(*LOST))
+    assert finding.message.endswith("a resume reaches 2 of 4 messages.")
+    assert ("below that", "a resume reaches 4 of 4 messages") in finding.evidence
 
 
 def test_one_parent_in_one_line_changes() -> None:
