@@ -101,3 +101,16 @@ def test_a_result_that_the_program_gave_twice_in_one_record_is_kept_once() -> No
         HEADER, user("u1", "go"), answer("m1", [call("a")]), user("r1", response("a", "x"), response("a", "x")), answer("m2", "ok")
     )
     assert contents(repaired(chat, "record-results-once"))[2] == ("user", ["a=x"])
+
+
+def test_results_of_one_call_that_differ_are_left() -> None:
+    chat = stored(
+        HEADER,
+        user("u1", "go"),
+        answer("m1", toolCalls=TWO_CALLS[:1]),
+        user("r1", response("ls__a", "x")),
+        user("r2", response("ls__a", "z")),
+    )
+    result = repaired(chat, "record-results-once")
+    assert contents(result)[2] == ("user", ["a=x", "a=z"]) and codes(result) == ["TOOL701/error", "TOOL208/error"]
+    assert contents(repaired(chat, "record-results-once", "keep-first-result"))[2] == ("user", ["a=x"])
