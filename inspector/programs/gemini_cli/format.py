@@ -9,14 +9,15 @@ from inspector.conversation.model import Chunk, Conversation, Fact, Kind
 from inspector.programs.formats import Change, Format, Head, Listed, Record, Shape, Stored, WriteMode, read_grouped
 from inspector.programs.gemini_cli import reader, writing
 from inspector.programs.gemini_cli.chunks import chunks_of, milliseconds
-from inspector.programs.gemini_cli.records import Chat, replay
+from inspector.programs.gemini_cli.records import Chat, is_resumed, replay
 from inspector.text import jsontext
 
 NAME = reader.FORMAT
 _HEAD = re.compile(rb'\A(?:\xef\xbb\xbf)?\s*\{\s*"sessionId"\s*:\s*"([^"\n]*)"\s*,\s*"projectHash"\s*:')
 _CHAT = re.compile(r"(?:.*/)?chats/(?:[^/]+/)?[^/]+\.jsonl?")
 _SESSION = re.compile(r"session-[^/]*\.jsonl?")
-_HEAD_BYTES = 4096
+_HEAD_BYTES, _EMPTY_BYTES = 4096, 65536
+_SHORT_ID = len("-4c59aa92.jsonl")
 _TITLE = 80
 
 
@@ -57,7 +58,7 @@ class GeminiCli(Format):
         names = [id_ if counts[id_] == 1 else f"{id_} {key.rpartition('/')[2]}" for id_, key in zip(ids, groups, strict=True)]
         by_name = Counter(names)
         return [
-            Listed(name if by_name[name] == 1 else f"{id_} {key}", key, _same_id(files[id_], key))
+            Listed(name if by_name[name] == 1 else f"{id_} {key}", key, _same_id(files[id_], key, head))
             for id_, key, name in zip(ids, groups, names, strict=True)
         ]
 
@@ -78,9 +79,21 @@ def _id(key: str, head: bytes) -> str:
     return match[1].decode("utf-8", "replace") if match and match[1] else key.rpartition("/")[2].rpartition(".")[0]
 
 
-def _same_id(keys: Sequence[str], key: str) -> dict[str, Fact]:
-    others = [other.rpartition("/")[2] for other in keys if other != key]
-    return {"sameId": Fact("sameId", ", ".join(others))} if others else {}
+def _same_id(keys: Sequence[str], key: str, head: Head) -> dict[str, Fact]:
+    """The other files of the id, and those of them that have no conversation and share the end of the name, by which a clean-up deletes."""
+    others = [other for other in keys if other != key]
+    empty = [other for other in others if other[-_SHORT_ID:] == key[-_SHORT_ID:] and _is_empty(head(other, _EMPTY_BYTES))]
+    texts = {"sameId": _names(others), "sameIdEmpty": _names(empty)}
+    return {name: Fact(name, text) for name, text in texts.items() if text}
+
+
+def _names(keys: Sequence[str]) -> str:
+    return ", ".join(key.rpartition("/")[2] for key in keys)
+
+
+def _is_empty(data: bytes) -> bool:
+    """Whether a file has no message that a resume keeps; of one that is not read whole that is not said."""
+    return len(data) < _EMPTY_BYTES and not any(is_resumed(record.value) for record in replay(data).live.values())
 
 
 def _facts(chat: Chat, chunks: Sequence[Chunk], key: str) -> dict[str, Fact]:

@@ -232,7 +232,13 @@ def test_two_files_with_one_id_are_two_conversations(tmp_path: Path) -> None:
         f"{ID} session-2026-11-22T17-33-4c59aa92.jsonl",
     ]
     # The finding is on the one that holds the conversation.
-    assert [codes(chat) for chat in store.conversations] == [["STORE702/warning", "TOOL701/note"], []]
+    assert [codes(chat) for chat in store.conversations] == [["STORE702/error", "TOOL701/note"], []]
+
+
+def test_two_files_with_one_id_and_a_conversation_each_are_only_a_warning(tmp_path: Path) -> None:
+    write(tmp_path, HEADER, user("u1", "one"))
+    chats = write(tmp_path, HEADER, user("u2", "two"), name="session-2026-11-22T17-33-4c59aa92.jsonl")
+    assert [codes(chat) for chat in read_store(place(str(chats))).conversations] == [["STORE702/warning"]] * 2
 
 
 def test_a_folder_of_chats_is_recognized_by_its_files() -> None:

@@ -6,11 +6,21 @@ from inspector.rules.base import Case, Match, Origin, Rule, Severity
 
 
 def check(case: Case) -> Iterator[Match]:
-    others = case.conversation.fact("sameId")
-    if others and case.reading.messages:
+    others, empty = case.conversation.fact("sameId"), case.conversation.fact("sameIdEmpty")
+    if not others or not case.reading.messages:
+        return
+    if empty:
         yield Match(
             (),
-            f"Another file has the same session id ({others}): Gemini CLI lists one of them, and deletes the files of an id together.",
+            f"The next start of Gemini CLI that does not resume this chat deletes it: its clean-up takes {empty}, which has the same session id and no "
+            "conversation, and deletes every file whose name ends with that id.",
+            severity=Severity.ERROR,
+            no_repair_reason=f"Delete {empty} before you start Gemini CLI again, or switch general.sessionRetention off: that file holds no conversation.",
+        )
+    else:
+        yield Match(
+            (),
+            f"Another file has the same session id ({others}): Gemini CLI lists the one that was changed last, and deletes the files of an id together.",
         )
 
 
@@ -22,10 +32,17 @@ RULE = Rule(
     silent=True,
     origin=Origin.STORE,
     summary="two chats have one session id",
-    why="Each resume begins a second file of the same id without a conversation. Where the list keeps that one, or a clean-up takes both for one, the real chat goes.",
+    why=(
+        "Each resume begins a second file of the same id without a conversation. The clean-up at the start, which is on by default, deletes files without a "
+        "conversation together with all whose names end with the same part of an id: the real chat is gone, without a word."
+    ),
     example="@format gemini-cli\n@sameId session-2026-11-22T17-33-4c59aa92.jsonl\n1 user 0.0 text go",
     check=check,
-    references=("gemini-cli #27368", "gemini-cli #28036", "@google/gemini-cli 0.61.0, run: each resume in another minute"),
+    references=(
+        "gemini-cli #27368",
+        "gemini-cli #28036",
+        "@google/gemini-cli 0.61.0, run: resumed once, then `--list-sessions`: the chat was deleted",
+    ),
     no_repair_reason="Which file is the real one is for a person to say: copy this one, then delete the file without a conversation.",
     fixed_in_code="Begin no file before it is known which session is resumed.",
 )
