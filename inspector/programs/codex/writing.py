@@ -232,7 +232,7 @@ class _Draft:
 
     def _says_same(self, place: str, chunks: Sequence[Chunk]) -> bool:
         """Whether nothing differs but the line itself."""
-        return [_said(chunk) for chunk in chunks] == [_said(chunk) for chunk in self.chunks.get(place, [])]
+        return [_meaning_of(chunk) for chunk in chunks] == [_meaning_of(chunk) for chunk in self.chunks.get(place, [])]
 
     def _own_bytes(self, chunks: Sequence[Chunk], raw: bytes) -> bytes:
         """The bytes of a line that a strategy brings; b"" where its chunks have none of their own."""
@@ -316,7 +316,7 @@ def _content(chunk: Chunk) -> tuple[Any, ...]:
     return chunk.key, chunk.role, chunk.kind, dict(chunk.payload), chunk.raw
 
 
-def _said(chunk: Chunk) -> tuple[Any, ...]:
+def _meaning_of(chunk: Chunk) -> tuple[Any, ...]:
     return chunk.key, chunk.role, chunk.kind, {name: value for name, value in chunk.payload.items() if name != "entry"}
 
 
