@@ -25,6 +25,9 @@ _LOOKED_AT = 4096
 _FIRST = 1 << 16
 """Bytes in which the session_meta of a file is looked for first: it holds the instructions of the model."""
 
+_LISTS = ("history.jsonl", "session_index.jsonl")
+"""What the program itself keeps next to its threads: prompts and names, and no thread."""
+
 
 class Codex(Format):
     name = NAME
@@ -84,8 +87,9 @@ class Codex(Format):
         return ""
 
     def unread(self, keys: Sequence[str]) -> tuple[str, ...]:
-        folders = {key.rpartition("/")[0] for key in keys if self.wants(key)}
-        others = [key for key in keys if key.rpartition("/")[0] in folders and not self.wants(key)]
+        others = [
+            key for key in keys if key.endswith((".jsonl", ".jsonl.zst")) and not self.wants(key) and key.rpartition("/")[2] not in _LISTS
+        ]
         if not others:
             return ()
         are = "1 file is not read, since its name is" if len(others) == 1 else f"{len(others):,} files are not read, since their names are"
