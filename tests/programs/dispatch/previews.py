@@ -22,7 +22,7 @@ OPTIONS = {"fork_id": "new-id", "now": "5", "title": "Repaired"}
 FOR_A_PROVIDER = {
     *("replace-surrogates", "rename-invalid-ids", "rename-repeated-ids", "shorten-ids", "move-results", "keep-first-result"),
     *("drop-unsigned-thinking", "thinking-to-text", "strip-old-thinking", "strip-thinking", "add-empty-thinking", "drop-empty-blocks"),
-    *("adopt-results", "sanitize-tool-names"),
+    *("adopt-results", "sanitize-tool-names", "replace-rejected-images"),
     *("order-blocks", "merge-same-role-messages", "system-first", "start-with-user", "answer-before-user", "end-with-user"),
 }
 

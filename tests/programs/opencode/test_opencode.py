@@ -292,13 +292,6 @@ def test_each_result_goes_to_its_own_call(stale: tuple[str, ...], tmp_path: Path
     ]
 
 
-def test_a_failed_answer_is_kept_without_its_error(tmp_path: Path) -> None:
-    failed = answer(2, step(), tool("call_a"), error={"name": "APIError", "data": {}})
-    path = export(tmp_path, [user(1, text("go")), failed, user(3, text("on"))])
-    _, store = repaired(path, tmp_path / "new.json", "keep-failed-answer")
-    assert [role for role, *_ in sent(store.conversations[0])] == ["user", "assistant", "tool", "user"]
-
-
 def _database(folder: Path) -> str:
     return database(folder, KILLED)
 

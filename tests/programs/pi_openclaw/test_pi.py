@@ -420,7 +420,7 @@ def test_equal_ids_in_two_files_are_told_apart() -> None:
             "claude-code",
         ),
         ({"type": "summary", "summary": "s", "leafUuid": "x"}, "claude-code"),
-        ({"timestamp": "t", "type": "session_meta", "payload": {"id": "x", "cwd": "/w", "originator": "cli"}}, ""),
+        ({"timestamp": "t", "type": "session_meta", "payload": {"id": "x", "cwd": "/w", "originator": "cli"}}, "codex"),
         ({"id": "x", "timestamp": "t", "instructions": None}, ""),
     ],
 )

@@ -1,12 +1,12 @@
 """Removes the lines of an answer that repeat lines of it."""
 
-from inspector.conversation.edits import Remove
+from inspector.conversation.edits import Remove, Safety
 from inspector.programs.claude_code.repeated_lines import repeated_lines
 from inspector.strategies.base import Strategy
 
 STRATEGY = Strategy(
     name="drop-repeated-lines",
-    safety=frozenset(),
+    safety=frozenset({Safety.LOSSY}),
     summary="keeps the lines of each answer once, by its `message.id` and their content: the copy that results name as their call's line, else the first",
     cost="Nothing that was said is lost. Children of a removed line get its parent.",
     user_visible_effect="An answer that was shown twice is shown once.",

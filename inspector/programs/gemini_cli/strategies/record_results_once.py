@@ -36,7 +36,7 @@ STRATEGY = Strategy(
     user_visible_effect="The next resume sends each result once, and keeps it so: checked over three resumes of 0.61.0.",
     pros="The only form that stays: with toolCalls kept, even without results, the program fills them again and doubles them at the resume after the next.",
     cons="Results of one call that differ all stay: keep-first-result chooses one of them.",
-    write_kind="W2",
+    write_kind="content",
     propose=propose,
     order=265,
 )
