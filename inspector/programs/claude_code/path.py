@@ -90,7 +90,8 @@ def apart(tree: Conversation) -> frozenset[str]:
     # A line comes after its parent, so that who leads to a message is known before it is met.
     for entry in reversed(entries(tree)):
         if is_message(entry) or entry.chunks[0].kind is not Kind.CONTROL or (entry.id and entry.id in leading):
-            leading |= {entry.parent, entry.about.get("logicalParentUuid")}
+            before = entry.about.get("logicalParentUuid")
+            leading |= {entry.parent, before if isinstance(before, str) else None}
         else:
             others.add(entry.chunks[0].key.rpartition(".")[0])
     return frozenset(others)

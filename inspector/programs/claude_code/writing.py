@@ -3,6 +3,7 @@
 Lines that nothing touches keep every byte. A line that goes hands its parent on to its children; a line that comes in takes its place in the chain.
 """
 
+import re
 import uuid
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -21,7 +22,7 @@ from inspector.projections.base import AS_SENT
 from inspector.projections.catalogue import projection
 from inspector.text import json_lines, json_pieces, jsontext
 from inspector.text.js_json import stringify
-from inspector.text.json_lines import BOM
+from inspector.text.json_lines import BOM, RecordPart
 
 FORK, SAME_FILE = "new-session", "same-file"
 MODES: tuple[WriteMode, ...] = (
@@ -31,6 +32,7 @@ MODES: tuple[WriteMode, ...] = (
     WriteMode(SAME_FILE, "rewrites only the lines of the session that change; every other line keeps its bytes", "in-place"),
 )
 _INSTEAD = "write a new session (--mode new-session)"
+_SAFE_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,127}")
 _ENVELOPE = ("isSidechain", "userType", "cwd", "sessionId", "version", "gitBranch", "agentId", "slug", "entrypoint")
 
 
@@ -86,6 +88,9 @@ def write(plan: Plan, stored: Stored) -> Sequence[Change]:
     quarantined = next((numbers_in(edit.new) for edit in sets if edit.field == QUARANTINED), frozenset[int]())
     if not edits and not quarantined and not (sets and plan.mode == FORK):
         return []
+    if not all(_SAFE_ID.fullmatch(plan.options.get(name, "")) for name in options(plan.mode, "")):
+        # A plan may come from a file, and these ids become names of files.
+        raise WriteRefused("An id that the plan has for what is new is none that a session can have; make the plan again.")
     file = _opened(record.value.data)
     final = apply(stored.conversation, edits)
     steps = list(_steps(final, file))
@@ -268,17 +273,22 @@ def _text(entry: Entry, file: File) -> str:
     """The JSON text of a stored line, or of one record of a line that holds several."""
     number = entry.chunks[0].msg_idx or 0
     if "fused" in entry.about:
-        line = next(json_lines.lines(file.lines[number].removeprefix(BOM), START))
-        return line.parts[int(entry.about["fused"]) - 1].text
+        return _parts(file, number)[int(entry.about["fused"]) - 1].text
     try:
         return jsontext.decode(file.lines[number].removeprefix(BOM)).strip(" \t\r")
     except jsontext.Unreadable as problem:
         raise WriteRefused(f"Line {number + 1:,} is {problem.reason}, so it cannot be written again; leave it as it is.") from None
 
 
+def _parts(file: File, number: int) -> tuple[RecordPart, ...]:
+    """The records and fragments of a line, as reading the file gives them: a byte order mark is one of them on every line but the first."""
+    raw, at = (b"\n" + file.lines[number], 1) if number else (file.lines[number], 0)
+    return next(json_lines.lines(raw, START, at)).parts
+
+
 def _apart(file: File, number: int, is_quarantined: bool) -> tuple[list[str], list[str]]:
     """The records of a line that holds several, as lines of their own; and its fragments, where they do not stay next to these."""
-    parts = next(json_lines.lines(file.lines[number].removeprefix(BOM), START)).parts
+    parts = _parts(file, number)
     if not is_quarantined:
         return [part.text for part in parts], []
     return [part.text for part in parts if part.value is not None], [part.text for part in parts if part.value is None]

@@ -141,7 +141,8 @@ def _answer(id_: str, value: Mapping[str, Any], answered: set[str]) -> Iterator[
     blocks = [*_of_parts(id_, "assistant", [*([] if is_whole else _thoughts(value)), *parts])] if parts or value.get("thoughts") else []
     in_content = {block.payload.get("toolCallId") for block in blocks if block.kind is Kind.TOOL_CALL}
     for call in calls_of(value):
-        if call.get("id") not in in_content:
+        # An id may be a list or an object, which no set can look for.
+        if isinstance(call.get("id"), list | dict) or call.get("id") not in in_content:
             part = {"functionCall": {"id": call.get("id"), "name": call.get("name"), "args": call.get("args", {})}}
             more = {"unlisted": True} if is_whole else {}
             blocks += [block._replace(payload=_about(block.payload, **more)) for block in _of_parts(id_, "assistant", [part])]

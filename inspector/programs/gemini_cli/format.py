@@ -40,7 +40,10 @@ class GeminiCli(Format):
         return 0.9 if _HEAD.match(shape.head) else 0.0
 
     def wants(self, key: str) -> bool:
-        return key.endswith(".jsonl") or (key.endswith(".json") and _SESSION.fullmatch(key.rpartition("/")[2]) is not None)
+        """A file that is named alone, or is piped in, may have any name."""
+        return (
+            "/" not in key or key.endswith(".jsonl") or (key.endswith(".json") and _SESSION.fullmatch(key.rpartition("/")[2]) is not None)
+        )
 
     def read(self, records: Iterable[Record]) -> Iterator[Stored]:
         return read_grouped(self, records)

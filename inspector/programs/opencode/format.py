@@ -110,7 +110,8 @@ class OpencodeExport(OpencodeStore):
         return 0.9 if not shape.files and not shape.tables and _EXPORT.match(shape.head) else 0.0
 
     def wants(self, key: str) -> bool:
-        return key.endswith(".json")
+        """A file that is named alone, or is piped in, may have any name."""
+        return "/" not in key or key.endswith(".json")
 
 
 def _facts(session: Session) -> dict[str, Fact]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from inspector import check
 from inspector.actions.planning import RepairRequest
 from inspector.actions.write_copy import write_repaired_copy
 from inspector.conversation.model import Conversation
@@ -99,6 +100,12 @@ def test_every_store_gives_the_same_session(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", MAKERS)
 def test_a_clean_session_has_no_finding(name: str, tmp_path: Path) -> None:
     assert codes(only(MAKERS[name](tmp_path, CLEAN)).conversation) == []
+
+
+def test_an_export_that_is_piped_in_is_checked(tmp_path: Path) -> None:
+    path = Path(export(tmp_path, CLEAN))
+    copy = path.rename(tmp_path / "session")
+    assert check(copy.read_bytes()).conversation == check(copy).conversation == ID
 
 
 def test_no_table_with_credentials_is_read(tmp_path: Path) -> None:
