@@ -51,8 +51,11 @@ def diagnosis(chosen: Chosen, path: str) -> Diagnosis:
         command, new_id = _command(chosen, path, file)
     except (Refused, WriteRefused, EditMismatch, SourceProblem) as problem:
         by_hand = next((finding.no_repair_reason for finding in results if _blocks(finding)), "")
-        return Diagnosis(BROKEN, native_id, title, file or path, why, "", by_hand or shown(str(problem), 600))
-    return Diagnosis(BROKEN, native_id, title, file or path, why, command, "", new_id)
+        by_hand = by_hand or shown(str(problem), 600)
+        return Diagnosis(
+            BROKEN, native_id, title, file or path, why, no_command=by_hand, extract=_extract(chosen, path) if case.messages else ""
+        )
+    return Diagnosis(BROKEN, native_id, title, file or path, why, command, new_id=new_id)
 
 
 def _why(case: Case, results: list[Finding], judgement: Judgement) -> str:
@@ -119,6 +122,14 @@ def _command(chosen: Chosen, path: str, file: str) -> tuple[str, str]:
     if _detected(opened) != chosen.format.name:
         words += ["--format", chosen.format.name]
     return " ".join([*words, *how, *_target(chosen, first)]), first
+
+
+def _extract(chosen: Chosen, path: str) -> str:
+    native_id = chosen.conversation.native_id
+    words = [program(), "extract", quote(path), "--conversation", quote(native_id)]
+    if _detected(path) != chosen.format.name:
+        words += ["--format", chosen.format.name]
+    return " ".join([*words, "--out", quote(f"{native_id.replace('/', '-')}.md")])
 
 
 def _planned(chosen: Chosen, path: str) -> tuple[RepairRequest, list[str]]:

@@ -17,5 +17,7 @@ class Diagnosis:
     why: str = ""
     command: str = ""
     no_command: str = ""
+    extract: str = ""
+    """Where no repair is proven, the command that writes what was said into a file, to start a new session from; "" of a session without a message."""
     new_id: str = ""
     """The id of the session that the command writes, where it writes a new one."""

@@ -282,6 +282,39 @@ def test_every_command_that_is_printed_repairs_its_session(store: Callable[[Path
     assert all(place["repaired"] in (0, len(reports)) for place in again.json["places"])
 
 
+@pytest.mark.django_db
+def test_a_repair_ends_with_how_the_session_is_resumed(tmp_path: Path) -> None:
+    store = claude_code_store(tmp_path / "projects")
+    ran = run("repair", store, "--strategy", "insert-interrupted-result", "--apply")
+    (new,) = {path.stem for path in store.rglob("*.jsonl")} - {cc.ID}
+    assert ran.out.rstrip().endswith(f"Resume it in the folder of its project: claude --resume {new}")
+
+
+@pytest.mark.django_db
+def test_a_repaired_chat_is_not_said_to_be_read_as_as_many_messages(tmp_path: Path) -> None:
+    store = gemini_cli_store(tmp_path / "gemini")
+    assert run("repair", store, "--for", "gemini", "--apply").status == 0
+    checked = run("check", store)
+    assert checked.status == 0 and "Nothing is damaged; the next request passes all known rules." in checked.out
+
+
+def test_a_session_that_no_command_repairs_gets_one_that_extracts_what_was_said(tmp_path: Path) -> None:
+    """A thread whose first record is lost, alone in its file and in a folder; of one without a message nothing can be extracted."""
+    folder = tmp_path / "a store's folder"
+    folder.mkdir()
+    lost = threads.thread(threads.user("keep these words"), threads.assistant("ok")).partition(b"\n")[2]
+    (folder / threads.NAME).write_bytes(lost)
+    (folder / threads.NAME.replace(threads.ID, threads.OTHER)).write_bytes(threads.line(1, threads.event("turn_started")))
+    for path in (folder, folder / threads.NAME):
+        printed = run("doctor", path)
+        command = next(line for line in printed.out.splitlines() if "What was said, to start a new session from: " in line)
+        assert printed.out.count("No command repairs it.") == printed.out.count("What was said") + (path == folder)
+        words = shlex.split(command.partition(" extract ")[2])
+        words[-1] = str(tmp_path / f"{path.name}.md")
+        assert run("extract", *words).status == 0
+        assert "keep these words" in Path(words[-1]).read_text()
+
+
 def test_a_store_that_is_never_written_gets_a_command_with_a_new_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An export of a database: the command writes a script for its server."""
     monkeypatch.chdir(tmp_path)

@@ -102,6 +102,8 @@ class Command(AnsweringCommand):
             self.say(f"{shown(one.file, 4096)}{title} ({shown(one.conversation)})")
             self.say(f"  {one.why}")
             self.say(f"  {one.command or f'No command repairs it. {one.no_command}'}")
+            if one.extract:
+                self.say(f"  What was said, to start a new session from: {one.extract}")
         if broken:
             self.say()
         if len(broken) > SHOWN:
@@ -185,7 +187,7 @@ def _report(surveys: list[Survey]) -> dict[str, Any]:
             for survey in surveys
         ],
         "broken": [
-            {"program": survey.place.program, **json_fields(one, "file conversation title why command no_command")}
+            {"program": survey.place.program, **json_fields(one, "file conversation title why command no_command extract")}
             for survey in surveys
             for one in survey.broken
         ],

@@ -74,7 +74,8 @@ def _done_by_reader(case: Case) -> list[str]:
     Not of a tree: there a row is a message for every client, and what a summary replaces is no loss.
     """
     done = []
-    if case.tree is None and len(case.reading.grouped) != len(case.messages):
+    # The counts may be equal again where a reader joins some messages and adds others.
+    if case.tree is None and len(case.messages) not in (len(case.reading.grouped), len(case.reading.messages)):
         done.append(f"reads {len(case.messages)} messages as {len(case.reading.messages)}")
     seqs = [seq for dropped in case.reading.dropped if not dropped.intentional for seq in dropped.seqs]
     if seqs:

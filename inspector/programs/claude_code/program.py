@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from inspector.conversation.model import Chunk, Message
+from inspector.conversation.model import Chunk, Conversation, Message
 from inspector.conversation.numbering import after_the_file
 from inspector.conversation.queries import unanswered_calls
 from inspector.programs.base import Calls, Errors, Home, Numbering, Panels, Program, Providers, Repairs, SyntheticResults, Trait
@@ -38,6 +38,15 @@ def _unanswered(case: Case) -> list[tuple[int, Chunk]]:
     return [(index, call) for index, call in unanswered_calls(case.messages) if call.key not in settled]
 
 
+def _is_resumed(conversation: Conversation) -> bool:
+    return not (conversation.fact("agentId") or conversation.fact("agentOf"))
+
+
+def _follow_up(conversation: Conversation) -> tuple[str, ...]:
+    """It lists only the sessions of the folder that it is started in."""
+    return (f"Resume it in the folder of its project: claude --resume {conversation.native_id}",) if _is_resumed(conversation) else ()
+
+
 PROGRAM = Program(
     name="claude-code",
     title="Claude Code",
@@ -54,7 +63,7 @@ PROGRAM = Program(
     homes=(Home(CLAUDE_CODE.name, "~/.claude", "projects", "CLAUDE_CONFIG_DIR"),),
     apart=apart,
     own_trace=trace_of,
-    is_resumed=lambda conversation: not (conversation.fact("agentId") or conversation.fact("agentOf")),
+    is_resumed=_is_resumed,
     # Every block of an answer is a line, and the lines of one answer are one message to the provider.
     single_items=frozenset({CLAUDE_CODE.name}),
     same_answer=_same_answer,
@@ -89,7 +98,10 @@ PROGRAM = Program(
             "unlisted": "list of the folder",
         }
     ),
-    repairs=Repairs(of_lines=frozenset({"quarantine-unreadable-lines", "split-session-line"})),
+    repairs=Repairs(
+        of_lines=frozenset({"quarantine-unreadable-lines", "split-session-line"}),
+        follow_up=_follow_up,
+    ),
     errors=Errors(
         facts=(("apiError", "the end of the session"),),
         consequences={

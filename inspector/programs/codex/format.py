@@ -49,7 +49,10 @@ class Codex(Format):
             return 0.7 if any(_is_head(head) for head in shape.heads) else 0.0
         if archives.is_packed(shape.head):
             return 0.9 if _is_head(archives.start_of(shape.head, _LOOKED_AT)[0]) or _NAME.fullmatch(shape.name) else 0.0
-        return 0.9 if _is_head(shape.head) else 0.0
+        if _is_head(shape.head):
+            return 0.9
+        # The name alone says so of a thread that lost its first record.
+        return 0.6 if shape.head and _NAME.fullmatch(shape.name) else 0.0
 
     def wants(self, key: str) -> bool:
         """A file that is named alone is always read; of a folder those that Codex takes for threads, and files of lines next to none of them."""

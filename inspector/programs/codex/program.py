@@ -1,6 +1,6 @@
 """Codex CLI: a rollout file for each thread, which a resume replays."""
 
-from inspector.programs.base import Calls, CaseLines, Errors, Home, Program, SyntheticResult, SyntheticResults, Trait
+from inspector.programs.base import Calls, CaseLines, Errors, Home, Program, Repairs, SyntheticResult, SyntheticResults, Trait
 from inspector.programs.codex.entries import entry_of
 from inspector.programs.codex.format import CODEX
 from inspector.programs.codex.items import ITEM
@@ -24,6 +24,7 @@ PROGRAM = Program(
         author=lambda result: "Codex" if result.text == ABORTED and entry_of(result).get("type") == ITEM else "",
     ),
     calls=Calls(explained_results=answered_results, explains_read_results=True, paired_by_id=True, answers_open=True),
+    repairs=Repairs(follow_up=lambda conversation: (f"Resume it: codex resume {conversation.native_id}",)),
     errors=Errors(
         facts=(("error", "the last error event of the rollout file"),),
         consequences={
