@@ -120,9 +120,12 @@ def _lives(chain: Chain) -> dict[int | None, Entry]:
 
 
 def _says(entry: Entry) -> bool:
-    """Whether it is more than what the program itself put there: commands, their output, and results that are on the path too."""
+    """Whether it is more than what the program itself put there: commands, their output, and results that are on the path too. A line without content says nothing."""
     words = "".join(chunk.text for chunk in entry.chunks)
-    return not has_results_only(entry) and entry.about.get("isMeta") is not True and not words.lstrip().startswith(NOT_TYPED)
+    is_empty = all("empty" in chunk.payload for chunk in entry.chunks)
+    return (
+        not is_empty and not has_results_only(entry) and entry.about.get("isMeta") is not True and not words.lstrip().startswith(NOT_TYPED)
+    )
 
 
 def _suspicion(branch: Branch) -> str:

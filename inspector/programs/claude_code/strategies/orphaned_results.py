@@ -1,5 +1,6 @@
 """Results without their call: the call comes back from the lines that are not sent, or the result becomes words of the user."""
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -11,6 +12,7 @@ from inspector.rules.base import Case, orphaned
 from inspector.strategies.arrangement import arranged, entry_of
 from inspector.strategies.base import Strategy
 from inspector.strategies.insertion import before, inserted
+from inspector.text.counted import counted
 
 QUOTED = "Result of an earlier tool call, which is no longer part of this conversation:"
 
@@ -51,8 +53,8 @@ def _quoted(case: Case) -> Iterator[Edit]:
 def _as_words(result: Chunk) -> Chunk:
     blocks = result.payload.get("blocks")
     kinds = [str(block.get("type")) for block in blocks if isinstance(block, dict)] if isinstance(blocks, list) else []
-    others = [kind for kind in kinds if kind != "text"]
-    left_out = f"\n[{len(others)} {others[0]} left out]" if others else ""
+    others = Counter(kind for kind in kinds if kind != "text")
+    left_out = f"\n[{', '.join(counted(number, kind) for kind, number in others.items())} left out]" if others else ""
     error = " (an error)" if result.is_error else ""
     text = f"{QUOTED.removesuffix(':')}{error}:\n\n{result.text or '(no content)'}{left_out}"
     return replace(result, role="user", kind=Kind.TEXT, payload={"type": "text", "text": text, **entry_of(result)})
