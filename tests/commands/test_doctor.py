@@ -290,6 +290,26 @@ def test_a_repair_ends_with_how_the_session_is_resumed(tmp_path: Path) -> None:
     assert ran.out.rstrip().endswith(f"Resume it in the folder of its project: claude --resume {new}")
 
 
+def test_a_plan_of_many_findings_and_long_results_stays_readable(tmp_path: Path) -> None:
+    """One line for each rule, and long lines of the diff cut off; as JSON nothing is left out."""
+    turns = [
+        part
+        for turn in range(12)
+        for part in (
+            cc.a(f"a{turn}", f"u{turn}", f"m{turn}", cc.call(f"t{turn}", command="x" * 5000)),
+            cc.u(f"u{turn + 1}", f"a{turn}", "go on"),
+        )
+    ]
+    path = cc.write(tmp_path / "projects", {f"{cc.PROJECT}/{cc.ID}.jsonl": cc.lines(cc.u("u0", None, "run it"), *turns)})
+    words = ("repair", path, "--strategy", "insert-interrupted-result", "--plan")
+    plan = run(*words)
+    (before,) = [line for line in plan.out.splitlines() if line.startswith("  before: TOOL102")]
+    assert "(error), 12 times: seq 2, 4, 6" in before and before.endswith("and 4 more")
+    assert max(map(len, plan.out.splitlines())) < 1000 and "--plan --json prints all of it." in plan.out
+    full = run(*words, "--json").json
+    assert "x" * 5000 in full["diff"] and len(full["findings_before"]) == 12
+
+
 @pytest.mark.django_db
 def test_a_repaired_chat_is_not_said_to_be_read_as_as_many_messages(tmp_path: Path) -> None:
     store = gemini_cli_store(tmp_path / "gemini")

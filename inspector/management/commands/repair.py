@@ -1,6 +1,7 @@
 """Repairs one conversation: shows the plan, applies it to the store, or writes a repaired copy."""
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from shlex import quote
 from typing import Any
@@ -35,6 +36,10 @@ from inspector.strategies.catalogue import strategy
 
 DIFF_LINES = 400
 """Lines of a diff that are printed for a person: a repair of a long session may give each of its lines another number."""
+
+
+DIFF_WIDTH = 400
+"""Characters of such a line that are printed: the result of one tool may fill the screen many times."""
 
 
 class Command(AnsweringCommand):
@@ -217,8 +222,8 @@ class Command(AnsweringCommand):
             self.say(f"  {plan.mode}: {mode_summary(chosen.format, plan.mode)}")
         self.say(f"  {summary(preview)}")
         self.say(f"  {', '.join(sorted(plan.safety)) or 'safe: nothing is lost or invented'}")
-        for finding in before.findings:
-            self.say(f"  before: {finding.code} {finding.rule} ({finding.severity}), {_where(finding)}")
+        for line in _lines_by_rule(before.findings):
+            self.say(f"  before: {line}")
         codes_before = {finding.code for finding in before.findings}
         for finding in after.findings:
             self.say(f"  after: {finding.code} {finding.rule} ({finding.severity}), {_where(finding)}")
@@ -238,9 +243,12 @@ class Command(AnsweringCommand):
         for warning in preview.warnings:
             self.say(f"  warning: {warning}")
         lines = preview.shown_diff.split("\n")
-        self.say("\n".join(lines[:DIFF_LINES]))
+        for line in lines[:DIFF_LINES]:
+            self.say(line if len(line) <= DIFF_WIDTH else f"{line[:DIFF_WIDTH]}…")
         if len(lines) > DIFF_LINES:
             self.say(f"… and {len(lines) - DIFF_LINES:,} more lines of the diff: --plan --json prints all of it.")
+        elif any(len(line) > DIFF_WIDTH for line in lines):
+            self.say("Long lines of the diff are cut off: --plan --json prints all of it.")
 
 
 def _refuse_what_is_for_captures(options: dict[str, Any]) -> None:
@@ -253,6 +261,21 @@ def _refuse_what_is_for_captures(options: dict[str, Any]) -> None:
         raise CommandError("Say what to do with --strategy NAME (`strategies` lists them), or --for PROFILE for what is recommended.")
     for name in options["strategy"] or ():
         strategy(name)
+
+
+def _lines_by_rule(results: Sequence[Finding]) -> list[str]:
+    """One line for the findings of a rule: a damaged session of a thousand turns has as many of each."""
+    rules: dict[str, list[Finding]] = {}
+    for finding in results:
+        rules.setdefault(f"{finding.code} {finding.rule} ({finding.severity})", []).append(finding)
+    return [
+        f"{name}, {_where(several[0]) if len(several) == 1 else f'{len(several):,} times: seq {span_text(_seqs(several))}'}"
+        for name, several in rules.items()
+    ]
+
+
+def _seqs(several: list[Finding]) -> list[int]:
+    return sorted({seq for finding in several for seq in finding.seqs})
 
 
 def _where(finding: Finding) -> str:
