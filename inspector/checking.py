@@ -340,7 +340,17 @@ def _lines(conversation: Conversation, stored: Stored, seqs: set[int]) -> tuple[
     main = starts[0][1] if starts else records[0] if records else None
     if main is None:
         return "", {}
-    return main.key, {seq: main.value.data.count(b"\n", 0, start) + 1 for seq, record, start in starts if record is main}
+    return main.key, _line_numbers(main.value.data, {seq: start for seq, record, start in starts if record is main})
+
+
+def _line_numbers(data: bytes, starts: Mapping[int, int]) -> dict[int, int]:
+    """The line (from 1) that each byte is in; the data is gone through once, however many there are."""
+    numbers: dict[int, int] = {}
+    line, at = 1, 0
+    for start in sorted(set(starts.values())):
+        line, at = line + data.count(b"\n", at, start), start
+        numbers[start] = line
+    return {seq: numbers[start] for seq, start in starts.items()}
 
 
 def _start(conversation: Conversation, record: Record, chunk: Chunk) -> int | None:

@@ -21,9 +21,17 @@ class _CheckedCase:
 
     case: Case
     reported: dict[str, list[tuple[str, Severity]]] = field(default_factory=dict)
+    keys_by_kind: dict[tuple[str, Severity], tuple[frozenset[str], int]] = field(default_factory=dict)
 
-    def keys(self, finding: Finding) -> list[str]:
-        """Of what the rule of `finding` reports as at least as severe."""
+    def keys(self, finding: Finding) -> tuple[frozenset[str], int]:
+        """Of what the rule of `finding` reports as at least as severe, and how many findings that is: the same for all of one kind."""
+        kind = finding.code, finding.severity
+        if kind not in self.keys_by_kind:
+            keys = self._keys(finding)
+            self.keys_by_kind[kind] = frozenset(keys), len(keys)
+        return self.keys_by_kind[kind]
+
+    def _keys(self, finding: Finding) -> list[str]:
         if finding.code not in self.reported:
             reported = findings(self.case, [rule(finding.code)])
             self.reported[finding.code] = [(finding_now.key.rpartition("moved:")[2], finding_now.severity) for finding_now in reported]
@@ -91,8 +99,8 @@ def _is_repaired(before: _CheckedCase, finding: Finding, later: _CheckedCase) ->
     """Whether the rule does not report it any more, or only as less severe, and nothing else in its place."""
     if later.case is before.case:
         return False
-    new = later.keys(finding)
-    return finding.key not in new and len(new) < len(before.keys(finding))
+    keys, count = later.keys(finding)
+    return finding.key not in keys and count < before.keys(finding)[1]
 
 
 def _written(case: Case, edits: Sequence[Edit], name: str, stored: Stored) -> tuple[Plan, Sequence[Change]] | str:
