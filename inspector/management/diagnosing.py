@@ -163,7 +163,7 @@ def _target(chosen: Chosen, new_id: str) -> list[str]:
     if chosen.format.name not in READ_ONLY:
         return ["--apply"]
     if chosen.format.name in NEW_FILE_ONLY:
-        return ["--out", f"{new_id}.jsonl"]
+        return ["--out", quote(f"{new_id}.jsonl")]
     if isinstance(chosen.format, Scripted):
         return ["--out", quote(f"repair-{chosen.conversation.native_id}.sql")]
     raise Refused(READ_ONLY[chosen.format.name])

@@ -1,6 +1,7 @@
 """A repaired session as the file that opencode's import reads: with new ids, since an import of ids that are known changes nothing and says it did."""
 
 import hashlib
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -12,6 +13,7 @@ from inspector.programs.opencode.sessions import FILE, Session, StoredMessage, S
 from inspector.text import jsontext
 
 _DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+_SAFE_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,127}")
 _RANDOM = 14
 """Characters at the end of an id that are random; what is before them is the kind and the time."""
 
@@ -42,6 +44,13 @@ def written(plan: Plan, stored: Stored) -> list[Change]:
     session = sessions_in(stored.records).get(native_id, Session(native_id))
     if session.info is None:
         raise WriteRefused("The session itself is missing, and an import needs its title and folder: take them from a backup of the store.")
+    fork_id = plan.options.get("fork_id", "")
+    if not _SAFE_ID.fullmatch(fork_id):
+        # It names a file and is part of the commands that a person copies; a store or a saved plan can say anything.
+        raise WriteRefused(
+            "The id of the new session would not be one that opencode gives: it is made from the session's own id, or comes from the plan; "
+            "give the session another id in a copy of the store, or make the plan again."
+        )
     final = apply(stored.conversation, plan.edits)
     base = {chunk.key: chunk for chunk in stored.conversation.chunks}
     by_message, inserted = _sorted(final.chunks, base)
@@ -52,7 +61,6 @@ def written(plan: Plan, stored: Stored) -> list[Change]:
     ]
     if inserted:
         raise WriteRefused("The import file has no place for a message that a strategy adds; leave that strategy out of the plan.")
-    fork_id = plan.options["fork_id"]
     value = {"info": _info(session.info), "messages": messages}
     seed = f"{fork_id} {native_id}"
     ids = new_ids([message.id for message in session.messages] + [part.id for message in session.messages for part in message.parts], seed)
