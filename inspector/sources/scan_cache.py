@@ -44,7 +44,8 @@ class ScanCache:
         if known is not None and (known[0] == stamp or _digest(_read(paths)) == known[1]):
             if known[0] != stamp:
                 self._new.append((name, stamp, known[1], known[2]))
-            return zlib.decompress(known[2]).decode("utf-8", "surrogatepass")
+            with suppress(zlib.error, UnicodeDecodeError):
+                return zlib.decompress(known[2]).decode("utf-8", "surrogatepass")
         text, contents = work()
         if contents is not None and _stamp(paths) == stamp:
             self._new.append((name, stamp, _digest(contents), zlib.compress(text.encode("utf-8", "surrogatepass"), 1)))
