@@ -61,7 +61,7 @@ check: $(DEV) ## Check format, lint, types, imports, settings and migrations
 	@for file in static/*.css; do $(CSS) $$file | cmp -s - $$file || { echo "$$file is not formatted: make format"; exit 1; }; done
 	.venv/bin/mypy
 	.venv/bin/lint-imports
-	$(PY) manage.py check
+	$(PY) manage.py check_settings
 	$(PY) manage.py makemigrations --check --dry-run
 
 format: $(DEV) ## Format code, templates and styles, and repair what ruff can

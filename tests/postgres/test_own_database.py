@@ -75,7 +75,7 @@ def fetch(url: str, **headers: str) -> tuple[int, str]:
 def test_a_store_is_imported_shown_and_served(migrated: str, tmp_path: Path) -> None:
     store = tmp_path / "dispatch.db"
     write_dispatch_store(store, store_rows())
-    assert manage(migrated, "check") == (0, "System check identified no issues (0 silenced).\n", "")
+    assert manage(migrated, "check_settings") == (0, "System check identified no issues (0 silenced).\n", "")
     status, out, _ = manage(migrated, "import_source", store)
     assert status == 0 and "conversations" in out and asked(migrated, "SELECT count(*) FROM inspector_record")[0][0] > 50
     with serving(migrated) as url:
@@ -87,7 +87,7 @@ def test_a_store_is_imported_shown_and_served(migrated: str, tmp_path: Path) -> 
 
 NOWHERE = "postgres://nobody@127.0.0.1:1/x"
 WRONG = {
-    "check": (NOWHERE, "Connection refused"),
+    "check_settings": (NOWHERE, "Connection refused"),
     "serve": ("postgres://nobody@%2Fno%2Fsuch%2Ffolder/x", "/no/such/folder"),
     "migrate": (NOWHERE, "Connection refused"),
     "show abc": (NOWHERE, "Connection refused"),
@@ -107,16 +107,16 @@ def test_a_store_is_looked_at_without_it(tmp_path: Path) -> None:
 
 
 def test_a_database_role_or_password_that_is_wrong_is_one_sentence(server: Server) -> None:
-    assert 'database "no such" does not exist' in refusal(server.dsn("no such", "postgres"), "check")
+    assert 'database "no such" does not exist' in refusal(server.dsn("no such", "postgres"), "check_settings")
     assert 'role "nobody-here" does not exist' in refusal(server.dsn(user="nobody-here"), "serve")
-    said = refusal(server.dsn(user="guarded", password="hunter2%"), "check")
+    said = refusal(server.dsn(user="guarded", password="hunter2%"), "check_settings")
     assert 'password authentication failed for user "guarded"' in said and "hunter2" not in said
 
 
 def test_every_character_of_a_password_and_the_folder_of_a_socket_can_be_written(server: Server) -> None:
-    assert manage(server.dsn(user="guarded", password=PASSWORD), "check")[0] == 0
+    assert manage(server.dsn(user="guarded", password=PASSWORD), "check_settings")[0] == 0
     sockets = str(server.sockets).replace("/", "%2F")
-    assert manage(f"postgres://postgres@{sockets}:{server.port}/postgres", "check")[0] == 0
+    assert manage(f"postgres://postgres@{sockets}:{server.port}/postgres", "check_settings")[0] == 0
 
 
 def test_a_database_without_our_tables_says_migrate(empty: str) -> None:

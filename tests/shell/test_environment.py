@@ -173,7 +173,7 @@ def test_an_empty_key_file_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path:
 
 def test_a_bad_value_stops_a_command_with_one_sentence(tmp_path: Path) -> None:
     ran = subprocess.run(
-        [sys.executable, settings.BASE_DIR / "manage.py", "check"],
+        [sys.executable, settings.BASE_DIR / "manage.py", "check_settings"],
         env=os.environ | {"DJANGO_SECRET_KEY": "x", "INSPECTOR_WRITE_BACK": "perhaps"},
         cwd=tmp_path,
         capture_output=True,
