@@ -323,6 +323,7 @@ COMMANDS = (
     "strategies",
     "worker",
     "jobs",
+    "check_settings",
 )
 """In the order in which a person needs them; a test says which are missing."""
 
