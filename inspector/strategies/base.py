@@ -29,7 +29,10 @@ class Strategy:
     """Formats of the program in whose folder it is, filled in when it is registered; () for a generic strategy."""
     manual_only: bool = False
 
+    def applies_to(self, format_name: str) -> bool:
+        return not self.formats or format_name in self.formats
+
     def edits(self, case: Case) -> Iterator[Edit]:
         """What it would change; nothing in conversations of other programs."""
-        if not self.formats or case.conversation.format in self.formats:
+        if self.applies_to(case.conversation.format):
             yield from self.propose(case)

@@ -137,7 +137,7 @@ def _new_page(request: OperatorRequest, row: Conversation) -> NewRepairPage:
     return NewRepairPage(
         row=row,
         chosen=choice.strategies,
-        strategies=STRATEGIES,
+        strategies=tuple(of for of in STRATEGIES if of.applies_to(row.source.format)),
         named=offer.named,
         near=offer.named | frozenset(choice.strategies),
         recommended=offer.recommended,

@@ -210,9 +210,14 @@ def test_nothing_is_proposed_without_a_preview(client: Client, merged_one: Conve
 
 
 def test_what_was_chosen_comes_back_with_a_refusal_however_many_strategies(client: Client, merged_one: Conversation) -> None:
-    names = [each.name for each in STRATEGIES]
+    names = [each.name for each in STRATEGIES if each.applies_to("dispatch")]
     answer = client.post(f"/conversations/{merged_one.oid}/repairs/new/", {"strategy": names, "mode": "in-place"})
     assert text(client, answer["Location"]).count(" checked>") == len(names) + 1
+
+
+def test_only_strategies_that_can_apply_are_offered(client: Client, merged_one: Conversation) -> None:
+    page = text(client, f"/conversations/{merged_one.oid}/repairs/new/")
+    assert 'value="renumber-messages"' in page and 'value="relink-lost-line"' not in page
 
 
 def test_no_token_stands_in_the_form_that_is_sent_with_get(client: Client, merged_one: Conversation) -> None:

@@ -26,9 +26,7 @@ from inspector.text.json_lines import BOM, RecordPart
 
 FORK, SAME_FILE = "new-session", "same-file"
 MODES: tuple[WriteMode, ...] = (
-    WriteMode(
-        FORK, "writes the repaired path as a new session next to this one, which stays as it is; `claude --resume` lists both", "fork"
-    ),
+    WriteMode(FORK, "writes the repaired path as a new session next to this one, which stays as it is; claude --resume lists both", "fork"),
     WriteMode(SAME_FILE, "rewrites only the lines of the session that change; every other line keeps its bytes", "in-place"),
 )
 _INSTEAD = "write a new session (--mode new-session)"
