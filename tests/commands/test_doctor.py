@@ -17,6 +17,9 @@ from tests.programs.claude_code import session_lines as cc
 from tests.programs.codex import threads
 from tests.programs.gemini_cli import chats
 
+# Each starts processes of its own.
+pytestmark = pytest.mark.slow
+
 Entry = dict[str, Any]
 HEADER = {"type": "session", "version": 3, "id": "s", "timestamp": "2026-11-20T17:33:07.691Z", "cwd": "/home/dev/app"}
 PI_SESSIONS = Path(".pi", "agent", "sessions", "--home-dev-app--")

@@ -126,8 +126,10 @@ def test_what_is_found_is_what_a_comparison_of_all_words_finds(tmp_path: Path, m
 def test_the_answers_are_these(tmp_path: Path) -> None:
     one_for_each(tmp_path / "a.db", WORDS)
     index_texts()
+    # By its words: an id of ours, which the path of the test decides, may begin with any two letters.
+    oids = dict(Conversation.objects.values_list("native_id", "oid"))
     numbers = {
-        q: [int(native_id[2:]) for native_id in matching(q)]
+        q: [int(native_id[2:]) for native_id in matching(q) if not oids[native_id].startswith(folded(q))]
         for q in ("strasse", "οδος", "%", "ab", "\u202e", "NEEDLE", "quoted' \"tw", "\nNEW")
     }
     assert numbers == {
