@@ -1,6 +1,6 @@
 """Which strategies to compose where a person names the goal and not the strategies."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import cast
@@ -287,24 +287,21 @@ def _lost(base: Conversation, final: Conversation) -> list[Chunk]:
     """What was really said and is gone. A result that another one repeats, a block that its answer has again, a synthetic result and an empty block
     are no loss; a removed call takes its words along."""
     kept_chunks = _by_key(final.chunks)
+    answer_id = program_or_default(base.format).providers.answer_id
     repeated = {_result_content(chunk) for chunk in kept_chunks.values() if chunk.kind is Kind.TOOL_RESULT}
-    blocks = {block for chunk in kept_chunks.values() if (block := _block_of_answer(chunk)) is not None}
+    blocks = {_block(chunk, id_) for chunk in kept_chunks.values() if (id_ := answer_id(chunk))}
     return [
         chunk
         for key, chunk in _by_key(base.chunks).items()
         if not is_empty(chunk)
         and (key not in kept_chunks or is_empty(kept_chunks[key]))
         and not (chunk.kind is Kind.TOOL_RESULT and (is_synthetic(chunk) or _result_content(chunk) in repeated))
-        and _block_of_answer(chunk) not in blocks
+        and _block(chunk, answer_id(chunk)) not in blocks
     ]
 
 
-def _block_of_answer(chunk: Chunk) -> tuple[str, str, str, str] | None:
-    """What a block says, with the provider's id of its answer; None where the store keeps no such id."""
-    entry = chunk.payload.get("entry")
-    message = entry.get("message") if isinstance(entry, Mapping) else None
-    id_ = message.get("id") if isinstance(message, Mapping) else None
-    return (id_, chunk.kind.value, chunk.text, chunk.call_id) if isinstance(id_, str) and chunk.role == "assistant" else None
+def _block(chunk: Chunk, answer_id: str) -> tuple[str, str, str, str]:
+    return answer_id, chunk.kind.value, chunk.text, chunk.call_id
 
 
 def _result_content(chunk: Chunk) -> tuple[str, str, bool]:

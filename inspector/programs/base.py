@@ -131,6 +131,8 @@ class Providers:
 
     model_of: Callable[[Chunk], object] = lambda chunk: None
     """What distinguishes answers of different models, where a store keeps it with each answer."""
+    answer_id: Callable[[Chunk], str] = lambda chunk: ""
+    """The id that the provider gave the answer of which the chunk is a block; "" where the store keeps none."""
     are_named: bool = False
     """Its conversations say of every answer which provider gave it."""
     answered_by: "Callable[[Case, Message], str]" = lambda case, message: "anthropic"

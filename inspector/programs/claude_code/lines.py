@@ -15,6 +15,7 @@ from inspector.conversation.model import Chunk, Kind, Span
 from inspector.text import json_lines
 from inspector.text.at_hand import AtHand
 from inspector.text.json_lines import NOT_UTF8, RecordPart, RecordStart, SessionLine
+from inspector.text.shelf import shelved
 from inspector.wires.shapes import anthropic
 from inspector.wires.shapes.base import WireBlock
 
@@ -36,6 +37,8 @@ _WORDS = {"summary": "summary", "system": "content", "queue-operation": "content
 _REPEATED = frozenset(
     ("type", "userType", "cwd", "sessionId", "version", "gitBranch", "slug", "entrypoint", "requestId", "role", "model", "id")
 )
+_IN_MEMORY = ("entry", "type", "toolCallId", "toolName")
+"""Members of a payload that nearly everybody asks for."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -89,7 +92,16 @@ def _chunks(session: Session, line: SessionLine, part: RecordPart, raw: bytes) -
 
     def chunk(number: int, block: WireBlock, index: int | None) -> Chunk:
         return Chunk(
-            *(f"{key}.{number}", first + number, block.role, block.kind, {**block.payload, "entry": entry}, line.index, index, raw),
+            *(
+                f"{key}.{number}",
+                first + number,
+                block.role,
+                block.kind,
+                shelved(block.payload, _IN_MEMORY, entry=entry),
+                line.index,
+                index,
+                raw,
+            ),
             *(block.damage, block.reason, at, parent if isinstance(parent, str) else None),
         )
 

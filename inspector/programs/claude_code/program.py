@@ -79,6 +79,7 @@ PROGRAM = Program(
         pending_is_damage=False,
     ),
     providers=Providers(
+        answer_id=lambda chunk: answer_id(Message(chunk.role, (chunk,))),
         model_of=lambda chunk: model_of(chunk) or None,
         are_named=True,
         answered_by=answered_by,
