@@ -7,7 +7,6 @@ Facts: `formats/claude_code_codex.md` 1, measured on recorded sessions of 1.0.0 
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
 from sys import intern
 from typing import Any
 
@@ -16,6 +15,7 @@ from inspector.text import json_lines
 from inspector.text.at_hand import AtHand
 from inspector.text.json_lines import NOT_UTF8, RecordPart, RecordStart, SessionLine
 from inspector.text.shelf import shelved
+from inspector.text.timestamps import milliseconds
 from inspector.wires.shapes import anthropic
 from inspector.wires.shapes.base import WireBlock
 
@@ -39,7 +39,6 @@ _REPEATED = frozenset(
 )
 _IN_MEMORY = ("entry", "type", "toolCallId", "toolName")
 """Members of a payload that nearly everybody asks for."""
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(slots=True)
@@ -88,7 +87,7 @@ def _chunks(session: Session, line: SessionLine, part: RecordPart, raw: bytes) -
     if NOT_UTF8 in line.states:
         entry["notUtf8"] = True
     key = _key(session.keys, place if part.number else entry.get("id") or place)
-    at, parent = moment(value.get("timestamp")), entry.get("parentId")
+    at, parent = milliseconds(value.get("timestamp")), entry.get("parentId")
 
     def chunk(number: int, block: WireBlock, index: int | None) -> Chunk:
         return Chunk(
@@ -150,15 +149,3 @@ def _words(value: Mapping[str, Any]) -> str:
     if isinstance(attachment, dict):
         words = next((attachment[name] for name in ("content", "prompt") if isinstance(attachment.get(name), str)), "")
     return words if isinstance(words, str) else ""
-
-
-def moment(value: Any) -> int | None:
-    """Epoch milliseconds of an ISO time; None for what is no time."""
-    if not isinstance(value, str):
-        return None
-    try:
-        time = datetime.fromisoformat(value)
-        since = (time if time.tzinfo else time.replace(tzinfo=UTC)) - _EPOCH
-    except (ValueError, OverflowError):
-        return None
-    return since // timedelta(milliseconds=1) if since >= timedelta(0) else None

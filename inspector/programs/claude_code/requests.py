@@ -13,12 +13,13 @@ from typing import Any
 
 from inspector.conversation.model import Chunk, Conversation, Kind
 from inspector.conversation.tree import Entry, entries
-from inspector.programs.claude_code.lines import ASSISTANT, USER, moment
+from inspector.programs.claude_code.lines import ASSISTANT, USER
 from inspector.programs.claude_code.path import answer_of
 from inspector.projections.base import without_cache_marks
 from inspector.text import jsontext
 from inspector.text.at_hand import AtHand
 from inspector.text.js_json import canonical, stringify
+from inspector.text.timestamps import milliseconds
 from inspector.traces.model import Trace, TraceRecord
 from inspector.traces.tree import build
 from inspector.wires.shapes import anthropic
@@ -167,7 +168,7 @@ def _records(native_id: str, requests: Sequence[RecordedRequest], answered: Mapp
     order = 0
     for turn, group in groupby(requests, key=lambda request: request.turn):
         for request in group:
-            start = moment(request.record.get("timestamp")) or 0
+            start = milliseconds(request.record.get("timestamp")) or 0
             answer = answered.get(request.id)
             end = max(start, answer.chunks[0].at or start) if answer else None
             tools = request.record.get("params")

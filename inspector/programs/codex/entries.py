@@ -7,7 +7,6 @@ several; `unread` is why Codex leaves the record out. A message and each note co
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
 from sys import intern
 from typing import Any
 
@@ -16,6 +15,7 @@ from inspector.programs.codex.items import COMPACTED, EVENT, ITEM, META, item_pr
 from inspector.text import json_lines
 from inspector.text.at_hand import AtHand
 from inspector.text.json_lines import BOM, FUSED, RecordPart, RecordStart, SessionLine
+from inspector.text.timestamps import milliseconds
 from inspector.wires.ids import with_names
 from inspector.wires.shapes import responses
 from inspector.wires.shapes.base import with_message_fields
@@ -30,7 +30,6 @@ NOT_UTF8 = "not-utf8"
 NEVER_SENT = frozenset({"internal_chat_message_metadata_passthrough", "metadata"})
 """Members of a stored item that no request holds."""
 _ON_ONE_LINE = "it shares its line with another record, which Codex reads as one record that is no JSON"
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(slots=True)
@@ -115,7 +114,7 @@ class _Progress:
         rollout.first = rollout.first or (kind if isinstance(kind, str) and not problem else "?")
         if not problem:
             rollout.last_ordinal = entry.get("ordinal")
-        at = moment(record.get("timestamp"))
+        at = milliseconds(record.get("timestamp"))
         if kind == ITEM and isinstance(payload, dict):
             self.message(place, payload, entry, raw, at)
         elif kind == COMPACTED and isinstance(payload, dict):
@@ -239,18 +238,6 @@ def raw_text(raw: bytes) -> str:
     return raw.decode("utf-8", "surrogateescape")
 
 
-def moment(value: Any) -> int | None:
-    """Epoch milliseconds of a timestamp; None for what is none."""
-    if not isinstance(value, str):
-        return None
-    try:
-        time = datetime.fromisoformat(value)
-        since = (time if time.tzinfo else time.replace(tzinfo=UTC)) - _EPOCH
-    except (ValueError, OverflowError):
-        return None
-    return since // timedelta(milliseconds=1) if since >= timedelta(0) else None
-
-
 def entry_of(chunk: Chunk) -> Mapping[str, Any]:
     """Which record a chunk is of; {} for one that a repair put in, and for a line that cannot be read."""
     entry = chunk.payload.get("entry")
@@ -273,4 +260,4 @@ def records(chunks: Sequence[Chunk]) -> Iterator[Chunk]:
     return (chunk for chunk in chunks if is_first(chunk) and entry_of(chunk))
 
 
-__all__ = ["Rollout", "entry_of", "event_words", "item_blocks", "item_problem", "line_of", "moment", "read_rollout", "records"]
+__all__ = ["Rollout", "entry_of", "event_words", "item_blocks", "item_problem", "line_of", "read_rollout", "records"]

@@ -4,10 +4,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from inspector.conversation.model import Chunk, Fact, Message
-from inspector.programs.codex.entries import NOT_UTF8, Rollout, entry_of, moment
+from inspector.programs.codex.entries import NOT_UTF8, Rollout, entry_of
 from inspector.programs.codex.items import META, PAGINATED
 from inspector.programs.codex.readers import is_context
 from inspector.text import json_lines, jsontext
+from inspector.text.timestamps import milliseconds
 
 STOPS = "stops"
 """The fact that says why Codex does not load the thread."""
@@ -32,7 +33,7 @@ def facts_of(rollout: Rollout, key: str) -> dict[str, Fact]:
         "parentThread": meta.get("parent_thread_id"),
         "gitBranch": git.get("branch"),
         "gitCommit": git.get("commit_hash"),
-        "createdAt": moment(meta.get("timestamp")),
+        "createdAt": milliseconds(meta.get("timestamp")),
         "lastActivityAt": max(times, default=None),
         "status": rollout.running,
         "error": rollout.error,

@@ -13,7 +13,7 @@ from typing import Any
 from inspector.conversation.edits import Plan, Set, apply
 from inspector.conversation.model import Chunk, Conversation, Kind, Message
 from inspector.programs.codex import archives
-from inspector.programs.codex.entries import entry_of, line_of, moment, read_rollout
+from inspector.programs.codex.entries import entry_of, line_of, read_rollout
 from inspector.programs.codex.items import COMPACTED, META, PAGINATED, is_uuid
 from inspector.programs.codex.twins import place_of, twins_of
 from inspector.programs.formats import Cell, Change, Stored, WriteMode, WriteRefused
@@ -22,6 +22,7 @@ from inspector.text import json_pieces, jsontext
 from inspector.text.json_lines import BOM
 from inspector.text.json_pieces import Piece
 from inspector.text.jsontext import Unreadable
+from inspector.text.timestamps import milliseconds
 from inspector.wires.elsewhere import answering_in_kind
 
 FORK, IN_PLACE = "new-thread", "same-file"
@@ -375,7 +376,7 @@ def _timestamp(raw: bytes) -> str:
 def _forked(lines: Sequence[_Line], draft: _Draft, plan: Plan, base: Conversation) -> list[_Line]:
     """The lines under a new id, the session_meta first, and the records of a paginated thread counted from 0."""
     fork_id, now = plan.options["fork_id"], plan.options["now"]
-    if not is_uuid(fork_id) or moment(now) is None:
+    if not is_uuid(fork_id) or milliseconds(now) is None:
         # A plan may come from a file, and the id becomes the name of one.
         raise WriteRefused("The id or time that the plan has for the new thread is none that Codex takes; make the plan again.")
     metas = [number for number, line in enumerate(lines) if jsontext.object_of(line.raw.removeprefix(BOM)).get("type") == META]

@@ -6,13 +6,13 @@ that `toolCalls` keeps of results which a record of their own holds too; `only`,
 """
 
 from collections.abc import Iterator, Mapping
-from datetime import datetime
 from typing import Any, NamedTuple
 
 from inspector.conversation.model import Chunk, Kind
 from inspector.programs.gemini_cli.records import Chat, ChatRecord
 from inspector.text import jsontext
 from inspector.text.json_lines import SessionLine
+from inspector.text.timestamps import milliseconds
 from inspector.wires.ids import tied, with_names
 from inspector.wires.shapes.gemini import read
 
@@ -95,16 +95,6 @@ def result_parts(call: Mapping[str, Any]) -> list[Any]:
 def calls_of(value: Mapping[str, Any]) -> list[dict[str, Any]]:
     calls = value.get("toolCalls")
     return [call for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
-
-
-def milliseconds(text: Any) -> int | None:
-    if not isinstance(text, str):
-        return None
-    try:
-        value = int(datetime.fromisoformat(text).timestamp() * 1000)
-    except (ValueError, OverflowError, OSError):
-        return None
-    return value if value >= 0 else None
 
 
 def _state(record: ChatRecord) -> dict[str, Any]:

@@ -8,9 +8,10 @@ from inspector.conversation.edits import Plan
 from inspector.conversation.model import Chunk, Conversation, Fact, Kind
 from inspector.programs.formats import Change, Format, Head, Listed, Record, Shape, Stored, WriteMode, read_grouped
 from inspector.programs.gemini_cli import reader, writing
-from inspector.programs.gemini_cli.chunks import chunks_of, milliseconds
+from inspector.programs.gemini_cli.chunks import chunks_of
 from inspector.programs.gemini_cli.records import Chat, is_resumed, replay
 from inspector.text import jsontext
+from inspector.text.timestamps import milliseconds
 
 NAME = reader.FORMAT
 _HEAD = re.compile(rb'\A(?:\xef\xbb\xbf)?\s*\{\s*"sessionId"\s*:\s*"([^"\n]*)"\s*,\s*"projectHash"\s*:')

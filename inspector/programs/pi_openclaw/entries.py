@@ -5,7 +5,6 @@ Version 1 has no ids: pi chains its lines in order under random ids; here the id
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
 from sys import intern
 from typing import Any
 
@@ -15,6 +14,7 @@ from inspector.programs.pi_openclaw.lines import HEADER, NO_ID, Place, keeps_ids
 from inspector.text.at_hand import AtHand
 from inspector.text.json_lines import BOM, NOT_UTF8, RecordPart, SessionLine
 from inspector.text.shelf import shelved
+from inspector.text.timestamps import milliseconds
 
 _NEVER_ABOUT = ("content", "output", "command", "summary")
 _WORDS = {"compaction": "summary", "branch_summary": "summary", "label": "label", "session_info": "name"}
@@ -23,7 +23,6 @@ _REPEATED = frozenset(("type", "role", "api", "provider", "model", "stopReason",
 _IN_MEMORY_OF_ENTRIES = ("id", "parentId", "type", "role", "fused", "provider")
 _IN_MEMORY_OF_PAYLOADS = ("entry", "toolCallId", "toolName", "stepId", "isError", "wire")
 """Members that are in memory even where a long file's others are not: the path is walked by them, and calls are compared by them."""
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _YEAR_3000 = 32_503_680_000_000
 
 
@@ -101,14 +100,7 @@ def moment(value: Any) -> int | None:
     """Epoch milliseconds of an ISO time or of a number of them; None for what is no time."""
     if isinstance(value, int | float) and not isinstance(value, bool):
         return int(value) if 0 < value < _YEAR_3000 else None
-    if not isinstance(value, str):
-        return None
-    try:
-        time = datetime.fromisoformat(value)
-        since = (time if time.tzinfo else time.replace(tzinfo=UTC)) - _EPOCH
-    except (ValueError, OverflowError):
-        return None
-    return since // timedelta(milliseconds=1) if since >= timedelta(0) else None
+    return milliseconds(value)
 
 
 def _chunks(line: SessionLine, part: RecordPart, progress: _Progress, raw: bytes) -> list[Chunk]:

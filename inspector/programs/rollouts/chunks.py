@@ -4,9 +4,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from inspector.conversation.model import Chunk, Kind
-from inspector.programs.rollouts.lines import MessageLine, milliseconds, parsed, split
+from inspector.programs.rollouts.lines import MessageLine, parsed, split
 from inspector.text import jsontext
 from inspector.text.jsontext import Unreadable
+from inspector.text.timestamps import milliseconds
 
 WIRE = "rollouts"
 _MISSING = object()

@@ -8,9 +8,9 @@ from typing import Any
 
 from inspector.conversation.model import Chunk, Conversation, Fact, Kind
 from inspector.programs.formats import Record, Stored
-from inspector.programs.rollouts.lines import milliseconds
 from inspector.text import jsontext
 from inspector.text.jsontext import Unreadable
+from inspector.text.timestamps import milliseconds
 from inspector.wires.shapes import anthropic
 
 PREFIX = "crash:"

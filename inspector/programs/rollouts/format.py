@@ -14,9 +14,10 @@ from inspector.programs.formats import Change, Format, Record, Shape, Stored, Wr
 from inspector.programs.rollouts import crash as rollouts_crash
 from inspector.programs.rollouts import writing as rollouts_writing
 from inspector.programs.rollouts.chunks import file_chunks, message_chunks, unreadable_line
-from inspector.programs.rollouts.lines import milliseconds, parsed, split
+from inspector.programs.rollouts.lines import parsed, split
 from inspector.programs.rollouts.session import activity, content, is_era_b, session_facts, title_of
 from inspector.text.jsontext import Unreadable
+from inspector.text.timestamps import milliseconds
 
 NAME = "rollouts"
 MESSAGES, SESSION, LEFTOVER = "messages.jsonl", "session.json", "session.tmp"

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any
 
 from inspector.text import jsontext
@@ -52,16 +51,3 @@ def parsed(raw: bytes) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise Unreadable("not-object", "JSON, but no object")
     return value
-
-
-def milliseconds(text: Any) -> int | None:
-    """Epoch milliseconds of the store's time stamps, which are local and name no zone: read as UTC. None for what is no time."""
-    if not isinstance(text, str):
-        return None
-    try:
-        moment = datetime.fromisoformat(text)
-        moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-        value = int(moment.timestamp() * 1000)
-    except (ValueError, OverflowError):
-        return None
-    return value if value >= 0 else None

@@ -5,9 +5,9 @@ from typing import Any
 
 from inspector.conversation.model import Chunk, Fact, Kind
 from inspector.programs.formats import Record
-from inspector.programs.rollouts.lines import milliseconds
 from inspector.programs.rollouts.loading import session_problem
 from inspector.text import jsontext
+from inspector.text.timestamps import milliseconds
 
 ZONE = "times in this store are local and name no zone; they are read as UTC"
 KEYS = (

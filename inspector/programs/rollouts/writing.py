@@ -14,10 +14,11 @@ from inspector.conversation.edits import ID, Plan, Set, apply
 from inspector.conversation.model import Chunk, Conversation, Kind
 from inspector.programs.formats import Cell, Change, Stored, WriteRefused
 from inspector.programs.rollouts.chunks import file_chunks, message_chunks
-from inspector.programs.rollouts.lines import MessageLine, join, milliseconds, parsed, split
+from inspector.programs.rollouts.lines import MessageLine, join, parsed, split
 from inspector.programs.rollouts.loading import BLOCKS, MESSAGE
 from inspector.programs.rollouts.session import KEYS, SESSION_FACT, content
 from inspector.text import jsontext
+from inspector.text.timestamps import milliseconds
 
 MESSAGES, SESSION = "messages.jsonl", "session.json"
 _SURROGATE = re.compile("[\ud800-\udfff]")
