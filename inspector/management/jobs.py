@@ -151,25 +151,35 @@ def _command_of(row: ProcrastinateJob) -> str:
 
 
 def work(until_empty: bool = False, heartbeat: float = HEARTBEAT) -> None:
-    """Runs jobs one after the other, until it is told to stop (SIGINT, SIGTERM: the job that runs is finished) or, `until_empty`, no job waits."""
+    """Runs jobs one after the other, until it is told to stop (SIGINT, SIGTERM: the job that runs is finished) or, `until_empty`, no job waits or runs."""
     # Its own log has tracebacks; what a person is told of a job is kept with it.
     logging.getLogger("procrastinate").setLevel(logging.CRITICAL)
 
     async def run() -> None:
         async with app.open_async():
-            watch = asyncio.create_task(_retry_stalled(heartbeat))
-            try:
-                await app.run_worker_async(
-                    wait=not until_empty,
-                    update_heartbeat_interval=heartbeat,
-                    stalled_worker_timeout=3 * heartbeat,
-                    fetch_job_polling_interval=1.0,
+            worker = asyncio.create_task(
+                app.run_worker_async(
+                    update_heartbeat_interval=heartbeat, stalled_worker_timeout=3 * heartbeat, fetch_job_polling_interval=1.0
                 )
-            finally:
+            )
+            watches = [asyncio.create_task(_retry_stalled(heartbeat))]
+            if until_empty:
+                watches.append(asyncio.create_task(_stop_when_empty(worker)))
+            with suppress(asyncio.CancelledError):
+                await worker
+            for watch in watches:
                 watch.cancel()
 
     with app.replace_connector(app.connector.get_worker_connector()):  # type: ignore[attr-defined]
         asyncio.run(run())
+
+
+async def _stop_when_empty(worker: asyncio.Task[None]) -> None:
+    """The queue's own way to stop overlooks a job that is due later, such as the one that waits for the parts of an import."""
+    with suppress(ConnectorException):
+        while await ProcrastinateJob.objects.filter(status__in=("todo", "doing")).aexists():
+            await asyncio.sleep(0.5)
+    worker.cancel()
 
 
 async def _retry_stalled(heartbeat: float) -> None:

@@ -13,7 +13,7 @@ class Command(BaseCommand):
     help = "Runs queued jobs, one at a time, until it is interrupted (PostgreSQL only). Start one for each processor, on any number of machines."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--until-empty", action="store_true", help="end when no job waits")
+        parser.add_argument("--until-empty", action="store_true", help="end when no job waits or runs")
         parser.add_argument(
             "--heartbeat",
             type=float,
