@@ -47,6 +47,7 @@ MIDDLEWARE = [
     "inspector.middleware.Compressed",
     "csp.middleware.CSPMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "inspector.cache_headers.limit_what_is_kept",
     "inspector.static_files.serve_static_files",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",

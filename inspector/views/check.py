@@ -9,6 +9,7 @@ from typing import Any
 from django.core.files.uploadedfile import UploadedFile
 from django.http import HttpResponse
 
+from inspector.cache_headers import exact
 from inspector.installation import program
 from inspector.middleware import OperatorRequest
 from inspector.presentation.conversation import scan
@@ -147,9 +148,8 @@ def check(request: OperatorRequest) -> HttpResponse:
         with suppress(NoBody):
             data, result = _checked(request)
             headers = {"Content-Disposition": 'attachment; filename="request-repaired.json"'}
-            return HttpResponse(
-                data if result.repaired is None else result.repaired, content_type="application/octet-stream", headers=headers
-            )
+            repaired = data if result.repaired is None else result.repaired
+            return exact(HttpResponse(repaired, content_type="application/octet-stream", headers=headers))
     content, status = _page(request)
     return page(request, "check.html", content, status=status)
 

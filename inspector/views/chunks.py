@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404
 
+from inspector.cache_headers import exact
 from inspector.conversation.model import Chunk
 from inspector.middleware import OperatorRequest
 from inspector.models import Conversation, Revision
@@ -52,15 +53,11 @@ def chunk(request: OperatorRequest, oid: str, position: int) -> HttpResponse:
     return page(request, "chunk.html", content)
 
 
-@unless_unchanged(facts.of_revision)
 def chunk_raw(request: OperatorRequest, oid: str, position: int) -> HttpResponse:
     """The stored bytes as a download: content is hostile and never rendered."""
     _, stored_chunk = _chunk(request, oid, position)
-    return HttpResponse(
-        stored_chunk.raw,
-        content_type="application/octet-stream",
-        headers={"Content-Disposition": f'attachment; filename="{oid}-seq-{stored_chunk.seq}.json"'},
-    )
+    headers = {"Content-Disposition": f'attachment; filename="{oid}-seq-{stored_chunk.seq}.json"'}
+    return exact(HttpResponse(stored_chunk.raw, content_type="application/octet-stream", headers=headers))
 
 
 def _chunk(request: OperatorRequest, oid: str, position: int) -> tuple[Conversation, Chunk]:

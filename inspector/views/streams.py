@@ -9,6 +9,7 @@ from django.db.models import Q, Sum
 from django.http import Http404, HttpResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404
 
+from inspector.cache_headers import exact
 from inspector.middleware import OperatorRequest
 from inspector.models import Source, Stream, StreamFinding, loading
 from inspector.presentation import markdown
@@ -312,7 +313,6 @@ def stream_md(request: OperatorRequest, oid: str) -> HttpResponse:
     return as_markdown(markdown.stream_md(report, stream_view.as_lines(shown.rows[:LINES_SHOWN], shown.matching), links))
 
 
-@unless_unchanged(facts.of_stream)
 def event_raw(request: OperatorRequest, oid: str, side: str, number: int) -> HttpResponse | StreamingHttpResponse:
     """Exactly the bytes of one event, never shown in place: what was captured is hostile content."""
     row = _row(oid)
@@ -327,7 +327,6 @@ def event_raw(request: OperatorRequest, oid: str, side: str, number: int) -> Htt
     return _download(data, f"stream-{row.oid}-{side}-{number}.txt", "text/plain; charset=utf-8")
 
 
-@unless_unchanged(facts.of_stream)
 def capture(request: OperatorRequest, oid: str) -> HttpResponse | StreamingHttpResponse:
     """The capture in our own format, whatever it was read from; keys and cookies were dropped when it was read."""
     row = _row(oid)
@@ -342,7 +341,7 @@ def _download(data: Iterator[bytes], name: str, kind: str) -> StreamingHttpRespo
     response = StreamingHttpResponse(data, content_type=kind)
     response["Content-Disposition"] = f'attachment; filename="{name}"'
     response["X-Content-Type-Options"] = "nosniff"
-    return response
+    return exact(response)
 
 
 def _corrected(row: Stream, request: OperatorRequest) -> Corrected:
@@ -374,7 +373,6 @@ def corrected(request: OperatorRequest, oid: str) -> HttpResponse:
     return page(request, "stream_corrected.html", content)
 
 
-@unless_unchanged(facts.of_stream)
 def corrected_capture(request: OperatorRequest, oid: str) -> HttpResponse | StreamingHttpResponse:
     row = _row(oid)
     try:

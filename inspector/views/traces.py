@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404
 
+from inspector.cache_headers import exact
 from inspector.middleware import OperatorRequest
 from inspector.models import Conversation, Source, loading
 from inspector.presentation.json_text import json_fields
@@ -105,7 +106,6 @@ def body(request: OperatorRequest, oid: str, digest: str) -> HttpResponse:
     return page(request, "trace_body.html", content)
 
 
-@unless_unchanged(facts.of_analysis)
 def body_raw(request: OperatorRequest, oid: str, digest: str) -> HttpResponse:
     """The exact bytes, never shown in place: what was sent is hostile content."""
     _, data, _ = _body(oid, digest)
@@ -113,7 +113,7 @@ def body_raw(request: OperatorRequest, oid: str, digest: str) -> HttpResponse:
     response = HttpResponse(data, content_type="application/json" if is_json else "text/plain; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="body-{digest[:16]}.{"json" if is_json else "txt"}"'
     response["X-Content-Type-Options"] = "nosniff"
-    return response
+    return exact(response)
 
 
 def _conversation(oid: str) -> Conversation:
