@@ -38,9 +38,9 @@ from inspector.sources.reading import NotRecognized
 from inspector.strategies.catalogue import strategy
 
 WHO = "kit"
-CUTS = 12
+CUTS, LEAST_CUTS = 12, 3
+"""Places at which a file is cut, and at which a byte is changed; of each of many files, at least the second number."""
 _DAY = 24 * 60 * 60
-"""Places at which a file is cut, and at which a byte is changed."""
 SQLITE = b"SQLite format 3\0"
 LONE_SURROGATE = rb"\ud800"
 """Half a character as JSON text escapes it: no UTF-8 has it, and models do write it."""
@@ -174,9 +174,10 @@ def refuses_a_store_that_went_on(sample: Sample, folder: Path) -> None:
 def takes_damage(sample: Sample, folder: Path) -> None:
     """A file that is cut off or has wrong bytes is read as far as it goes, or refused in a sentence, and never changed without an edit."""
     path = sample.make(_fresh(folder))
-    for file in [entry for entry in sorted(folder.rglob("*")) if entry.is_file()]:
+    files = [entry for entry in sorted(folder.rglob("*")) if entry.is_file()]
+    for file in files:
         whole = file.read_bytes()
-        for damaged in _damaged(whole):
+        for damaged in _damaged(whole, max(CUTS // len(files), LEAST_CUTS)):
             file.write_bytes(damaged)
             try:
                 store = reading.read_store(place(path), sample.format)
@@ -263,9 +264,9 @@ def _rows(file: Path) -> list[str]:
         return [repr((table, row)) for table in tables for row in connection.execute(f'SELECT * FROM "{table}" ORDER BY 1, 2')]  # noqa: S608
 
 
-def _damaged(whole: bytes) -> Iterator[bytes]:
-    for number in range(CUTS):
-        place = len(whole) * number // CUTS
+def _damaged(whole: bytes, cuts: int) -> Iterator[bytes]:
+    for number in range(cuts):
+        place = len(whole) * number // cuts
         yield whole[:place]
         yield whole[:place] + b"\xff" + whole[place + 1 :]
         yield whole[:place] + LONE_SURROGATE + whole[place + len(LONE_SURROGATE) :]

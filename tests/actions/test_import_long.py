@@ -54,6 +54,7 @@ def rows() -> dict[str, list[Any]]:
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("processes", [1, 2])
+@pytest.mark.slow
 def test_a_long_session_is_written_and_grows_as_a_short_one(processes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(workers, "processors", lambda: processes)
     monkeypatch.setattr("inspector.actions.import_source.LEAST_FOR_WORKERS", 0)

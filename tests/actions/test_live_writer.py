@@ -121,6 +121,7 @@ def for_a_while(seconds: float, act: Callable[[], object]) -> int:
     return count
 
 
+@pytest.mark.slow
 def test_a_live_writer_loses_nothing(db: None, tmp_path: Path, locks: list[tuple[str, float, float, float]]) -> None:
     path = tmp_path / "dispatch.db"
     make(path, broken().values)

@@ -1,5 +1,7 @@
 """The bench of request bodies measures what it says: bodies without a fault, and the growth of what is not linear."""
 
+import pytest
+
 from bench import bodies
 from inspector.profiles.catalogue import PROFILES
 from inspector.profiles.judging import judged
@@ -22,6 +24,7 @@ def test_what_grows_faster_than_its_body_is_the_value() -> None:
     assert bodies.worst([short, {name: 2 * seconds for name, seconds in short.items()}], 0.1).value == 1.0
 
 
+@pytest.mark.slow
 def test_reading_and_every_profile_are_measured() -> None:
     measured = bodies.measured(1, (4, 8))
     assert measured.value > 0 and measured.information.partition(";")[0] in {"read", *(profile.name for profile in PROFILES)}

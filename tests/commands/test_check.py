@@ -89,6 +89,7 @@ def test_what_cannot_be_checked_ends_with_status_2_and_one_sentence(
     assert ran.status == 2 and sentence in ran.err and ran.err.count("\n") == 1 and not ran.out
 
 
+@pytest.mark.slow
 def test_a_history_comes_through_a_pipe(tmp_path: Path) -> None:
     database = tmp_path / "own.db"
 
@@ -341,6 +342,7 @@ def test_a_store_with_many_conversations_is_checked_with_check_all(tmp_path: Pat
         check(tmp_path)
 
 
+@pytest.mark.slow
 def test_the_function_needs_no_django(tmp_path: Path) -> None:
     code = (
         "import sys; from inspector import check; "

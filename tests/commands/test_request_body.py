@@ -144,7 +144,7 @@ def test_what_cannot_be_done_with_standard_input_is_one_sentence(
         b"NaN",
         b"[NaN]",
         b"7",
-        b"[" + b"1," * (25 << 20) + b"1]",
+        pytest.param(b"[" + b"1," * (25 << 20) + b"1]", marks=pytest.mark.slow),
     ],
     ids=[
         "numbers",

@@ -28,6 +28,7 @@ def judged(path: Path) -> Done:
     return done
 
 
+@pytest.mark.slow
 def test_answers_are_those_of_a_session_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With findings, whose repairs are tried by writing the file again."""
     path = inputs.session(tmp_path / "session.jsonl", 2_500, 3, loses=True)

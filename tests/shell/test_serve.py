@@ -146,6 +146,7 @@ def test_a_request_that_runs_when_serve_is_stopped_is_answered(environ: dict[str
         assert process.wait(SECONDS) == 0
 
 
+@pytest.mark.slow
 def test_as_many_connections_as_this_process_may_have_files_for() -> None:
     """In a process of its own: the limit is that of the whole process."""
     code = (

@@ -55,6 +55,7 @@ def page(client: Client, conversation: Conversation, query: str = "") -> str:
     return answer.content.decode()
 
 
+@pytest.mark.slow
 def test_what_was_kept_shows_what_reading_everything_shows(client: Client, conversation: Conversation) -> None:
     kept = {query: page(client, conversation, query) for query in PAGES}
     assert StoredAnalysis.objects.get().is_own and AnalysisBlock.objects.count() == -(-conversation.chunk_count // BLOCK)

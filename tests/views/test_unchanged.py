@@ -49,7 +49,7 @@ STORED = OF_A_CONVERSATION[:4]
 def client() -> Client:
     """With the cookie of its form token."""
     client = Client()
-    client.get("/rules/")
+    client.get("/explain/")
     return client
 
 

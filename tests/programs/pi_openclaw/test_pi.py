@@ -471,6 +471,7 @@ def test_a_chain_of_100_000_entries_is_read_in_linear_time() -> None:
     assert found.fact("reachable") == "100000/100000" and time.process_time() - start < 30
 
 
+@pytest.mark.slow
 def test_a_cycle_of_50_000_entries_ends() -> None:
     rows = [u(f"e{number}", f"e{(number - 1) % 50_000}", "x") for number in range(50_000)]
     found = pi(lines(header(), *rows))

@@ -398,6 +398,7 @@ def test_equal_keys_and_lone_surrogates_are_read_as_JavaScript_reads_them() -> N
     assert after == b'{"messages": [], "messages": [{"role": "user", "content": "a", "content": "b\\ud801"}]}'
 
 
+@pytest.mark.slow
 def test_ten_thousand_messages_are_read_and_written_in_linear_time() -> None:
     def seconds(count: int) -> float:
         turn = [
