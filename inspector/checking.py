@@ -309,7 +309,7 @@ def _checked(case: Case, stored: Stored, path: Path | None, profile_name: str, o
         for seq in seqs[:1]
     }
     # Values that a program gives are in no file yet.
-    key, lines = _lines(case.tree or case.conversation, stored, named if is_text else set())
+    key, lines = line_numbers(case.tree or case.conversation, stored, named if is_text else set())
     return Checked(
         case.conversation.native_id,
         "" if path is None else _file(path, key),
@@ -330,8 +330,8 @@ def _file(path: Path, key: str) -> str:
     return str(path / key.partition("/")[2]) if key and folders.is_folder(path) else str(path)
 
 
-def _lines(conversation: Conversation, stored: Stored, seqs: set[int]) -> tuple[str, dict[int, int]]:
-    """The key of the file that the conversation is in, and the lines of these chunks in it."""
+def line_numbers(conversation: Conversation, stored: Stored, seqs: set[int]) -> tuple[str, dict[int, int]]:
+    """The key of the file that the conversation is in, and by seq the line (from 1) of each of these chunks in it; no lines where it is no file."""
     records = [record for record in stored.records if record.value.type == FILE]
     chunks = [chunk for chunk in conversation.chunks if chunk.seq in seqs]
     starts = [

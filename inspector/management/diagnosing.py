@@ -7,21 +7,23 @@ from typing import Any
 
 from inspector.actions.planning import RepairRequest, preview_of, request_for
 from inspector.actions.problems import NothingToRepair, Refused
+from inspector.checking import line_numbers
 from inspector.conversation.edits import EditMismatch
 from inspector.conversation.queries import span_text
 from inspector.installation import program
-from inspector.management.diagnosis import BROKEN, DAMAGED, RESUMED, UNASKED, Diagnosis
+from inspector.management.diagnosis import Diagnosis
 from inspector.management.requesting import request_of
 from inspector.management.target import Chosen
 from inspector.models import Source
+from inspector.presentation.conversation.resume_state import BROKEN
+from inspector.presentation.conversation.resuming import Obstacle, blocks, obstacle, resume_state
 from inspector.presentation.visible import visible
-from inspector.profiles.base import Judgement
 from inspector.profiles.judging import judged
 from inspector.programs.catalogue import FORMATS, NEW_FILE_ONLY, READ_ONLY
 from inspector.programs.formats import FILE, Scripted, WriteRefused
 from inspector.programs.registry import program_or_default
-from inspector.rules.base import Case, Finding, Severity, findings
-from inspector.rules.catalogue import RULES, rule
+from inspector.rules.base import findings
+from inspector.rules.catalogue import RULES
 from inspector.sources import folders, stores, streaming
 from inspector.sources.places import place
 from inspector.sources.problems import SourceProblem, shown
@@ -33,24 +35,19 @@ _LONGEST = 300
 def diagnosis(chosen: Chosen, path: str) -> Diagnosis:
     """`path` is the store as it was named."""
     case, native_id = chosen.case(), visible(chosen.conversation.native_id)
-    # A name in a list without a session, or evidence of a request.
-    if not (case.tree or case.conversation).chunks or not case.program.is_resumed(chosen.conversation):
-        return Diagnosis(UNASKED, native_id)
-    # What a running turn has not written yet is no damage.
-    if case.running:
-        return Diagnosis(RESUMED, native_id)
     results = findings(case, RULES)
     judgement = judged(case.reading, case.conversation, chosen.profile, chosen.projection)[1]
-    why = _why(case, results, judgement)
-    if not why:
-        is_damaged = any(finding.severity is Severity.ERROR for finding in results)
-        return Diagnosis(DAMAGED if is_damaged else RESUMED, native_id)
+    state = resume_state(case, results, judgement)
+    reason = obstacle(case, results, judgement)
+    if state != BROKEN or reason is None:
+        return Diagnosis(state, native_id)
+    why = _why(chosen, reason)
     file = _own_file(chosen, path)
     title = visible(chosen.conversation.title)
     try:
         command, new_id = _command(chosen, path, file)
     except (Refused, WriteRefused, EditMismatch, SourceProblem) as problem:
-        by_hand = next((finding.no_repair_reason for finding in results if _blocks(finding)), "")
+        by_hand = next((finding.no_repair_reason for finding in results if blocks(finding)), "")
         by_hand = by_hand or shown(str(problem), 600)
         return Diagnosis(
             BROKEN, native_id, title, file or path, why, no_command=by_hand, extract=_extract(chosen, path) if case.messages else ""
@@ -58,26 +55,14 @@ def diagnosis(chosen: Chosen, path: str) -> Diagnosis:
     return Diagnosis(BROKEN, native_id, title, file or path, why, command, new_id=new_id)
 
 
-def _why(case: Case, results: list[Finding], judgement: Judgement) -> str:
-    """One sentence; "" where the session can be resumed."""
-    if case.reading.failure:
-        return f"{case.reading.reader} cannot open it: {_ended(case.reading.failure)}"
-    # A call at the end: a tool may run at this moment, and most clients settle it when they resume.
-    is_open = judgement.prefix_valid and not case.program.sends_open_end
-    if not judgement.sendable and not is_open:
-        violation = judgement.violations[0]
-        at = f" (seq {span_text(violation.seqs)})" if violation.seqs else ""
-        return f"The provider rejects the next request at {violation.path}{at}: {_ended(violation.text)}"
-    return next((_ended(finding.message) for finding in results if _blocks(finding)), "")
-
-
-def _blocks(finding: Finding) -> bool:
-    return rule(finding.code).blocks_resume
-
-
-def _ended(text: str) -> str:
-    sentence = shown(" ".join(text.split()), _LONGEST).rstrip(".")
-    return sentence if sentence.endswith("…") else f"{sentence}."
+def _why(chosen: Chosen, reason: Obstacle) -> str:
+    """One sentence, which begins with the line of the file; of a store that is no file, or where no line is known, with the seq."""
+    sentence = shown(" ".join(reason.why.split()), _LONGEST).rstrip(".")
+    sentence += "" if sentence.endswith("…") else "."
+    case = chosen.case()
+    lines = line_numbers(case.tree or case.conversation, chosen.stored, set(reason.seqs[:1]))[1]
+    first = next((f"Line {line:,}: " for line in lines.values()), f"Seq {span_text(reason.seqs)}: " if reason.seqs else "")
+    return first + sentence
 
 
 def _own_file(chosen: Chosen, path: str) -> str:
@@ -154,7 +139,7 @@ def _planned(chosen: Chosen, path: str) -> tuple[RepairRequest, list[str]]:
 def _refuse_rejected(chosen: Chosen, path: str, request: RepairRequest) -> None:
     """Raises Refused where the session cannot be resumed after the repair, and what a plan raises."""
     after = preview_of(chosen.case(), chosen.stored, chosen.format, path, request).after
-    if after.case.reading.failure or not after.judgement.sendable or any(_blocks(finding) for finding in after.findings):
+    if after.case.reading.failure or not after.judgement.sendable or any(blocks(finding) for finding in after.findings):
         raise Refused(f"No repair is proven: after {', '.join(request.strategies)} the session still cannot be resumed.")
 
 

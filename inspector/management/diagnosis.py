@@ -2,13 +2,10 @@
 
 from dataclasses import dataclass
 
-RESUMED, DAMAGED, BROKEN, UNASKED = "resumable", "damaged", "broken", "unasked"
-"""What a session is: fine; with an error that its next request survives; one that nobody can resume; one that nobody resumes."""
-
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """Of one session. `why` and `command` are those of a broken one; where no repair is proven, `command` is "" and `no_command` says why."""
+    """Of one session. `state` is that of `resume_state`. `why` and `command` are those of a broken one; where no repair is proven, `command` is "" and `no_command` says why."""
 
     state: str
     conversation: str

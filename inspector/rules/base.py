@@ -277,6 +277,8 @@ class Match:
     ruled_out: tuple[tuple[str, str], ...] = ()
     repaired_by: tuple[str, ...] | None = None
     no_repair_reason: str = ""
+    times: int = 1
+    """How many places it is about, where it is the sum of several."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -336,6 +338,16 @@ class Finding:
     ruled_out: tuple[tuple[str, str], ...] = ()
     no_repair_reason: str = ""
     """Why no strategy repairs this, where none does."""
+    times: int = 1
+    """How many places it is about, where it is the sum of several."""
+
+
+def by_rule(findings: Iterable[Finding]) -> list[list[Finding]]:
+    """The findings of one rule and severity together, in the order of the first of each: a damaged session of a thousand turns has as many of one rule."""
+    groups: dict[tuple[str, Severity], list[Finding]] = {}
+    for finding in findings:
+        groups.setdefault((finding.code, finding.severity), []).append(finding)
+    return list(groups.values())
 
 
 def bounded(matches: Iterable[Match]) -> Iterator[Match]:
@@ -348,7 +360,13 @@ def bounded(matches: Iterable[Match]) -> Iterator[Match]:
             others.append(match)
     if others:
         chunks = [chunk for match in others for chunk in match.chunks]
-        yield replace(others[0], chunks=chunks, message=f"{len(others):,} more like these. The first: {others[0].message}", evidence=())
+        yield replace(
+            others[0],
+            chunks=chunks,
+            message=f"{len(others):,} more like these. The first: {others[0].message}",
+            evidence=(),
+            times=len(others),
+        )
 
 
 _RANK = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.NOTE: 2}
@@ -380,6 +398,7 @@ def findings(case: Case, rules: Sequence[Rule]) -> list[Finding]:
             match.evidence,
             match.ruled_out,
             match.no_repair_reason or rule.no_repair_reason,
+            match.times,
         )
         for rule in rules
         if rule.applies_to(case.conversation.format)

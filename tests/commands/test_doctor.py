@@ -101,11 +101,12 @@ def test_the_folders_come_first_then_what_cannot_be_resumed_why_and_the_command(
     assert lines[1].startswith(f"pi and OpenClaw: {home / '.openclaw/agents/main/sessions'}, 3 files, ")
     assert lines[3] == "1 of 4 sessions cannot be resumed:"
     assert lines[5:8] == [
-        f'{path} "read it" (broken)',
-        "  The provider rejects the next request at messages.2.content.1 (seq 4): messages.2.content.1: each tool_use must have a single result. "
+        '--home-dev-app--/broken.jsonl "read it"',
+        "  Line 5: The provider rejects the next request: messages.2.content.1: each tool_use must have a single result. "
         "Found multiple `tool_result` blocks with id: t1.",
         lines[7],
     ]
+    assert ran.out.count(str(path)) == 1
     assert lines[7].endswith(f" repair {path} --for anthropic-2026-07 --apply")
 
 
@@ -151,11 +152,19 @@ def test_a_session_that_its_program_does_not_list_or_open_is_reported_with_what_
     assert not reports["two"]["command"] and "write the entry of the session into sessions.json by hand" in reports["two"]["no_command"]
 
 
-def test_a_damaged_session_that_can_be_resumed_is_only_counted(home: Path) -> None:
+def test_a_damaged_session_that_can_be_resumed_is_named_with_the_command_that_shows_its_damage(home: Path) -> None:
     path = session(home / PI_SESSIONS / "dangling.jsonl", ASK, GO_ON)
     path.write_text(path.read_text().replace('"parentId":"a0000000"', '"parentId":"ffffffff"'))
     ran = doctor(home)
-    assert ran.status == 0 and "1 session is damaged and can be resumed all the same" in ran.out
+    assert ran.status == 0
+    said = ran.out.splitlines()[-1]
+    assert said.startswith("1 session can be resumed and has damage: dangling. What and where: ")
+    scanned = run("scan", *shlex.split(said.partition(" scan ")[2]))
+    assert scanned.out.startswith("dangling (") and " can be resumed and has damage: The store is damaged in one place" in scanned.out
+    for number in range(4):
+        other = session(home / PI_SESSIONS / f"other{number}.jsonl", ASK, GO_ON)
+        other.write_text(other.read_text().replace('"parentId":"a0000000"', '"parentId":"ffffffff"'))
+    assert "5 sessions can be resumed and have damage: dangling, other0, other1 and 2 more." in doctor(home).out
 
 
 def test_a_call_at_the_end_is_broken_only_where_its_client_sends_it_so(home: Path) -> None:

@@ -11,6 +11,7 @@ from django.conf import settings
 
 from inspector.models import AuditEntry, Conversation, Finding, Source
 from tests.commands.running import CONVERSATION, incident, make, run, run_in_process, traces
+from tests.programs.claude_code import session_lines as cc
 from tests.sources.stores import other_process
 
 ROW = '{"chunk":{"type":"text","text":"hello"},"role":"user","msgIdx":0,"chunkIdx":0}'
@@ -84,11 +85,55 @@ def test_profiles_are_those_that_were_asked_for(tmp_path: Path) -> None:
     assert "There is no profile 'nobody'" in run("scan", tmp_path / "dispatch.db", "--profile", "nobody").err
 
 
-def test_the_verdict_stands_first(tmp_path: Path) -> None:
+def test_a_conversation_is_one_line_with_its_state_and_the_verdict(tmp_path: Path) -> None:
     ran = run("scan", incident(tmp_path / "dispatch.db"))
-    verdict = run("scan", tmp_path / "dispatch.db", "--json").json["conversations"][0]["verdict"]
-    assert ran.out.startswith(verdict)
+    (conversation,) = run("scan", tmp_path / "dispatch.db", "--json").json["conversations"]
+    first = ran.out.splitlines()[0]
+    assert first.startswith(f"{conversation['native_id']} ({conversation['id']}) ")
+    assert first.endswith(f" cannot be resumed: {conversation['verdict']}")
     assert "MSG101 merged-messages: error, silent, origin: reader, seq 1-11" in ran.out
+    body = tmp_path / "request.json"
+    body.write_text('{"model": "m", "messages": [{"role": "user", "content": "hi"}]}')
+    assert run("scan", body).out.startswith("request (") and "resumed" not in run("scan", body).out
+
+
+def test_findings_of_one_rule_are_a_count_and_the_first_of_them(tmp_path: Path) -> None:
+    """A session that lost the result of each call: 1,284 lines for one such folder say no more than three do."""
+    turns = [
+        line
+        for turn in range(30)
+        for line in (cc.a(f"a{turn}", f"u{turn}", f"m{turn}", cc.call(f"t{turn}")), cc.u(f"u{turn + 1}", f"a{turn}", "go on"))
+    ]
+    path = cc.write(tmp_path / "projects", {f"{cc.PROJECT}/{cc.ID}.jsonl": cc.lines(cc.u("u0", None, "run it"), *turns)})
+    ran = run("scan", path)
+    assert "  TOOL102 unanswered-call: error, raises an error, origin: store, 30 times, the first at seq 2, line 2\n" in ran.out
+    assert ran.out.count("repaired by insert-interrupted-result (invented)") == 1 and ran.out.count("\n") < 10
+    everything = run("scan", path, "--all")
+    assert everything.out.count("TOOL102 unanswered-call") == 30 and "seq 60, line 60" in everything.out
+    assert len(run("scan", path, "--json").json["conversations"][0]["findings"]) == 30
+    assert run("scan", path, "--json", "--all").out == run("scan", path, "--json").out
+
+
+def test_the_count_of_a_rule_has_the_places_that_one_finding_sums_up(tmp_path: Path) -> None:
+    lines = [cc.u("u0", None, "run it"), *([b"{torn"] * 50), cc.a("a0", "u0", "m0", cc.text("done"))]
+    path = cc.write(tmp_path / "projects", {f"{cc.PROJECT}/{cc.ID}.jsonl": cc.lines(*lines)})
+    (line,) = [line for line in run("scan", path).out.splitlines() if "STORE" in line and ", the first at " in line]
+    assert ", 50 times, the first at " in line
+
+
+def test_a_pending_call_at_the_end_is_no_rejection(tmp_path: Path) -> None:
+    """A tool may run at this moment: `doctor` gives the same answer in the same words."""
+    lines = [cc.u("u1", None, "run it"), cc.a("a1", "u1", "m1", cc.call("t1"))]
+    path = cc.write(tmp_path / "projects", {f"{cc.PROJECT}/{cc.ID}.jsonl": cc.lines(*lines)})
+    ran = run("scan", path)
+    assert " can be resumed: Nothing is damaged; the session can be resumed, its last call (seq 2) is pending.\n" in ran.out
+    assert (ran.status, run("doctor", path).status) == (0, 0) and "rejected" not in ran.out
+    both = cc.write(tmp_path / "two", {f"{cc.PROJECT}/{name}.jsonl": cc.lines(*lines) for name in ("one", "two")})
+    assert run("scan", both).out == "Healthy: 2 of 2 conversations (2 notes on them; --fail-on note shows them).\n"
+    # Another call in the middle is one that the provider rejects.
+    rejected = [*lines, cc.u("u2", "a1", "go on"), cc.a("a2", "u2", "m2", cc.call("t2"))]
+    path = cc.write(tmp_path / "rejected", {f"{cc.PROJECT}/{cc.ID}.jsonl": cc.lines(*rejected)})
+    assert " cannot be resumed: " in run("scan", path).out and run("doctor", path).status == 1
 
 
 def test_healthy_conversations_are_one_line(tmp_path: Path) -> None:

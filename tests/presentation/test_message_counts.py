@@ -23,7 +23,7 @@ def store(tmp_path: Path) -> Path:
 def test_the_command_and_its_json_say_the_same(store: Path) -> None:
     (report,) = run("scan", store, "--json").json["conversations"]
     assert {name: report[name] for name in NUMBERS} == NUMBERS
-    assert f"14 chunks, {WORDS}, as dispatch-legacy reads them" in run("scan", store).out
+    assert f"14 chunks, {WORDS}, as dispatch-legacy reads them" in run("scan", store, "--all").out
 
 
 def test_pages_and_twins_say_the_same(store: Path, client: Client) -> None:

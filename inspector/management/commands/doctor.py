@@ -1,11 +1,13 @@
 """Every session of the supported programs on this machine: which cannot be resumed, why, and the command that repairs it."""
 
 import json
+import os
 import sys
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from django.core.management.base import CommandError, CommandParser
@@ -13,8 +15,9 @@ from django.core.management.base import CommandError, CommandParser
 from inspector.installation import program
 from inspector.management.answering import AnsweringCommand
 from inspector.management.caching import add_cache_argument, opened_cache, question
-from inspector.management.diagnosis import BROKEN, DAMAGED, UNASKED, Diagnosis
+from inspector.management.diagnosis import Diagnosis
 from inspector.management.progress import ProgressLine
+from inspector.presentation.conversation.resume_state import BROKEN, DAMAGED, UNASKED
 from inspector.presentation.json_text import json_fields
 from inspector.presentation.visible import size
 from inspector.programs.registry import programs
@@ -26,6 +29,8 @@ if TYPE_CHECKING:
 
 SHOWN = 12
 """Broken sessions that are printed for people, three lines each: one screen."""
+NAMED = 3
+"""Sessions with damage that a sentence names."""
 
 
 @dataclass
@@ -36,7 +41,7 @@ class Survey:
     extent: Extent
     broken: list[Diagnosis] = field(default_factory=list)
     sessions: int = 0
-    damaged: int = 0
+    damaged: list[Diagnosis] = field(default_factory=list)
     repaired: int = 0
     problem: str = ""
 
@@ -87,8 +92,8 @@ class Command(AnsweringCommand):
         for survey in surveys:
             if survey.problem:
                 self.say(f"Not read: {survey.problem}")
-        sessions, damaged, repaired = (sum(getattr(survey, name) for survey in surveys) for name in ("sessions", "damaged", "repaired"))
-        broken = [one for survey in surveys for one in survey.broken]
+        sessions, repaired = (sum(getattr(survey, name) for survey in surveys) for name in ("sessions", "repaired"))
+        broken = [(survey.place, one) for survey in surveys for one in survey.broken]
         if not sessions:
             return
         self.say()
@@ -96,10 +101,9 @@ class Command(AnsweringCommand):
             self.say(f"All {sessions:,} sessions can be resumed." if sessions > 1 else "The one session can be resumed.")
         else:
             self.say(f"{len(broken):,} of {sessions:,} sessions cannot be resumed:")
-        for one in broken[:SHOWN]:
-            title = f' "{shown(one.title, 60)}"' if one.title else ""
+        for place, one in broken[:SHOWN]:
             self.say()
-            self.say(f"{shown(one.file, 4096)}{title} ({shown(one.conversation)})")
+            self.say(_name(place, one))
             self.say(f"  {one.why}")
             self.say(f"  {one.command or f'No command repairs it. {one.no_command}'}")
             if one.extract:
@@ -108,12 +112,30 @@ class Command(AnsweringCommand):
             self.say()
         if len(broken) > SHOWN:
             self.say(f"{len(broken) - SHOWN:,} more are not shown: --json lists all.")
-        if any(one.command for one in broken):
+        if any(one.command for _, one in broken):
             self.say("A command writes with an undo; --plan in place of --apply shows the change first.")
         if repaired:
             self.say(f"{_count(repaired)} repaired as a new session already.")
-        if damaged:
-            self.say(f"{_count(damaged)} damaged and can be resumed all the same: `inspector scan` on the folder says where.")
+        for survey in surveys:
+            if survey.damaged:
+                self.say(_of_damaged(survey))
+
+
+def _name(place: StorePlace, one: Diagnosis) -> str:
+    """The file below the place, which is printed above and in the command, then title and id; no id that the name of the file shows already."""
+    below = os.path.relpath(one.file, place.path) if one.file else "."
+    file = "" if below == "." else shown(below, 4096)
+    title = f'"{shown(one.title, 60)}"' if one.title else ""
+    native_id = f"({shown(one.conversation)})" if one.conversation not in file else ""
+    return " ".join(part for part in (file, title, native_id) if part)
+
+
+def _of_damaged(survey: Survey) -> str:
+    names = ", ".join(shown(one.conversation, 60) for one in survey.damaged[:NAMED])
+    more = f" and {len(survey.damaged) - NAMED:,} more" if len(survey.damaged) > NAMED else ""
+    count = "1 session" if len(survey.damaged) == 1 else f"{len(survey.damaged):,} sessions"
+    verbs = "can be resumed and has damage" if len(survey.damaged) == 1 else "can be resumed and have damage"
+    return f"{count} {verbs}: {names}{more}. What and where: {program()} scan {quote(str(survey.place.path))}"
 
 
 def _count(count: int) -> str:
@@ -161,7 +183,7 @@ def _examine(survey: Survey, is_cached: bool) -> Iterator[None]:
     broken = [one for one in diagnoses if one.state == BROKEN]
     survey.broken = [one for one in broken if one.new_id not in names]
     survey.sessions = sum(one.state != UNASKED for one in diagnoses)
-    survey.damaged = sum(one.state == DAMAGED for one in diagnoses)
+    survey.damaged = [one for one in diagnoses if one.state == DAMAGED]
     survey.repaired = len(broken) - len(survey.broken)
 
 
@@ -181,7 +203,8 @@ def _report(surveys: list[Survey]) -> dict[str, Any]:
                 "program": survey.place.program,
                 "format": survey.place.format,
                 "path": str(survey.place.path),
-                **json_fields(survey, "files=extent.files bytes=extent.size sessions damaged repaired problem"),
+                **json_fields(survey, "files=extent.files bytes=extent.size sessions repaired problem"),
+                "damaged": len(survey.damaged),
                 "broken": len(survey.broken),
             }
             for survey in surveys

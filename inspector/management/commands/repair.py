@@ -29,7 +29,7 @@ from inspector.programs.catalogue import READ_ONLY
 from inspector.programs.formats import Scripted, mode_summary
 from inspector.programs.registry import program_or_default
 from inspector.readers.catalogue import reader
-from inspector.rules.base import Finding
+from inspector.rules.base import Finding, by_rule
 from inspector.sources.problems import shown
 from inspector.sources.reading import ACapture
 from inspector.strategies.catalogue import strategy
@@ -264,18 +264,14 @@ def _refuse_what_is_for_captures(options: dict[str, Any]) -> None:
 
 
 def _lines_by_rule(results: Sequence[Finding]) -> list[str]:
-    """One line for the findings of a rule: a damaged session of a thousand turns has as many of each."""
-    rules: dict[str, list[Finding]] = {}
-    for finding in results:
-        rules.setdefault(f"{finding.code} {finding.rule} ({finding.severity})", []).append(finding)
-    return [
-        f"{name}, {_where(several[0]) if len(several) == 1 else f'{len(several):,} times: seq {span_text(_seqs(several))}'}"
-        for name, several in rules.items()
-    ]
+    return [f"{group[0].code} {group[0].rule} ({group[0].severity}), {_places(group)}" for group in by_rule(results)]
 
 
-def _seqs(several: list[Finding]) -> list[int]:
-    return sorted({seq for finding in several for seq in finding.seqs})
+def _places(group: list[Finding]) -> str:
+    if len(group) == 1:
+        return _where(group[0])
+    seqs = sorted({seq for finding in group for seq in finding.seqs})
+    return f"{sum(finding.times for finding in group):,} times: seq {span_text(seqs)}"
 
 
 def _where(finding: Finding) -> str:

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
+from inspector.checking import line_numbers
 from inspector.conversation.queries import span_text
 from inspector.management import captured
 from inspector.management.answering import AnsweringCommand
@@ -19,6 +21,8 @@ from inspector.management.target import Chosen, Waiting, add_target_arguments, l
 from inspector.planning.suggested import suggested
 from inspector.presentation.conversation.message_counts import counted, message_counts
 from inspector.presentation.conversation.recorded_errors import recorded_errors
+from inspector.presentation.conversation.resume_state import WORDS
+from inspector.presentation.conversation.resuming import is_accepted, resume_state
 from inspector.presentation.conversation.scan import conversation_report, source_report
 from inspector.presentation.conversation.verdict import verdict
 from inspector.presentation.json_text import json_text
@@ -26,8 +30,9 @@ from inspector.presentation.visible import visible
 from inspector.profiles.base import Judgement
 from inspector.profiles.catalogue import PROFILES, profile
 from inspector.profiles.judging import judged
+from inspector.programs.registry import wire_of
 from inspector.projections.base import Prompt
-from inspector.rules.base import Case, Finding, Severity, at_least, findings, rank
+from inspector.rules.base import Case, Finding, Severity, at_least, by_rule, findings, rank
 from inspector.rules.catalogue import RULES
 from inspector.sources import spool as spooling
 from inspector.sources.problems import shown
@@ -44,10 +49,13 @@ class Examined:
     findings: list[Finding]
     judgements: dict[str, Judgement]
     verdict: str
+    state: str
     sendable: bool
     own_profile: str
     usual: Judgement
     prompt: Prompt
+    lines: Mapping[int, int]
+    """By seq the line of the file, of the first place of each finding; of a store that is no file none."""
 
     @property
     def danger(self) -> tuple[object, ...]:
@@ -95,6 +103,11 @@ class Command(AnsweringCommand):
             default="error",
             help="exit with 1 when a finding is at least this severe (default: error)",
         )
+        parser.add_argument(
+            "--all",
+            action="store_true",
+            help="print every finding, instead of the first of each rule and how many there are; --json has all",
+        )
         add_cache_argument(parser)
 
     def answer(self, options: dict[str, Any]) -> None:
@@ -113,7 +126,9 @@ class Command(AnsweringCommand):
         with spooling.spool() as spool:
             reports: list[SpooledReport] = []
             with ProgressLine() as line, opened_cache(is_cached) as cache:
-                subject = question("scan", options["reader"], names, options["json"], options["fail_on"]) if is_cached else ""
+                subject = (
+                    question("scan", options["reader"], names, options["json"], options["fail_on"], options["all"]) if is_cached else ""
+                )
                 for number, waiting in enumerate(target.waiting, start=1):
                     answer = cache.answer(f"{subject} {waiting.basis}", waiting.files, partial(_answer, waiting, streams, options, names))
                     danger, healthy, count, fails, text = json.loads(answer)
@@ -157,48 +172,57 @@ class Command(AnsweringCommand):
         self.stdout.write(f"  ]{after}")
 
 
-class _Lines:
-    """The report on one conversation, line by line."""
+def _lines(examined: Examined, prints_all: bool) -> Iterator[str]:
+    """The report on one conversation for people."""
+    conversation = examined.case.conversation
+    title = f' "{shown(conversation.title, 60)}"' if conversation.title else ""
+    state = "" if wire_of(conversation.format) else f" {WORDS[examined.state]}"
+    yield f"{shown(conversation.native_id)} ({examined.oid}){title}{state}: {examined.verdict}"
+    if prints_all:
+        counts = counted(message_counts(examined.case, examined.prompt))
+        yield f"  {len(conversation.chunks):,} chunks, {counts}, as {examined.case.reading.reader} reads them"
+    groups = [[finding] for finding in examined.findings] if prints_all else by_rule(examined.findings)
+    for group in groups:
+        yield from _of_group(group, examined.lines)
+    for recorded in recorded_errors(examined.case, examined.findings)[:RECORDED_SHOWN]:
+        belongs = ", ".join(name for name in (recorded.rule, recorded.provider_rule) if name)
+        yield f"  recorded at {shown(recorded.where)}: {shown(' '.join(recorded.text[:400].split()), 200)}"
+        at = f", found at {recorded.fires}" if recorded.fires else ", not found in what is stored now" if recorded.rule else ""
+        yield f"      {recorded.means}{f' ({belongs}{at})' if belongs else ''}"
+    if examined.own_profile not in examined.judgements:
+        for note in examined.usual.notes:
+            yield f"  {note}"
+    for name, judgement in examined.judgements.items():
+        yield f"  {name}: {judgement.verdict}"
+        for violation in judgement.violations[:5]:
+            yield f"      {violation.path} seq {span_text(violation.seqs)}: {violation.text}"
+        # Who asks for another provider's rules knows that the model is not of that one.
+        for note in judgement.notes if name == examined.own_profile else ():
+            yield f"      {note}"
+    yield ""
 
-    def __init__(self) -> None:
-        self.lines: list[str] = []
 
-    def say(self, line: str = "") -> None:
-        self.lines.append(line)
+def _of_group(group: list[Finding], lines: Mapping[int, int]) -> Iterator[str]:
+    """Findings of one rule: how many, the first of them, and what repairs them."""
+    first = group[0]
+    times = sum(finding.times for finding in group)
+    more = f" ({first.total:,} in all)" if first.total > len(first.seqs) else ""
+    where = f"seq {span_text(first.seqs)}{more}" if first.seqs else "the conversation"
+    line = next((f", line {lines[seq]:,}" for seq in first.seqs[:1] if seq in lines), "")
+    effect = "silent" if first.silent else "raises an error"
+    count = f"{times:,} times, the first at " if len(group) > 1 else ""
+    yield f"  {first.code} {first.rule}: {first.severity}, {effect}, origin: {first.origin}, {count}{where}{line}"
+    yield f"      {first.message}"
+    names = dict.fromkeys(name for finding in group for name in finding.repaired_by)
+    if names:
+        yield f"      repaired by {', '.join(_with_safety(name) + _share(name, group) for name in names)}"
+    elif first.no_repair_reason:
+        yield f"      {first.no_repair_reason}"
 
-    def of(self, examined: Examined) -> tuple[str, ...]:
-        conversation = examined.case.conversation
-        self.say(examined.verdict)
-        title = f'  "{shown(conversation.title, 60)}"' if conversation.title else ""
-        counts = f"{len(conversation.chunks):,} chunks, {counted(message_counts(examined.case, examined.prompt))}, as {examined.case.reading.reader} reads them"
-        self.say(f"  {shown(conversation.native_id)} ({examined.oid}){title}: {counts}")
-        for finding in examined.findings:
-            effect = "silent" if finding.silent else "raises an error"
-            more = f" ({finding.total:,} in all)" if finding.total > len(finding.seqs) else ""
-            where = f"seq {span_text(finding.seqs)}{more}" if finding.seqs else "the conversation"
-            self.say(f"  {finding.code} {finding.rule}: {finding.severity}, {effect}, origin: {finding.origin}, {where}")
-            self.say(f"      {finding.message}")
-            if finding.repaired_by:
-                self.say(f"      repaired by {', '.join(_with_safety(name) for name in finding.repaired_by)}")
-            elif finding.no_repair_reason:
-                self.say(f"      {finding.no_repair_reason}")
-        for recorded in recorded_errors(examined.case, examined.findings)[:RECORDED_SHOWN]:
-            belongs = ", ".join(name for name in (recorded.rule, recorded.provider_rule) if name)
-            self.say(f"  recorded at {shown(recorded.where)}: {shown(' '.join(recorded.text[:400].split()), 200)}")
-            at = f", found at {recorded.fires}" if recorded.fires else ", not found in what is stored now" if recorded.rule else ""
-            self.say(f"      {recorded.means}{f' ({belongs}{at})' if belongs else ''}")
-        if examined.own_profile not in examined.judgements:
-            for note in examined.usual.notes:
-                self.say(f"  {note}")
-        for name, judgement in examined.judgements.items():
-            self.say(f"  {name}: {judgement.verdict}")
-            for violation in judgement.violations[:5]:
-                self.say(f"      {violation.path} seq {span_text(violation.seqs)}: {violation.text}")
-            # Who asks for another provider's rules knows that the model is not of that one.
-            for note in judgement.notes if name == examined.own_profile else ():
-                self.say(f"      {note}")
-        self.say()
-        return tuple(self.lines)
+
+def _share(name: str, group: list[Finding]) -> str:
+    count = sum(name in finding.repaired_by for finding in group)
+    return "" if count == len(group) else f" {count:,} of them"
 
 
 def _answer(waiting: Waiting, streams: captured.Streams, options: dict[str, Any], names: list[str]) -> tuple[str, list[bytes] | None]:
@@ -210,7 +234,7 @@ def _answer(waiting: Waiting, streams: captured.Streams, options: dict[str, Any]
         details = (examined.findings, examined.judgements, examined.verdict, examined.prompt, examined.usual)
         text = json_text(conversation_report(examined.oid, examined.case, *details))
     else:
-        text = "\n".join(visible(line) for line in _Lines().of(examined)) + "\n"
+        text = "\n".join(visible(line) for line in _lines(examined, options["all"])) + "\n"
     answer = json.dumps([examined.danger, examined.healthy, len(examined.findings), _fails(examined, options["fail_on"]), text])
     return answer, None if examined.case.is_timed else [record.value.data for record in chosen.stored.records]
 
@@ -229,8 +253,13 @@ def _examine(chosen: Chosen, reader: str | None, names: list[str]) -> Examined:
     results = list(suggested(case, findings(case, RULES), chosen.stored))
     prompt, usual = judged(case.reading, case.conversation, chosen.profile, chosen.projection)
     judgements = {name: judged(case.reading, case.conversation, name, chosen.projection)[1] for name in names}
-    sendable = usual.sendable and all(judgement.sendable for judgement in judgements.values())
-    return Examined(chosen.oid, case, results, judgements, verdict(case, results, usual), sendable, chosen.profile, usual, prompt)
+    sendable = is_accepted(case, usual) and all(judgement.sendable for judgement in judgements.values())
+    state = resume_state(case, results, usual)
+    seqs = {seq for finding in results for seq in finding.seqs[:1]}
+    lines = line_numbers(case.tree or case.conversation, chosen.stored, seqs)[1]
+    return Examined(
+        chosen.oid, case, results, judgements, verdict(case, results, usual), state, sendable, chosen.profile, usual, prompt, lines
+    )
 
 
 def _fails(examined: Examined, fail_on: str) -> bool:

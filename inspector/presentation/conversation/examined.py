@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 
 from inspector.conversation.model import Conversation
+from inspector.presentation.conversation.resuming import is_accepted
 from inspector.presentation.conversation.verdict import verdict
 from inspector.presentation.conversation.whole import LARGE, Whole, whole
 from inspector.presentation.visible import visible
@@ -75,6 +76,6 @@ def examined(stored: Stored, judges: Judges, surroundings: Surroundings, is_long
         verdict=visible(headline),
         worst=results[0].severity.value if results else "",
         has_silent=any(finding.silent and finding.severity is not Severity.NOTE for finding in results),
-        refused=not judgement.sendable or bool(case.reading.failure),
+        refused=not is_accepted(case, judgement) or bool(case.reading.failure),
         whole=kept if kept is None or is_long else replace(kept, blocks=tuple(kept.blocks)),
     )

@@ -11,6 +11,7 @@ from inspector.presentation.conversation.minimap import Minimap, minimap
 from inspector.presentation.conversation.panels import Ending, JobLine
 from inspector.presentation.conversation.placed import Inserted, LedgerCell, inserted
 from inspector.presentation.conversation.recorded_errors import Recorded, recorded_errors
+from inspector.presentation.conversation.resuming import is_pending, pending_words
 from inspector.presentation.tree.model import Branches
 from inspector.presentation.tree.own_leaves import OwnLeaf
 from inspector.presentation.tree.session_facts import session_facts
@@ -32,6 +33,8 @@ class Judged:
     first_bad: int | None
     notes: tuple[str, ...]
     first: Violation | None
+    pending: str = ""
+    """What is pending at the end of a session that can be resumed all the same; "" where nothing is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +156,7 @@ def overview(
             judgement.first_bad,
             judgement.notes,
             judgement.violations[0] if judgement.violations else None,
+            pending_words(case) if is_pending(case, judgement) else "",
         ),
         observed=_observed(observed),
         counts=message_counts(case, prompt),

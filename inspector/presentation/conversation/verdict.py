@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from inspector.conversation.queries import span_text, turns
+from inspector.presentation.conversation.resuming import is_pending, pending_words
 from inspector.profiles.base import Judgement
 from inspector.rules.base import Case, Finding, Origin, Severity
 
@@ -109,6 +110,8 @@ def _intentional_omissions(case: Case, serious: Sequence[Finding]) -> str:
 def _next(case: Case, serious: Sequence[Finding], judgement: Judgement) -> str:
     if case.running:
         return "a turn is running, so its open end is not judged"
+    if is_pending(case, judgement):
+        return f"the session can be resumed, {pending_words(case)}"
     if not judgement.sendable:
         return f"the next request is rejected by {judgement.profile} at {judgement.violations[0].path} ({judgement.violations[0].id})"
     if runs := case.reading.report.get("wouldRun"):

@@ -1,0 +1,73 @@
+"""Whether a session can be resumed as it is: the one answer of `doctor`, `scan`, lists and pages."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from inspector.conversation.queries import span_text
+from inspector.presentation.conversation.resume_state import BROKEN, DAMAGED, RESUMED, UNASKED
+from inspector.profiles.base import Judgement
+from inspector.programs.registry import wire_of
+from inspector.rules.base import Case, Finding, Severity, unanswered
+from inspector.rules.catalogue import rule
+from inspector.rules.unanswered_tail_call import is_tail
+
+
+@dataclass(frozen=True, slots=True)
+class Obstacle:
+    """Why nobody can resume a session, in one sentence; `seqs` say where, () where no chunk does."""
+
+    why: str
+    seqs: tuple[int, ...] = ()
+
+
+def resume_state(case: Case, findings: Sequence[Finding], judgement: Judgement) -> str:
+    """One of RESUMED, DAMAGED, BROKEN, UNASKED."""
+    content = case.tree or case.conversation
+    # A name in a list without a session, or evidence of a request.
+    if not content.chunks or wire_of(content.format) or not case.program.is_resumed(content):
+        return UNASKED
+    if obstacle(case, findings, judgement):
+        return BROKEN
+    is_damaged = not case.running and any(finding.severity is Severity.ERROR for finding in findings)
+    return DAMAGED if is_damaged else RESUMED
+
+
+def obstacle(case: Case, findings: Sequence[Finding], judgement: Judgement) -> Obstacle | None:
+    """None of a session that can be resumed."""
+    # What a running turn has not written yet is no damage.
+    if case.running:
+        return None
+    if case.reading.failure:
+        return Obstacle(f"{case.reading.reader} cannot open it: {case.reading.failure}")
+    if not is_accepted(case, judgement):
+        violation = judgement.violations[0]
+        # Several providers begin the sentence with the path.
+        at = "" if violation.text.startswith(violation.path) else f" at {violation.path}"
+        return Obstacle(f"The provider rejects the next request{at}: {violation.text}", violation.seqs)
+    return next((Obstacle(finding.message, finding.seqs) for finding in findings if blocks(finding)), None)
+
+
+def blocks(finding: Finding) -> bool:
+    return rule(finding.code).blocks_resume
+
+
+def is_accepted(case: Case, judgement: Judgement) -> bool:
+    """Whether no known rule rejects the next request, a pending end aside."""
+    return judgement.sendable or is_pending(case, judgement)
+
+
+def is_pending(case: Case, judgement: Judgement) -> bool:
+    """Whether nothing but the end is missing: a tool may run at this moment, and most clients settle its call when they resume.
+
+    A request body is judged as it ends, and a session of a client that is known to send a call without its result, too.
+    """
+    is_stored = not wire_of(case.conversation.format)
+    return not judgement.sendable and judgement.prefix_valid and is_stored and not case.program.sends_open_end
+
+
+def pending_words(case: Case) -> str:
+    """What is pending at the end of a session of which `is_pending` is true."""
+    seqs = [call.seq for index, call in unanswered(case) if is_tail(case, index)]
+    if not seqs:
+        return "the end of its last answer is pending"
+    return f"its last call (seq {seqs[0]}) is pending" if len(seqs) == 1 else f"its last calls (seq {span_text(seqs, 3)}) are pending"

@@ -1,0 +1,36 @@
+"""A session of Claude Code on its pages."""
+
+from pathlib import Path
+
+import pytest
+from django.test import Client
+
+from inspector.actions.import_source import import_targets
+from inspector.models import Conversation
+from tests.programs.claude_code import session_lines as cc
+
+pytestmark = pytest.mark.django_db
+
+
+def page_of(client: Client, folder: Path, *lines: object, address: str = "") -> str:
+    """The page of the one session that has these lines."""
+    store = cc.write(folder, {f"{cc.PROJECT}/{cc.ID}.jsonl": cc.lines(*lines)})
+    import_targets([str(store)], "test")
+    answer = client.get(f"/conversations/{Conversation.objects.get().oid}/{address}")
+    assert answer.status_code == 200
+    return answer.content.decode()
+
+
+PENDING = (cc.u("u1", None, "run it"), cc.a("a1", "u1", "m1", cc.call("t1")))
+
+
+def test_a_pending_call_at_the_end_is_shown_as_pending(client: Client, tmp_path: Path) -> None:
+    page = page_of(client, tmp_path, *PENDING)
+    assert page.count("its last call (seq 2) is pending") >= 2 and '<span class="badge">rejected' not in page
+    assert not Conversation.objects.get().refused
+
+
+def test_a_call_that_is_followed_by_a_question_is_shown_as_rejected(client: Client, tmp_path: Path) -> None:
+    page = page_of(client, tmp_path, *PENDING, cc.u("u2", "a1", "go on"))
+    assert "is pending" not in page and '<span class="badge">rejected' in page
+    assert Conversation.objects.get().refused
