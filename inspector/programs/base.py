@@ -269,8 +269,8 @@ class Program:
     """Formats whose conversations can be sealed in a bundle."""
     own_trace: "Callable[[Conversation], Trace | None]" = lambda tree: None
     """The requests that the store itself recorded next to its messages; None where it holds none. Rules look at imported traces only."""
-    has_traces: bool = False
-    """There are traces of it that Inspector reads."""
+    traces: str = ""
+    """Where its traces are that Inspector reads, in full sentences; "" of a program that has none."""
     crash_prefix: str = ""
     """How the native id of a conversation begins that is a crash file: evidence of a request, next to the sessions."""
     apart: Callable[[Conversation], frozenset[str]] = lambda tree: frozenset()

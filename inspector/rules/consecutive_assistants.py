@@ -69,7 +69,7 @@ RULE = Rule(
     summary="messages of the assistant are in a row, with nothing between them",
     why=(
         "An interrupted turn leaves its answer without results, and the resumed one writes the next answer after it. Clients that merge neighbors then send one message "
-        "that no model ever gave: a session of rollouts was refused permanently by it."
+        "that no model ever gave, and with thinking in it the provider rejects every later request."
     ),
     example="@format rollouts\n1 user 0.0 text go\n2 assistant 1.0 text one\n3 assistant 2.0 text two",
     check=check,

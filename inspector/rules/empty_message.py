@@ -35,7 +35,7 @@ RULE = Rule(
     silent=False,
     origin=Origin.STORE,
     summary="a message has no content, or blank text only",
-    why="Anthropic and its kin refuse empty and blank texts in any place, and rollouts' converter dies on content that is null or an empty list, on every later turn.",
+    why="Anthropic and providers like it reject empty and blank texts in any place, and a converter may fail on content that is null or an empty list, on every later turn.",
     example='@format rollouts\n1 user 0.0 text go\n2 assistant 1.0 control payload={"type":"control","empty":"null"}\n3 user 2.0 text and?',
     check=check,
     trait=Trait.EMPTY_MESSAGES,

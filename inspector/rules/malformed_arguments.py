@@ -36,5 +36,5 @@ RULE = Rule(
     check=check,
     references=("Dispatch broken-chat-repair-handoff.md, conversation 77574596",),
     repaired_by=("sanitize-arguments",),
-    fixed_in_code="Convert with the sanitizer of b58fb83, which sends the first 200 characters as a hint in a valid object.",
+    fixed_in_code="Convert with a sanitizer that sends the first 200 characters as a hint in a valid object.",
 )

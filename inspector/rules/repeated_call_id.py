@@ -54,8 +54,8 @@ RULE = Rule(
     origin=Origin.STREAM,
     summary="calls share an id or have none, so one result answers several",
     why=(
-        "Dispatch's loader matches calls and results by id alone, in the whole history: a call whose id another result has counts as answered, no interrupted result "
-        "is added for it, and the model gets the wrong outcome. Anthropic refuses a turn with a repeated id (AN-5)."
+        "Where calls and results are matched by id alone, a call whose id another result has counts as answered: no result is added for it, and the model gets the "
+        "wrong outcome. Anthropic rejects a turn with a repeated id (AN-5)."
     ),
     example="1 user 0.0 text go\n2 assistant 1.0 tool-call a ls {}\n3 assistant 1.1 tool-call a pwd {}\n4 tool 2.0 tool-result a f name=ls",
     check=check,

@@ -57,12 +57,12 @@ RULE = Rule(
     origin=Origin.STORE,
     summary="one tool result is stored several times over",
     why=(
-        "The old store echoed a result 10 to 150 times. Each copy is sent with every request and paid for, and crowds out what was said; "
+        "A program that echoes a result stores it many times. Each copy is sent with every request and paid for, and crowds out what was said; "
         "providers that check pairs refuse the second one."
     ),
     example='1 user 0.0 text go\n2 assistant 1.0 tool-call a ls {}\n3 tool 2.0 tool-result a "f" name=ls\n4 tool 3.0 tool-result a "f" name=ls',
     check=check,
     references=("Dispatch notes on the old store (packages/core): tool output duplicated 10 to 150 times",),
     repaired_by=("deduplicate-results",),
-    fixed_in_code="Store a result cached_per_case, under the id of its call.",
+    fixed_in_code="Store a result once, under the id of its call.",
 )

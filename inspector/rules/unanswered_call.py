@@ -34,13 +34,10 @@ RULE = Rule(
     silent=False,
     origin=Origin.STORE,
     summary="a tool call in the middle of the history has no result",
-    why=(
-        "Providers want each call answered directly after its message. Dispatch's loader appends its synthetic result at the end of the history instead, "
-        "and a request body is sent as it is, so every request is refused, permanently."
-    ),
+    why="Providers want each call answered directly after its message: they reject every request with such a call, on every turn, until it is repaired.",
     example="1 user 0.0 text go\n2 assistant 0.0 tool-call a ls {}\n3 user 0.0 text and?",
     check=check,
     references=("derived from reconcile() r3, 98b0638, of Dispatch", "rollouts docs/THINKING_BLOCK_BUG.md"),
     repaired_by=("recover-result-from-trace", "insert-interrupted-result"),
-    fixed_in_code="Make up the missing result directly after its call instead of at the end.",
+    fixed_in_code="Add the missing result directly after its call, not at the end of the history.",
 )

@@ -105,7 +105,7 @@ STRATEGY = (
         summary="inserts an interrupted result right after each call that has none, and renumbers the messages",
         cost="One synthetic result per call, marked as an error where the store can say so; where rows have numbers without gaps those after it move up by one.",
         user_visible_effect="A failed tool run appears where the turn was interrupted. Clients that hold rows by number should reload.",
-        pros="It is the placeholder that the loader adds on every read anyway, put where providers accept it. The call is not run again.",
+        pros="It says that the call was interrupted, at the place where providers accept a result. The call is not run again.",
         cons="No tool produced this result: the tool may have run, in part or whole, before the interruption.",
         write_kind="W3",
         propose=propose,
@@ -116,7 +116,7 @@ STRATEGY = (
         PLAIN_WORDS,
         summary="a result that says that the call was interrupted, in Inspector's words",
         pros="It says what is known and no more: the call was interrupted, and no result was recorded. No program takes it for its own.",
-        cons="OpenClaw takes it for a real result, and drops the real one as a duplicate should it turn up later.",
+        cons="A program that knows only its own placeholders takes it for a real result, and may drop the real one as a duplicate should it turn up later.",
         order=430,
     ),
 )

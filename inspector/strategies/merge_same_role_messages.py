@@ -62,8 +62,8 @@ STRATEGY = Strategy(
     user_visible_effect="Two answers, or two questions, in a row are shown as one.",
     pros="Templates and some clients insist that roles alternate; Anthropic and OpenAI join or accept neighbors themselves.",
     cons=(
-        "It is what made rollouts' refused session fail: two answers with thinking become one message whose thinking no model ever gave in this order. "
-        "Interrupted results between the answers part them instead, and nothing is joined."
+        "Two answers with thinking become one message whose thinking no model ever gave in this order, and the provider rejects it. "
+        "Interrupted results between the answers keep them apart, and nothing is joined."
     ),
     write_kind="content",
     propose=propose,

@@ -60,11 +60,11 @@ STRATEGY = (
         cost="What the model thought in earlier turns leaves the history (undo and the audit page keep it).",
         user_visible_effect="Earlier answers are shown without their thinking.",
         pros=(
-            "Anthropic asks for the thinking of the latest turn only and ignores older blocks. The third part of the proposal in the report on rollouts' rejected session goes further: "
-            "it strips every assistant message but the last one, as rollouts did for a day. Here the whole turn of that message stays, because each step of a turn of tool calls must keep its thinking."
+            "Anthropic asks for the thinking of the latest turn only and ignores older blocks. The whole turn of the last answer stays, because each step of a turn of tool calls "
+            "must keep its thinking."
         ),
         cons=(
-            "It does not repair that session: the rejected blocks are those of the latest message, and rollouts took the change back the same day. "
+            "It does not help where the rejected blocks are those of the latest message. "
             "Gemini 3 and DeepSeek want older reasoning back; and removing blocks before a signed one may unsettle it."
         ),
         write_kind="W2",

@@ -32,10 +32,10 @@ STRATEGY = Strategy(
     summary="turns every thinking block into a text between <thinking> tags",
     cost="The signatures leave the history (undo and the audit page keep them); the words stay, as something the assistant said.",
     user_visible_effect="What the model thought is shown as part of its answers.",
-    pros="What pi and rollouts do when the provider changes: no signature is checked any more, and no thought is lost.",
+    pros="Some clients do the same when the provider changes: no signature is checked any more, and no thought is lost.",
     cons=(
         "The model reads its thoughts as part of its answers, and may go on to put its thoughts into answers. "
-        "With thinking switched on, a turn of tool calls must start with thinking (AN-15). The report on rollouts' refused session weighed taking thinking out, and kept the blocks."
+        "With thinking switched on, a turn of tool calls must start with thinking (AN-15)."
     ),
     write_kind="content",
     propose=propose,

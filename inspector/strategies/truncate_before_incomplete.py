@@ -87,12 +87,11 @@ STRATEGY = Strategy(
     ),
     user_visible_effect="The agent answers again, and has forgotten what came after that point: ask again.",
     pros=(
-        "OpenClaw's pull request 3565: always a valid history, only a shorter one; no synthetic errors that confuse the model, no rules for every edge case, "
-        "and users need not know how a session is stored. The old way out was to delete the whole history."
+        "Always a valid history, only a shorter one; no synthetic errors that confuse the model, no rules for every edge case, "
+        "and users need not know how a session is stored."
     ),
     cons=(
-        "It was proposed and not taken: it throws away everything after the first gap, the newest message of the user included, though the result may be on another branch or later. "
-        "Its reviewers found that a search of the whole file for results lets exactly these cases through; this one looks directly after the call."
+        "It throws away everything after the first gap, the newest message of the user included, though the result may be on another branch or later."
     ),
     write_kind="W2",
     propose=propose,

@@ -54,6 +54,21 @@ def test_a_rule_says_what_it_must(of: Rule) -> None:
         assert of.fixed_in_code != "Nothing to fix in code."
 
 
+PROGRAMS = re.compile(
+    r"\b("
+    + "|".join(part for program in programs() for part in [*program.title.split(" and "), "Codex"] if part != "Request bodies")
+    + r")\b"
+)
+
+
+@pytest.mark.parametrize("of", [of for of in (*RULES, *STRATEGIES) if not of.formats], ids=lambda of: of.name)
+def test_what_a_generic_rule_or_strategy_explains_is_true_of_every_program(of: Rule | Strategy) -> None:
+    """It is shown next to conversations of all programs: what one of them does is said by that program (`Errors.consequences`)."""
+    names = ("summary", "why", "fixed_in_code", "no_repair_reason", "cost", "pros", "cons", "user_visible_effect")
+    named = {name: PROGRAMS.findall(getattr(of, name, "")) for name in names}
+    assert {name: found for name, found in named.items() if found} == {}
+
+
 @pytest.mark.parametrize("of", RULES, ids=lambda of: of.name)
 def test_a_rule_is_named_after_what_is_wrong_and_not_after_the_remedy(of: Rule) -> None:
     words = of.name.split("-")

@@ -19,7 +19,10 @@ PROGRAM = Program(
     readers_of={DISPATCH.name: readers.OFFERED, DISPATCH_G0.name: (DISPATCH_G0.default_reader,)},
     variant=readers.named,
     bundled=(DISPATCH,),
-    has_traces=True,
+    traces=(
+        "TRACES is the trace database of Dispatch (DISPATCH_TRACE_DB, else .dispatch-data/traces.db) or a journal (DISPATCH_JOURNAL, else "
+        ".dispatch/journal/app.ndjson, and its rotated .1). Dispatch itself removes records older than 7 days."
+    ),
     # Not that of the old tables: it keeps the keys of its providers next to them.
     homes=(
         Home(DISPATCH.name, "./.dispatch-data/dispatch.db", moved_by="DISPATCH_DB"),

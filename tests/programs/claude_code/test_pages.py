@@ -1,5 +1,6 @@
 """A session of Claude Code on its pages."""
 
+import html
 from pathlib import Path
 
 import pytest
@@ -34,3 +35,13 @@ def test_a_call_that_is_followed_by_a_question_is_shown_as_rejected(client: Clie
     page = page_of(client, tmp_path, *PENDING, cc.u("u2", "a1", "go on"))
     assert "is pending" not in page and '<span class="badge">rejected' in page
     assert Conversation.objects.get().refused
+
+
+def test_a_session_without_recorded_requests_is_not_sent_to_the_traces_of_another_program(client: Client, tmp_path: Path) -> None:
+    page = page_of(client, tmp_path, *PENDING, address="trace/")
+    assert "Dispatch" not in page and "Inspector reads no traces of Claude Code from other files." in page
+
+
+def test_the_panel_of_a_finding_explains_it_for_the_program_of_the_session(client: Client, tmp_path: Path) -> None:
+    page = page_of(client, tmp_path, *PENDING, cc.u("u2", "a1", "go on"), address="?finding=TOOL102")
+    assert "Claude Code shows the refusal as `API Error: 400" in html.unescape(page) and "Dispatch" not in page
