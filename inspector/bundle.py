@@ -101,7 +101,7 @@ def seal(sealed: Sealed, reports: Mapping[str, Any], mask: Mask | None = None) -
         about: dict[str, Any] = {
             "member": member,
             "native_id": stored.conversation.native_id,
-            "shared": _shared(stored, sealed.origin.format),
+            "shared": {name: _masked(value, mask) for name, value in _shared(stored, sealed.origin.format).items()},
         }
         if not number and sealed.bleeding:
             about["bleeding"] = [other_id if mask is None else _masked_text(other_id, mask) for other_id in sealed.bleeding]
@@ -228,6 +228,10 @@ def bleeding(conversation: Conversation) -> tuple[str, ...]:
     """The ids that were sealed with a conversation as those whose rows its program reads as its own; () for any other conversation."""
     ids = conversation.fact(BLEEDING)
     return () if ids is None else tuple(json.loads(ids))
+
+
+def _masked(value: str | None, mask: Mask | None) -> str | None:
+    return value if value is None or mask is None else _masked_text(value, mask)
 
 
 def _masked_text(text: str, mask: Mask) -> str:

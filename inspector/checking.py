@@ -185,7 +185,7 @@ def unread_in(store: OpenStore) -> Iterator[Unread]:
     for listed in store.listed:
         bleeding = bleeding_of(listed.native_id)
         facts = sorted((fact.name, fact.value, fact.key) for fact in listed.facts.values())
-        basis = repr((store.format.name, listed.native_id, listed.group, facts, bleeding))
+        basis = repr((store.format.name, listed.native_id, listed.group, facts, bleeding, store.nearby(listed)))
         yield Unread(basis, tuple(file.place for file in store.files(listed)), partial(read, listed, bleeding))
 
 

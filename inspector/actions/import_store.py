@@ -158,10 +158,11 @@ class StoreImport:
                 continue
             # Within a limit only this process knows what may be opened.
             files = () if reach.is_limited() else store.files(listed)
+            records = () if files else tuple(store.records(listed))
             yield Task(
                 format=store.format.name,
-                listed=listed,
-                records=() if files else tuple(store.records(listed)),
+                listed=store.informed(listed, records),
+                records=records,
                 judges=judges,
                 taken_at=taken_at,
                 bleeding=bleeding(listed.native_id),

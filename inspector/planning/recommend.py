@@ -30,7 +30,13 @@ _WIDE, _NARROW = 10, 2
 """Sequences that are followed at once; fewer where a conversation has more than LARGE chunks."""
 
 _OFF_THE_PATH = {
-    "insert-interrupted-result": ("reparent-to-result", "fix-compaction-pointer", "drop-failed-turns", "recover-stored-result"),
+    "insert-interrupted-result": (
+        "reparent-to-result",
+        "fix-compaction-pointer",
+        "drop-failed-turns",
+        "recover-stored-result",
+        "recover-result-from-file",
+    ),
     "deduplicate-results": ("use-tool-call-id",),
     "drop-orphaned-results": ("fix-compaction-pointer", "drop-failed-turns", "return-call", "quote-orphaned-results"),
     "rename-repeated-ids": ("drop-repeated-lines",),

@@ -167,6 +167,34 @@ class Grouped(Protocol):
     def read_group(self, listed: Listed, records: Sequence[Record]) -> Stored: ...
 
 
+class Neighbors(Protocol):
+    """The other files of a store, as a conversation that is being read sees them: looked at when they are asked for."""
+
+    def below(self, folder: str) -> Sequence[str]:
+        """Keys of the regular files in the folder and below it, sorted; () where there is no such folder, or it cannot be read."""
+        ...
+
+    def place(self, key: str) -> str:
+        """The path of a file."""
+        ...
+
+    def read(self, key: str) -> bytes | None:
+        """The whole of a file; None where it cannot be read."""
+        ...
+
+
+@runtime_checkable
+class LooksAround(Protocol):
+    """A format of files in which other files say more of a conversation: what it lost, or what it names and is not there.
+
+    `folder_of` is the folder that holds most of them, by the group of the conversation; `around` gives what they say as facts, of keys of theirs.
+    Both are asked only where the store is a folder.
+    """
+
+    def folder_of(self, group: str) -> str: ...
+    def around(self, records: Sequence[Record], neighbors: Neighbors) -> Mapping[str, Fact]: ...
+
+
 def read_grouped(format_: Grouped, records: Iterable[Record]) -> Iterator[Stored]:
     """All conversations of such a format, from all its records."""
     groups: dict[str, list[Record]] = {}

@@ -13,7 +13,8 @@ from pathlib import Path
 from time import perf_counter
 from typing import NamedTuple
 
-from inspector.programs.formats import Cell, Change, InFiles, Record, Shape
+from inspector.conversation.model import Fact
+from inspector.programs.formats import Cell, Change, InFiles, LooksAround, Record, Shape
 from inspector.sources import elements, files, lock_files, open_files, reach
 from inspector.sources.carrying import carry_over, opened_files
 from inspector.sources.elements import ChangeState
@@ -107,12 +108,42 @@ def records(path: Path, format_: InFiles) -> list[Record]:
     raise Changing(path)
 
 
-def wanted(path: Path, format_: InFiles) -> dict[str, Path]:
-    """The files that the format wants by their keys, in order. Raises Missing, TooMany, NotReadable."""
+class FolderNeighbors:
+    """The files of the folder `path` (see Neighbors), whether or not its format reads them."""
+
+    def __init__(self, path: Path) -> None:
+        self._base = root(path)
+
+    def below(self, folder: str) -> tuple[str, ...]:
+        """As `names`, which counts keys from the folder itself."""
+        parent = folder.rpartition("/")[0]
+        try:
+            place = place_of(self._base, folder)
+            return tuple(_key(f"{parent}/{name}" if parent else name) for name in names(place)) if is_folder(place) else ()
+        except (SourceProblem, OSError, ValueError):
+            return ()
+
+    def place(self, key: str) -> str:
+        return str(self._base / key)
+
+    def read(self, key: str) -> bytes | None:
+        try:
+            return files.read_bytes(place_of(self._base, key))
+        except (SourceProblem, OSError, ValueError):
+            return None
+
+
+def around(path: Path, format_: object, records: Sequence[Record]) -> dict[str, Fact]:
+    """What other files of a folder say of the conversation of these records; nothing of a file that was opened alone."""
+    return dict(format_.around(records, FolderNeighbors(path))) if isinstance(format_, LooksAround) and records and is_folder(path) else {}
+
+
+def regular(path: Path) -> dict[str, Path]:
+    """The regular files of the source by their keys, in order. Raises Missing, TooMany, NotReadable."""
     if not files.exists(path):
         raise Missing(path)
     base = root(path)
-    return {_key(name): base / name for name in names(path) if format_.wants(name)}
+    return {_key(name): base / name for name in names(path)}
 
 
 class Start(NamedTuple):
@@ -171,6 +202,12 @@ def cells(path: Path, keys: Iterable[str]) -> dict[str, Cell | None]:
 def size(path: Path, format_: InFiles) -> int:
     """Bytes of all files that the format wants. Raises TooMany."""
     return sum(stamp[1] for name in names(path) if format_.wants(name) and (stamp := _stamp(root(path) / name)))
+
+
+def size_of(place: Path) -> int:
+    """Bytes of a file; -1 where it is gone."""
+    stamp = _stamp(place)
+    return -1 if stamp is None else stamp[1]
 
 
 def _key(name: str) -> str:

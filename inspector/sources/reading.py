@@ -289,7 +289,7 @@ def _store(path: Path, format_: Format, check: bool = False) -> Store:
         try:
             unpacked = stores.unpacked(path, format_)
             problems = (*(Problem(THE_FILE, text) for text in unpacked.notes), *_unread(path, format_))
-            return Store(path, format_, _distinct(path, format_.read(unpacked.records)), problems)
+            return Store(path, format_, _distinct(path, _informed(path, format_, format_.read(unpacked.records))), problems)
         except NotARequest as problem:
             raise NoRequest(path, problem.reason) from None
 
@@ -301,6 +301,14 @@ def _store(path: Path, format_: Format, check: bool = False) -> Store:
         return Store(path, format_, tuple(format_.read(records)), problems)
 
     return sqlite.reread(path, use)
+
+
+def _informed(path: Path, format_: Format, conversations: Iterable[Stored]) -> Iterator[Stored]:
+    """With what other files of the folder say of each."""
+    for stored in conversations:
+        facts = folders.around(path, format_, stored.records)
+        own = stored.conversation
+        yield replace(stored, conversation=replace(own, facts={**own.facts, **facts})) if facts else stored
 
 
 def _refuse_shared_ids(path: Path, listed: Iterable[Listed]) -> None:

@@ -1,11 +1,25 @@
 """Stores whose conversations are read one after the other: first which there are, from keys and shared records, then the records of one at a time."""
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from inspector.programs.formats import Cell, Exported, Format, Grouped, InFiles, InRows, KnowsKeys, Listed, Record, Stored, Table
+from inspector.programs.formats import (
+    Cell,
+    Exported,
+    Format,
+    Grouped,
+    InFiles,
+    InRows,
+    KnowsKeys,
+    Listed,
+    LooksAround,
+    Record,
+    Stored,
+    Table,
+)
 from inspector.sources import files, folders, sqlite
 from inspector.sources.folders import Start, WholeFile
 from inspector.sources.problems import Changing, TooLarge
@@ -27,11 +41,23 @@ class OpenStore:
     records: Callable[[Listed], Sequence[Record]]
     files: Callable[[Listed], tuple[WholeFile, ...]] = lambda listed: ()
     """The records of one that are whole files."""
+    nearby: Callable[[Listed], tuple[tuple[str, int], ...]] = lambda listed: ()
+    """Other files that say more of one, by their keys, with their bytes."""
 
     def read(self, listed: Listed) -> Stored:
         """One conversation. Raises SourceProblem."""
         assert isinstance(self.format, Grouped)
-        return self.format.read_group(listed, self.records(listed))
+        records = self.records(listed)
+        return self.format.read_group(self.informed(listed, records), records)
+
+    def informed(self, listed: Listed, records: Sequence[Record]) -> Listed:
+        """With what other files of the store say of the conversation."""
+        return informed(self.path, self.format, listed, records)
+
+
+def informed(path: Path, format_: Format, listed: Listed, records: Sequence[Record]) -> Listed:
+    facts = folders.around(path, format_, records)
+    return replace(listed, facts={**listed.facts, **facts}) if facts else listed
 
 
 def is_streamed(format_: Format) -> bool:
@@ -100,7 +126,9 @@ def _of_group(format_: Grouped, store: sqlite.Snapshot, table: Table, name: str,
 
 def _files(path: Path, format_: Format) -> OpenStore:
     assert isinstance(format_, Grouped) and isinstance(format_, InFiles)
-    places = folders.wanted(path, format_)
+    all_places = folders.regular(path)
+    places = {key: place for key, place in all_places.items() if format_.wants(key)}
+    keys = sorted(all_places) if isinstance(format_, LooksAround) and folders.is_folder(path) else []
     groups: dict[str, list[str]] = {}
     shared: list[Record] = []
     sizes: dict[str, int] = {}
@@ -120,13 +148,20 @@ def _files(path: Path, format_: Format) -> OpenStore:
     def records(listed: Listed) -> Sequence[Record]:
         return tuple(folders.record(path, file) for file in of(listed))
 
+    def nearby(listed: Listed) -> tuple[tuple[str, int], ...]:
+        if not keys or not isinstance(format_, LooksAround):
+            return ()
+        folder = format_.folder_of(listed.group) + "/"
+        start, stop = bisect_left(keys, folder), bisect_left(keys, folder + "\U0010ffff")
+        return tuple((key, folders.size_of(all_places[key])) for key in keys[start:stop])
+
     def head(name: str, size: int) -> bytes:
         key = groups[name][0]
         data = folders.head(places[key], size)
         starts[key] = Start.of(data)
         return data
 
-    return OpenStore(path, format_, format_.listed(tuple(groups), shared, head), sum(sizes.values()), (), records, of)
+    return OpenStore(path, format_, format_.listed(tuple(groups), shared, head), sum(sizes.values()), (), records, of, nearby)
 
 
 def _size(path: Path, place: Path) -> int:

@@ -224,6 +224,8 @@ class Command(AnsweringCommand):
         self.say(f"  {', '.join(sorted(plan.safety)) or 'safe: nothing is lost or invented'}")
         for line in _lines_by_rule(before.findings):
             self.say(f"  before: {line}")
+        for place in _files_of_evidence(preview):
+            self.say(f"  taken from: {shown(place, 4096)}")
         codes_before = {finding.code for finding in before.findings}
         for finding in after.findings:
             self.say(f"  after: {finding.code} {finding.rule} ({finding.severity}), {_where(finding)}")
@@ -272,6 +274,12 @@ def _places(group: list[Finding]) -> str:
         return _where(group[0])
     seqs = sorted({seq for finding in group for seq in finding.seqs})
     return f"{sum(finding.times for finding in group):,} times: seq {span_text(seqs)}"
+
+
+def _files_of_evidence(preview: Preview) -> list[str]:
+    """Other files that what the plan repairs is known from, each once."""
+    repaired = [finding for finding in preview.before.findings if not set(finding.repaired_by).isdisjoint(preview.plan.strategies)]
+    return list(dict.fromkeys(value for finding in repaired for label, value in finding.evidence if label == "file"))
 
 
 def _where(finding: Finding) -> str:

@@ -21,6 +21,7 @@ from inspector.sources.dsn import Dsn, Place
 from inspector.sources.files import FileContent
 from inspector.sources.problems import SourceProblem
 from inspector.sources.spool import FileShelf, Parts
+from inspector.sources.streaming import informed
 from inspector.text.at_hand import at_work
 from inspector.text.shelf import shelving
 from inspector.traces.model import Problem
@@ -105,17 +106,19 @@ class Check:
 def answer(piece: Task | Check) -> Done | Generator[tuple[str, Any], None, Done] | tuple[Problem, ...] | None:
     """The work of a worker. None where a check could not be made here and now. Raises Changing."""
     if isinstance(piece, Task):
-        task = replace(piece, records=_records(piece), files=())
+        task = _with_records(piece)
         return done(task) if piece.size < LONG else _long(task, {file.key: file.place for file in piece.files})
     with suppress(SourceProblem):
         return reading.damage(piece.path)
     return None
 
 
-def _records(task: Task) -> tuple[Record, ...]:
-    if task.store is None or isinstance(task.store, Dsn):
-        return task.records
-    return task.records + tuple(folders.record(task.store, file) for file in task.files)
+def _with_records(task: Task) -> Task:
+    """With what other files of the store say, where the worker reads the conversation itself."""
+    if task.store is None or isinstance(task.store, Dsn) or not task.files:
+        return task
+    records = task.records + tuple(folders.record(task.store, file) for file in task.files)
+    return replace(task, records=records, files=(), listed=informed(task.store, format_named(task.format), task.listed, records))
 
 
 def done(task: Task) -> Done:

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from inspector.conversation.model import Conversation, Fact
 from inspector.programs.claude_code import quarantine
+from inspector.programs.claude_code.around import AGENT, AGENT_FILE, RESULTS
 from inspector.programs.claude_code.facts import facts_of, title_of
 from inspector.programs.claude_code.lines import read_session
 from inspector.programs.formats import Head, Listed, Record, Stored
@@ -17,17 +18,14 @@ NAME = "claude-code"
 SUFFIX = ".jsonl"
 INDEX = "sessions-index.json"
 """A list of the sessions of its folder, which versions of the program keep and fill again."""
-AGENTS, MISSING_AGENTS, UNLISTED = "agentFiles", "missingAgents", "unlisted"
-"""Facts: agents of the folder (only until the session is read), those that a session names and that are not there, and why no list has it."""
-_RESULTS = "tool-results"
+UNLISTED = "unlisted"
+"""The fact that says why no list has a session."""
 _CUT = re.compile(rb'\A\s*\{\s*"(?:parentUuid|isSidechain|type|sessionId)"\s*:[^\n]*"(?:parentUuid|isSidechain|sessionId)"\s*:')
 """A first line that is longer than what is looked at: its members come before its content."""
 _LINKS = frozenset(("parentUuid", "leafUuid", "isSidechain"))
 _RECORDS = frozenset(("file-history-snapshot", "queue-operation", "api-request", "api-request-shape", "api-request-blob"))
 _LOOKED_AT = 4096
 _PROJECT = re.compile(r"(?:^|/)projects/-[^/]+/[0-9a-f-]{36}\.jsonl$")
-_AGENT_FILE = re.compile(r"(?:^|/)agent-(?P<id>[^/]+)\.jsonl$")
-_AGENT = re.compile(r"(?:^|/)(?P<session>[^/]+)/subagents/agent-[^/]+\.jsonl$")
 
 
 def likeness(head: bytes) -> float:
@@ -45,7 +43,7 @@ def likeness(head: bytes) -> float:
 
 
 def likeness_of_names(keys: Sequence[str]) -> float:
-    return 0.9 if any(_PROJECT.search(key) or _AGENT.search(key) for key in keys) else 0.0
+    return 0.9 if any(_PROJECT.search(key) or AGENT.search(key) for key in keys) else 0.0
 
 
 def is_wanted(key: str) -> bool:
@@ -60,9 +58,9 @@ def group_of(key: str) -> str | None:
 
 
 def unread(keys: Sequence[str]) -> Iterator[str]:
-    results = [key for key in keys if f"/{_RESULTS}/" in key]
+    results = [key for key in keys if f"/{RESULTS}/" in key]
     if results:
-        yield f"{len(results):,} {'file holds' if len(results) == 1 else 'files hold'} results of tools that were too large for their session, and {'is' if len(results) == 1 else 'are'} not read: {results[0].partition('/')[2]}{', …' if len(results) > 1 else ''}."
+        yield f"{len(results):,} {'file holds' if len(results) == 1 else 'files hold'} results of tools that were too large for their session, and {'is' if len(results) == 1 else 'are'} read only where a call has no result: {results[0].partition('/')[2]}{', …' if len(results) > 1 else ''}."
 
 
 def listed(groups: Sequence[str], shared: Sequence[Record], head: Head) -> Sequence[Listed]:
@@ -71,21 +69,11 @@ def listed(groups: Sequence[str], shared: Sequence[Record], head: Head) -> Seque
     counts = Counter(names)
     unique = [name if counts[name] == 1 else f"{name} {key}" for name, key in zip(names, groups, strict=True)]
     lists = {_folder(record.key): _listed_ids(record.value.data) for record in shared}
-    agents: dict[str, set[str]] = {}
-    for key in groups:
-        if (agent := _AGENT_FILE.search(key)) is not None:
-            agents.setdefault(_project(key), set()).add(agent["id"])
-    return [Listed(native, key, _started_by(key) | _next_to(key, lists, agents)) for native, key in zip(unique, groups, strict=True)]
+    return [Listed(native, key, _started_by(key) | _in_list(key, lists)) for native, key in zip(unique, groups, strict=True)]
 
 
 def _folder(key: str) -> str:
     return key.rpartition("/")[0]
-
-
-def _project(key: str) -> str:
-    """The folder of the project that a session or an agent is in."""
-    agent = _AGENT.search(key)
-    return _folder(key[: agent.start("session")] + "x") if agent else _folder(key)
 
 
 def _listed_ids(data: bytes) -> frozenset[str]:
@@ -99,26 +87,23 @@ def _listed_ids(data: bytes) -> frozenset[str]:
     return frozenset(id_ for row in rows if isinstance(row, dict) and isinstance(id_ := row.get("sessionId"), str))
 
 
-def _next_to(key: str, lists: Mapping[str, frozenset[str]], agents: Mapping[str, set[str]]) -> dict[str, Fact]:
-    """What the files of its folder say of a session; nothing of a file that was opened alone, and of an agent."""
+def _in_list(key: str, lists: Mapping[str, frozenset[str]]) -> dict[str, Fact]:
+    """Why the list of its folder does not have a session; nothing of a file that was opened alone, and of an agent."""
     folder = _folder(key)
-    if not folder or _AGENT_FILE.search(key):
-        return {}
-    facts = {AGENTS: Fact(AGENTS, ",".join(sorted(agents.get(folder, ()))), folder)}
     ids = lists.get(folder)
-    if ids and _native(key) not in ids:
-        facts[UNLISTED] = Fact(UNLISTED, f"{INDEX} lists {len(ids):,} sessions of this folder, and not this one", f"{folder}/{INDEX}")
-    return facts
+    if not folder or AGENT_FILE.search(key) or not ids or _native(key) in ids:
+        return {}
+    return {UNLISTED: Fact(UNLISTED, f"{INDEX} lists {len(ids):,} sessions of this folder, and not this one", f"{folder}/{INDEX}")}
 
 
 def _native(key: str) -> str:
     stem = key.rpartition("/")[2].removesuffix(SUFFIX)
-    agent = _AGENT.search(key)
+    agent = AGENT.search(key)
     return f"{agent['session']}/{stem}" if agent else stem
 
 
 def _started_by(key: str) -> dict[str, Fact]:
-    agent = _AGENT.search(key)
+    agent = AGENT.search(key)
     return {"agentOf": Fact("agentOf", agent["session"], key)} if agent else {}
 
 
@@ -126,25 +111,4 @@ def read_group(of: Listed, records: Sequence[Record]) -> Stored:
     (record,) = records
     session = read_session(record.value.data)
     tree = Conversation(of.native_id, NAME, tuple(session.chunks))
-    facts = dict(of.facts)
-    if (present := facts.pop(AGENTS, None)) is not None:
-        missing = [id_ for id_ in _named_agents(record.value.data) if id_ not in (present.value or "").split(",")]
-        facts |= {MISSING_AGENTS: Fact(MISSING_AGENTS, ", ".join(missing), present.key)} if missing else {}
-    return Stored(replace(tree, facts={**facts_of(session, tree, record.key), **facts}, title=title_of(session.chunks)), (record,))
-
-
-def _named_agents(data: bytes) -> Iterator[str]:
-    """Ids of agents of which a result says that it is theirs, each once."""
-    named: set[str] = set()
-    for line in data.split(b"\n") if b'"agentId"' in data else ():
-        if b'"agentId"' not in line or b'"toolUseResult"' not in line:
-            continue
-        try:
-            value = json.loads(line)
-        except (ValueError, RecursionError):
-            continue
-        result = value.get("toolUseResult") if isinstance(value, dict) else None
-        id_ = result.get("agentId") if isinstance(result, dict) else None
-        if isinstance(id_, str) and id_ not in named:
-            named.add(id_)
-            yield id_
+    return Stored(replace(tree, facts={**facts_of(session, tree, record.key), **of.facts}, title=title_of(session.chunks)), (record,))

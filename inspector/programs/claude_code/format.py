@@ -1,10 +1,11 @@
 """Sessions of Claude Code: a JSONL file each, in a folder for each project, with the agents that they started next to them."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from inspector.conversation.edits import Plan
-from inspector.programs.claude_code import folder, writing
-from inspector.programs.formats import Change, Format, Head, Listed, Record, Shape, Stored, read_grouped
+from inspector.conversation.model import Fact
+from inspector.programs.claude_code import around, folder, writing
+from inspector.programs.formats import Change, Format, Head, Listed, Neighbors, Record, Shape, Stored, read_grouped
 
 
 class ClaudeCode(Format):
@@ -41,6 +42,12 @@ class ClaudeCode(Format):
 
     def read_group(self, listed: Listed, records: Sequence[Record]) -> Stored:
         return folder.read_group(listed, records)
+
+    def folder_of(self, group: str) -> str:
+        return around.folder_of(group)
+
+    def around(self, records: Sequence[Record], neighbors: Neighbors) -> Mapping[str, Fact]:
+        return around.facts_around(records[0], neighbors)
 
     def copies(self, keys: Sequence[str]) -> str:
         return ""

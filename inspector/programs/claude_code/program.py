@@ -32,9 +32,13 @@ def _explained_results(case: Case) -> Iterator[Chunk]:
     yield from first_results(case)
 
 
+def _settled(case: Case) -> list[str]:
+    return [outcome.call.key for outcome in stored_outcomes(case) if outcome.is_certain]
+
+
 def _unanswered(case: Case) -> list[tuple[int, Chunk]]:
-    """Without those whose outcome is in the file: TOOL212 reports them."""
-    settled = {outcome.call.key for outcome in stored_outcomes(case)}
+    """Without those whose outcome is in the file, or in another one of the session: TOOL212 reports them."""
+    settled = set(_settled(case))
     return [(index, call) for index, call in unanswered_calls(case.messages) if call.key not in settled]
 
 
@@ -74,7 +78,7 @@ PROGRAM = Program(
     calls=Calls(
         repeated=lambda case: {chunk.key for _, repeated in repeated_lines(case) for chunk in repeated},
         explained_results=_explained_results,
-        settled=lambda case: [outcome.call.key for outcome in stored_outcomes(case)],
+        settled=_settled,
         unanswered=_unanswered,
         pending_is_damage=False,
     ),

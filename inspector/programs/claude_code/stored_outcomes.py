@@ -1,11 +1,13 @@
-"""Outcomes of calls that a line keeps as `toolUseResult` next to its message, where no message has the result."""
+"""Outcomes of calls that no message has the result of: kept as `toolUseResult` next to the message of a line, or in another file of the session."""
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from inspector.conversation import queries
 from inspector.conversation.model import Chunk, Kind
+from inspector.programs.claude_code.around import OUTCOMES, FileOutcome, outcomes_in
 from inspector.programs.claude_code.readers import about
 from inspector.rules.base import Case, answered, cached_per_case
 from inspector.rules.synthetic_texts import is_placeholder, is_synthetic
@@ -18,14 +20,20 @@ _MEMBER = b'"toolUseResult"'
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of `call`, by the line of `line`. `placeholder`: the synthetic result that is in its place."""
+    """What came of `call`, by `line`, a line of the session, or by `file`, another file. `placeholder`: the synthetic result that is in its place."""
 
     call: Chunk
-    line: Chunk
     text: str
     is_error: bool
     batch_end: str
     placeholder: Chunk | None = None
+    line: Chunk | None = None
+    file: FileOutcome | None = None
+
+    @property
+    def is_certain(self) -> bool:
+        """Not of an agent whose file does not say that it had ended."""
+        return self.file is None or self.file.is_ended
 
 
 @cached_per_case
@@ -48,8 +56,14 @@ def stored_outcomes(case: Case) -> tuple[Outcome, ...]:
         id_ = _call_of(chunk, by_id, by_line)
         if id_ and (value := _value(chunk)) is not None:
             by_id[id_].append((chunk, value))
+    in_files: dict[str, list[FileOutcome]] = {}
+    for one in outcomes_in((case.tree or case.conversation).fact(OUTCOMES)):
+        in_files.setdefault(one.call_id, []).append(one)
+    named = Counter(answer.call.call_id for answer in open_calls)
     outcomes = []
     for answer in open_calls:
+        placeholder = answer.results[0] if answer.results else None
+        files = in_files.get(answer.call.call_id, [])
         texts = [(chunk, _text(value)) for chunk, value in by_id[answer.call.call_id]]
         # An error is kept with a word before it that its message does not have.
         errors = {chunk.key for chunk, text in texts if text.startswith(_ERROR)}
@@ -57,9 +71,9 @@ def stored_outcomes(case: Case) -> tuple[Outcome, ...]:
         values = {text: chunk for text, chunk in plain.items() if text.strip() and not is_placeholder(text)}
         if len(values) == 1:
             ((text, line),) = values.items()
-            outcomes.append(
-                Outcome(answer.call, line, text, line.key in errors, answer.batch_end, answer.results[0] if answer.results else None)
-            )
+            outcomes.append(Outcome(answer.call, text, line.key in errors, answer.batch_end, placeholder, line=line))
+        elif not values and named[answer.call.call_id] == len(files) == 1:
+            outcomes.append(Outcome(answer.call, files[0].text, False, answer.batch_end, placeholder, file=files[0]))
     return tuple(outcomes)
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from inspector.programs.claude_code.folder import MISSING_AGENTS
+from inspector.programs.claude_code.around import MISSING_AGENTS
 from inspector.rules.base import Case, Match, Origin, Rule, Severity
 from inspector.text.counted import counted
 
