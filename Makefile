@@ -5,12 +5,13 @@ PY := .venv/bin/python
 RUN := .venv/.installed-to-run
 DEV := .venv/.installed-to-develop
 DOCS := .venv/.installed-for-docs
+PACKAGES := .venv/.installed-for-packages
 
 # The shell reads them from its environment, so that spaces and quotes in a path stay what they are.
 export STORE TRACES PORT
 
 .DEFAULT_GOAL := help
-.PHONY: help venv dev run test test-slow test-postgres test-all judges programs faults check format bench docs reference scale screenshots clean
+.PHONY: help venv dev run test test-slow test-postgres test-all judges programs faults check format bench docs reference scale screenshots lock vulnerabilities sbom clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -86,22 +87,40 @@ reference: $(RUN) ## Generate the reference pages from the catalogues, commands 
 screenshots: $(DEV) ## Draw the pictures of the documentation again
 	@$(PY) tools/screenshots.py $(ARGS)
 
+lock: $(PACKAGES) ## Write the locks of requirements*.txt: all packages with their versions and hashes
+	@for file in requirements requirements-dev requirements-docs requirements-packages; do \
+	    .venv/bin/uv pip compile --quiet --universal --python-version 3.11.5 --generate-hashes --no-header $$file.txt -o $$file.lock $(ARGS) || exit 1; done
+
+vulnerabilities: $(PACKAGES) ## Ask PyPI for known vulnerabilities of what is installed
+	@for file in requirements*.lock; do .venv/bin/pip-audit --requirement $$file --no-deps --disable-pip --progress-spinner off $(ARGS) || exit 1; done
+
+sbom: $(PACKAGES) ## Write what running Inspector needs as a CycloneDX file, var/sbom.json
+	@mkdir -p var && .venv/bin/cyclonedx-py requirements requirements.lock --pyproject pyproject.toml --output-reproducible -o var/sbom.json
+	@echo 'The packages are in var/sbom.json.'
+
 clean: ## Remove .venv and caches; var/ with your data stays
 	@rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-$(RUN): requirements.txt
+$(RUN): requirements.lock
 	@$(make_venv)
-	@$(PY) -m pip install --quiet --disable-pip-version-check -r requirements.txt
+	@$(install) -r requirements.lock
 	@touch $@
 
-$(DEV): requirements-dev.txt $(RUN)
-	@$(PY) -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
+$(DEV): requirements-dev.lock $(RUN)
+	@$(install) -r requirements-dev.lock
 	@touch $@
 
-$(DOCS): requirements-docs.txt $(RUN)
-	@$(PY) -m pip install --quiet --disable-pip-version-check -r requirements-docs.txt
+$(DOCS): requirements-docs.lock $(RUN)
+	@$(install) -r requirements-docs.lock
 	@touch $@
+
+$(PACKAGES): requirements-packages.lock $(RUN)
+	@$(install) -r requirements-packages.lock
+	@touch $@
+
+# Nothing is installed but what the locks name by its hash.
+install = $(PY) -m pip install --quiet --disable-pip-version-check --require-hashes
 
 define make_venv
 command -v "$(PYTHON)" >/dev/null || { echo 'There is no $(PYTHON) here: install Python 3.11 or newer, or name one with PYTHON=...' >&2; exit 1; }; \
