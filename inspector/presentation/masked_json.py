@@ -2,11 +2,9 @@
 
 from typing import Any
 
-from inspector.presentation.masking import masked
+from inspector.presentation.masking import mask, masked
 from inspector.text import jsontext
 from inspector.text.jsontext import Unreadable
-
-_MASK = "[secret masked]"
 
 
 def masked_bytes(data: bytes) -> bytes:
@@ -50,5 +48,5 @@ def _member(name: str, value: Any) -> Any:
     masked_value = _masked(value)
     if isinstance(value, str) and masked_value == value:
         alone = jsontext.compact({name: value})
-        return value if masked(alone) == alone else _MASK
+        return value if masked(alone) == alone else mask(value, "secret")
     return masked_value

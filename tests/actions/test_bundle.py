@@ -116,7 +116,7 @@ def test_masked_texts_are_gone_and_their_digests_stay(db: None, tmp_path: Path) 
     assert [(chunk.kind, chunk.msg_idx) for chunk in chunks] == [
         (chunk.kind, chunk.msg_idx) for chunk in loading.stored(original).conversation.chunks
     ]
-    assert "masked]" in chunks[0].text
+    assert "[masked " in chunks[0].text
     source = Source.objects.get(pk=sealed.source_id)
     assert "masked texts are not the stored bytes" in source.provenance and source.problems == []
 

@@ -33,7 +33,7 @@ def test_who_said_what_with_calls_and_results_in_short(tmp_path: Path) -> None:
 
 def test_secrets_are_masked_and_thinking_is_counted(tmp_path: Path) -> None:
     shown = run("extract", folder(tmp_path), "--conversation", ID).out
-    assert KEY not in shown and "[Anthropic API Key masked]" in shown
+    assert KEY not in shown and "[masked anthropic-key " in shown
     assert "a secret thought" not in shown and "Left out: 1 block of thinking, 1 row that cannot be read." in shown
 
 

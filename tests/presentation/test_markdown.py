@@ -87,7 +87,7 @@ def test_secrets_are_masked_everywhere_even_where_the_text_is_cut() -> None:
     hostile["native_id"] = f"id {SECRET}"
     hostile["findings"] = [{**hostile["findings"][0], "message": "x" * 980 + f" {SECRET}"}]  # type: ignore[index]
     text = conversation_md(hostile, ["y" * 980 + f" {SECRET}", SECRET], {})
-    assert "AAAA" not in text and text.count("GitHub Token masked") >= 3
+    assert "AAAA" not in text and text.count("[masked github-token ") >= 3
 
 
 def test_evidence_is_bounded_and_says_how_much_there_is() -> None:

@@ -1,13 +1,16 @@
-"""Secrets are masked in what is pasted; what only looks like one stays readable."""
+"""Secrets are masked in what is shown; what only looks like one stays readable."""
 
 import hashlib
 import json
+import re
 import time
 import uuid
 
 import pytest
+from django.conf import settings
 
-from inspector.presentation.masking import masked
+from inspector.presentation import masking
+from inspector.presentation.masking import mask, masked
 
 # Made up, and put together here so that no scanner takes this file for a leak.
 RANDOM = "7Hq2Zt9LmXc4Vb8NwRkY3sPdFgTj6UaE"
@@ -16,34 +19,34 @@ PEM = "-----BEGIN RSA " + f"PRIVATE KEY-----\n{RANDOM}\n{RANDOM}+/=\n-----END RS
 JWT = "eyJ" + "hbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U"
 
 SECRETS = [
-    ("AWS Access Key", "AKIA" + "IOSFODNN7EXAMPLE"),
-    ("AWS Access Key", "aws_secret_access_key = '" + "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY" + "'"),
-    ("GitHub Token", "ghp_" + "A" * 20 + "0123456789abcdef"),
-    ("GitLab Token", "glpat" + "-abcdefghij0123456789"),
-    ("Slack Token", "xoxb" + "-123456789012-abcdefABCDEF123456"),
-    ("Stripe Access Key", "sk_live" + "_" + RANDOM * 3),
-    ("SendGrid API Key", "SG." + "a" * 22 + "." + "b" * 43),
-    ("OpenAI Token", "sk-" + "a1" * 10 + "T3BlbkFJ" + "b2" * 10),
-    ("Anthropic API Key", ANTHROPIC),
-    ("API Key", "sk-proj-" + RANDOM + RANDOM),
-    ("API Key", "sk-or-v1-" + hashlib.sha256(b"").hexdigest()),
-    ("API Key", "AIza" + "SyD-" + RANDOM[:31]),
-    ("API Key", "github_pat_" + RANDOM),
-    ("API Key", "hf_" + RANDOM),
-    ("Bearer Token", f"Authorization: Bearer {RANDOM}"),
-    ("Basic Auth Credentials", "postgres://app:hunter2@db.example.org/app"),
-    ("Basic Auth Credentials", "amqp://app:p$ss!w@rabbit:5672"),
-    ("Basic Auth Credentials", "redis://:hunter2secret@cache:6379/0"),
-    ("Basic Auth Credentials", "Authorization: Basic dXNlcjpodW50ZXIyaHVudGVyMg=="),
-    ("JSON Web Token", JWT),
-    ("Secret Keyword", 'password = "correct horse"'),
-    ("Secret Keyword", '"client_secret": "correct-horse"'),
-    ("Secret Keyword", json.dumps({"command": 'export DB_PASSWORD="correct-horse"'})),
-    ("Secret Keyword", json.dumps(json.dumps({"api_key": "correct-horse"}))),
-    ("Secret Keyword", f"curl -H 'x-api-key: {RANDOM}'"),
-    ("Secret Keyword", "DATABASE_PASSWORD=correct-horse"),
-    ("Private Key", PEM),
-    ("Private Key", json.dumps({"text": PEM})),
+    ("aws-access-key", "AKIA" + "IOSFODNN7EXAMPLE"),
+    ("secret", "aws_secret_access_key = '" + "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY" + "'"),
+    ("github-token", "ghp_" + "A" * 20 + "0123456789abcdef"),
+    ("gitlab-token", "glpat" + "-abcdefghij0123456789"),
+    ("slack-token", "xoxb" + "-123456789012-abcdefABCDEF123456"),
+    ("stripe-key", "sk_live" + "_" + RANDOM * 3),
+    ("sendgrid-key", "SG." + "a" * 22 + "." + "b" * 43),
+    ("api-key", "sk-" + "a1" * 10 + "T3BlbkFJ" + "b2" * 10),
+    ("anthropic-key", ANTHROPIC),
+    ("api-key", "sk-proj-" + RANDOM + RANDOM),
+    ("api-key", "sk-or-v1-" + hashlib.sha256(b"").hexdigest()),
+    ("google-key", "AIza" + "SyD-" + RANDOM[:31]),
+    ("github-token", "github_pat_" + RANDOM),
+    ("api-key", "hf_" + RANDOM),
+    ("authorization", f"Authorization: Bearer {RANDOM}"),
+    ("password", "postgres://app:hunter2@db.example.org/app"),
+    ("password", "amqp://app:p$ss!w@rabbit:5672"),
+    ("password", "redis://:hunter2secret@cache:6379/0"),
+    ("authorization", "Authorization: Basic dXNlcjpodW50ZXIyaHVudGVyMg=="),
+    ("jwt", JWT),
+    ("password", 'password = "correct horse"'),
+    ("secret", '"client_secret": "correct-horse"'),
+    ("password", json.dumps({"command": 'export DB_PASSWORD="correct-horse"'})),
+    ("api-key", json.dumps(json.dumps({"api_key": "correct-horse-7"}))),
+    ("api-key", f"curl -H 'x-api-key: {RANDOM}'"),
+    ("password", "DATABASE_PASSWORD=correct-horse"),
+    ("private-key", PEM),
+    ("private-key", json.dumps({"text": PEM})),
 ]
 
 
@@ -51,7 +54,7 @@ SECRETS = [
 @pytest.mark.parametrize("around", ["{}", "before {} after", "line one\n{}\nline two", "x" * 1500 + " {} " + "y" * 1500])
 def test_a_secret_is_masked_wherever_it_stands(kind: str, text: str, around: str) -> None:
     result = masked(around.format(text))
-    assert f"[{kind} masked]" in result
+    assert re.search(rf"\[masked {kind} [0-9a-f]{{4}}\]", result)
     words = (
         RANDOM,
         "hunter2",
@@ -70,18 +73,39 @@ def test_a_secret_is_masked_wherever_it_stands(kind: str, text: str, around: str
 
 
 def test_what_is_around_a_secret_stays() -> None:
-    assert masked(f"a {ANTHROPIC} b {ANTHROPIC}") == "a [Anthropic API Key masked] b [Anthropic API Key masked]"
-    assert masked("postgres://app:hunter2@db/app") == "postgres://app:[Basic Auth Credentials masked]@db/app"
-    assert masked(f"one\n{PEM}\ntwo") == "one\n[Private Key masked]\ntwo"
+    key = mask(ANTHROPIC, "anthropic-key")
+    assert masked(f"a {ANTHROPIC} b {ANTHROPIC}") == f"a {key} b {key}"
+    assert masked("postgres://app:hunter2@db/app") == f"postgres://app:{mask('hunter2', 'password')}@db/app"
+    assert masked(f"one\n{PEM}\ntwo") == f"one\n{mask(PEM, 'private-key')}\ntwo"
+
+
+def test_the_same_secret_has_the_same_mask_and_another_another() -> None:
+    first, second, third = (masked(f"password={word}") for word in ("hunter2", "hunter2", "hunter3"))
+    assert first == second != third
+
+
+def test_the_mask_depends_on_the_key_of_the_installation() -> None:
+    """Without it four digits would confirm a guess."""
+    before = masked("password=hunter2")
+    try:
+        masking.use_key(b"another")
+        assert masked("password=hunter2") != before
+    finally:
+        masking.use_key(settings.SECRET_KEY.encode())
 
 
 def test_every_secret_of_a_line_is_masked() -> None:
     line = " ".join(f'"password": "word-number-{number}",' for number in range(60))
-    assert "word-number" not in masked(line) and masked(line).count("[Secret Keyword masked]") == 60
+    assert "word-number" not in masked(line) and masked(line).count("[masked password ") == 60
 
 
 def test_a_key_block_without_its_end_is_masked_as_far_as_it_goes() -> None:
-    assert masked(PEM.partition("-----END")[0] + "\n} and then code") == "[Private Key masked]} and then code"
+    assert masked(PEM.partition("-----END")[0] + "\n} and then code").endswith("]} and then code")
+
+
+def test_the_end_of_a_long_secret_is_masked_too() -> None:
+    for text in (f"password={RANDOM * 500}", f"ghp_{RANDOM * 500}", f"Authorization: Bearer {RANDOM * 500}", f'api_key="{RANDOM * 500}'):
+        assert RANDOM not in masked(text), text[:30]
 
 
 def test_masking_twice_changes_nothing_more() -> None:
@@ -122,31 +146,43 @@ def test_what_only_looks_like_a_secret_stays_readable(text: str) -> None:
 
 
 HOSTILE = {
-    "names": "api_key" * 40_000,
-    "names and quotes": 'api_key="a' * 30_000,
-    "spaces": ("api_key" + " " * 300) * 1000,
-    "backticks": ("`a" * 200 + "key == ") * 700,
-    "sk": "sk-" * 100_000,
-    "jwt": ("eyJ" * 40 + ".") * 2500,
-    "slashes": ("//" * 200 + "/:_authToken=") * 700,
-    "urls": "://a:" * 60_000,
-    "key blocks": ("-----BEGIN RSA " + "PRIVATE KEY-----") * 10_000,
-    "slack": "xoxb-1-" * 40_000,
-    "letters": "a" * 300_000,
+    "names": "api_key",
+    "assignments": "api_key=",
+    "names and quotes": 'api_key="a',
+    "open quotes": "password='",
+    "escapes": "password=\\\\",
+    "spaces": "api_key" + " " * 300,
+    "backticks": "`a" * 200 + "key == ",
+    "sk": "sk-",
+    "jwt": "eyJ" * 40 + ".",
+    "slashes": "//" * 200 + "/:_authToken=",
+    "urls": "://a:",
+    "key blocks": "-----BEGIN RSA " + "PRIVATE KEY-----",
+    "slack": "xoxb-1-",
+    "letters": "a",
+    "digits": "0123456789abcdef",
+    "curl": "curl -u ",
+    "options": "mysql -p -u ",
+    "cookies": "cookie: a=1; ",
+    "pairs": '"name":"password","value":',
+    "said": "password is ",
+    "masks": "[masked ",
+    "one letter that grows in lower case": "\u0130password=\u0130",
 }
 
 
-@pytest.mark.slow
+def _work(text: str) -> float:
+    """CPU seconds, the least of three runs."""
+    seconds = []
+    for _ in range(3):
+        started = time.process_time()
+        masked(text)
+        seconds.append(time.process_time() - started)
+    return min(seconds)
+
+
 @pytest.mark.parametrize("name", HOSTILE)
-def test_hostile_text_takes_bounded_time(name: str) -> None:
-    """300 KB; a rule that is quadratic in the line would take minutes."""
-    started = time.process_time()
-    masked(HOSTILE[name])
-    assert time.process_time() - started < 10
-
-
-def test_a_megabyte_of_usual_text_is_quick() -> None:
-    text = '{"command":"find . -path ./node_modules -prune","token_count":128,"key":"conv:1a997b08"}\\n' * 11_000
-    started = time.process_time()
-    assert masked(text) == text
-    assert time.process_time() - started < 10
+def test_eight_times_the_text_is_not_much_more_than_eight_times_the_work(name: str) -> None:
+    """A rule that goes back over the line takes 64 times as long."""
+    part = HOSTILE[name] * (20_000 // len(HOSTILE[name]))
+    assert _work(part * 8) < 24 * max(_work(part), 0.001)
