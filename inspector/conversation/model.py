@@ -9,6 +9,8 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from inspector.text.light import light_dataclass
+
 
 class Kind(StrEnum):
     TEXT = "text"
@@ -35,7 +37,7 @@ _WORDS = {
 _WORDS_OF_UNREADABLE = ("text", "content", "message", "url")
 
 
-@dataclass(frozen=True, slots=True)
+@light_dataclass(frozen=True, slots=True)
 class Chunk:
     """One block of a conversation as its store holds it.
 
@@ -189,7 +191,7 @@ class Conversation:
         return fact.value if fact else None
 
 
-@dataclass(frozen=True, slots=True)
+@light_dataclass(frozen=True, slots=True)
 class Message:
     """Chunks that a reader takes for one message; `role` is what it labels them with. `synthetic`: added by the reader, not stored."""
 
@@ -202,7 +204,7 @@ class Message:
         return () if self.synthetic else tuple(chunk.seq for chunk in self.chunks)
 
 
-@dataclass(frozen=True, slots=True)
+@light_dataclass(frozen=True, slots=True)
 class Dropped:
     """Chunks that a reader or projection leaves out, and why, in one sentence.
 

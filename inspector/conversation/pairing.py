@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 
 from inspector.conversation import queries
 from inspector.conversation.model import Chunk, Kind, Message
+from inspector.text.light import light_dataclass
 
 
-@dataclass(frozen=True, slots=True)
+@light_dataclass(frozen=True, slots=True)
 class Answered:
     """A call with its results in stored order: the first is the one that answers it. `batch_end` is the key after which results of its message belong."""
 

@@ -22,7 +22,7 @@ def true_messages(chunks: Sequence[Chunk]) -> tuple[Message, ...]:
     for chunk in chunks:
         if chunk.msg_idx is None or chunk.chunk_idx is None:
             continue
-        if previous is not None and same_message(previous, chunk):
+        if previous is not None and chunk.msg_idx == previous.msg_idx and same_message(previous, chunk):
             groups[-1].append(chunk)
         else:
             groups.append([chunk])

@@ -1,15 +1,16 @@
 """A list of Anthropic messages as its API pairs it: neighbors of one role are one turn of blocks."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from inspector.profiles.bodies import entries, entry, word
+from inspector.text.light import light_dataclass
 
 THINKING = frozenset({"thinking", "redacted_thinking"})
 
 
-@dataclass(frozen=True, slots=True)
+@light_dataclass(frozen=True, slots=True)
 class TurnBlock:
     """`n` and `m` are its indexes as error texts count them; `call_id` is that of a call or of a result, "" where it is missing or no string."""
 
@@ -34,7 +35,7 @@ class TurnBlock:
         return f"messages.{self.n}.content" if is_plain else f"messages.{self.n}.content.{self.m}"
 
 
-@dataclass(frozen=True, slots=True)
+@light_dataclass(frozen=True, slots=True)
 class SpeakerTurn:
     role: str
     blocks: list[TurnBlock] = field(default_factory=list)

@@ -8,9 +8,10 @@ from typing import Any, Protocol, runtime_checkable
 
 from inspector.conversation.edits import Plan
 from inspector.conversation.model import Conversation, Fact
+from inspector.text.light import light_dataclass
 
 
-@dataclass(frozen=True, slots=True)
+@light_dataclass(frozen=True, slots=True)
 class Cell:
     """One stored value: its exact bytes and its storage class (`text` or `blob`; SQLite keeps the two apart)."""
 
@@ -18,7 +19,7 @@ class Cell:
     type: str = "text"
 
 
-@dataclass(frozen=True, slots=True)
+@light_dataclass(frozen=True, slots=True)
 class Record:
     """One row, line or key-value pair exactly as stored. `key` is the store's key (decoded with surrogateescape)."""
 

@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any, overload
 
 from inspector.conversation.model import Chunk, Dropped, Message
+from inspector.text.light import light_dataclass
 
 # Every wire shape, by the name that projections, profiles and `show --as` share.
 OPENAI_CHAT = "openai-chat"
@@ -20,7 +21,7 @@ AS_SENT = "as-sent"
 """The variant of a projection that merges nothing: each message as the reader has it is one message of the request."""
 
 
-@dataclass(frozen=True, slots=True)
+@light_dataclass(frozen=True, slots=True)
 class PromptPart:
     """A piece of the prompt and the chunk that it came from; `path` counts inside the request (`messages.5.content`)."""
 
@@ -29,7 +30,7 @@ class PromptPart:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@light_dataclass(frozen=True, slots=True)
 class WireMessage:
     """One element of the request's list. `source` is the message that it was made of; None for one that the projection added."""
 

@@ -236,7 +236,10 @@ def _viewed(client: Reader, conversation: Conversation) -> Conversation:
 
 def stored_messages(conversation: Conversation) -> tuple[Message, ...]:
     """All true messages, those that a reader passes over too."""
-    return answers(conversation, queries.true_messages(conversation.chunks))
+    return _STORED_MESSAGES.of(conversation.chunks, lambda: answers(conversation, queries.true_messages(conversation.chunks)))
+
+
+_STORED_MESSAGES: AtHand[tuple[Message, ...]] = AtHand(2)
 
 
 def passed_over(conversation: Conversation, reading: Reading) -> frozenset[str]:

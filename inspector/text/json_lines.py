@@ -12,6 +12,7 @@ from typing import Any
 from inspector.text import jsontext
 from inspector.text.json_pieces import skip
 from inspector.text.jsontext import Unreadable
+from inspector.text.light import light_dataclass
 
 TORN, FUSED, NUL, NOT_JSON, NOT_OBJECT = "torn", "fused", "nul", "not-json", "not-object"
 BLANK, NOT_UTF8 = "blank", "not-utf8"
@@ -20,7 +21,7 @@ BOM = b"\xef\xbb\xbf"
 _TRIES = 32
 
 
-@dataclass(frozen=True, slots=True)
+@light_dataclass(frozen=True, slots=True)
 class RecordPart:
     """One record of a line, or a fragment of one (`value` None, `damage` and `reason` say why). `number` counts from 1 on a fused line, else 0."""
 
@@ -32,7 +33,7 @@ class RecordPart:
     """Its own text, where it shares its line with others."""
 
 
-@dataclass(frozen=True, slots=True)
+@light_dataclass(frozen=True, slots=True)
 class SessionLine:
     """`index` counts every line of the file from 0, `offset` is in bytes; `raw` is without LF (a CR and a byte order mark stay).
 
@@ -90,7 +91,10 @@ def _read(raw: bytes, start: RecordStart) -> tuple[tuple[RecordPart, ...], tuple
 def _part(text: str, number: int = 0) -> RecordPart:
     """The record that `text` is. The plain decoder comes first: how jsontext counts depths is slow on text that is no JSON."""
     try:
-        value = _DECODER.decode(text)
+        # Without a look for blanks around it: hardly a line has any.
+        value, end = _DECODER.raw_decode(text) if text[:1] == "{" else (None, 0)
+        if end != len(text) and (not end or text[end:].strip(" \t\n\r")):
+            value = _DECODER.decode(text)
         if text.count("[") + text.count("{") > jsontext.MAX_DEPTH:
             value = jsontext.parse(text)
     except json.JSONDecodeError as error:

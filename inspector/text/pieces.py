@@ -6,9 +6,10 @@ so that one can be loaded without the others.
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 from zlib import crc32
+
+from inspector.text.light import light_dataclass
 
 LEAST = 16_384
 MOST = 65_536
@@ -30,7 +31,7 @@ class Content(Protocol):
     def rfind(self, end: bytes, start: int, stop: int, /) -> int: ...
 
 
-@dataclass(frozen=True, slots=True)
+@light_dataclass(frozen=True, slots=True)
 class Kept:
     """A piece that is kept: its row, its place among the others, its digest (SHA-256, hex) and its bytes' number."""
 
@@ -40,7 +41,7 @@ class Kept:
     size: int
 
 
-@dataclass(frozen=True, slots=True)
+@light_dataclass(frozen=True, slots=True)
 class Piece:
     """A piece of the value now, at `start` of it. `row` is the one that keeps it already, None where a row has to be opened."""
 

@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MILLISECOND = timedelta(milliseconds=1)
 
 
 def milliseconds(value: Any) -> int | None:
@@ -18,4 +19,4 @@ def milliseconds(value: Any) -> int | None:
         since = (time if time.tzinfo else time.replace(tzinfo=UTC)) - _EPOCH
     except (ValueError, OverflowError):
         return None
-    return since // timedelta(milliseconds=1) if since >= timedelta(0) else None
+    return since // _MILLISECOND if since.days >= 0 else None

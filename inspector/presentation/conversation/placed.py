@@ -12,6 +12,7 @@ from inspector.presentation.prompt.wire_pieces import synthetic_pieces
 from inspector.presentation.visible import clipped
 from inspector.projections.base import WireMessage
 from inspector.rules.base import Finding, Origin
+from inspector.text.light import light_dataclass
 
 BLOCK = 100
 """Chunks in a block: what a page shows at once."""
@@ -71,7 +72,7 @@ class SentPart:
     left: int
 
 
-@dataclass(frozen=True, slots=True)
+@light_dataclass(frozen=True, slots=True)
 class PlacedChunk:
     """A stored chunk and where it went. `position` is its place in the file, `partner` the seq of its call or result.
 

@@ -12,6 +12,7 @@ from inspector.planning.preview import digest
 from inspector.presentation.conversation.row_words import arguments
 from inspector.presentation.visible import folded, visible
 from inspector.programs.formats import FILE, Stored
+from inspector.text.light import light_dataclass
 from inspector.text.pieces import Content, Piece, collected, pieces
 from inspector.traces.log_record import LATEST
 
@@ -46,7 +47,7 @@ class RecordContent:
     pieces: list[Piece]
 
 
-@dataclass(frozen=True, slots=True)
+@light_dataclass(frozen=True, slots=True)
 class ChunkPlace:
     """What ChunkRow has of a chunk (`columns` in the order of COLUMNS), and where its raw bytes are: `size` from `start` of the record `record`, -1 for none."""
 

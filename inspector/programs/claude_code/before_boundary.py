@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 
 from inspector.conversation.model import Chunk, Kind
+from inspector.conversation.tree import about_of
 from inspector.programs.claude_code.path import is_boundary
-from inspector.programs.claude_code.readers import about
 from inspector.rules.base import Case, cached_per_case, orphaned
 
 
@@ -30,4 +30,4 @@ def sent_ids(case: Case) -> frozenset[str]:
 
 def boundary_line(case: Case) -> int | None:
     """The line of the compaction that the context begins with, counted from 0."""
-    return max((chunk.msg_idx or 0 for chunk in case.conversation.chunks if is_boundary(about(chunk))), default=None)
+    return max((chunk.msg_idx or 0 for chunk in case.conversation.chunks if is_boundary(about_of(chunk))), default=None)

@@ -152,7 +152,7 @@ def chain_of(case: Case) -> Chain:
     whole = case.tree or case.conversation
     stored = loaded_entries(whole)
     places = {entry.chunks[0].key: entry.index for entry in stored}
-    whole_path = tuple(replace(entry, index=places.get(entry.chunks[0].key, -1)) for entry in entries(case.conversation))
+    whole_path = tuple(_at(entry, places.get(entry.chunks[0].key, -1)) for entry in entries(case.conversation))
     start = next((at for at in range(len(whole_path) - 1, -1, -1) if is_boundary(whole_path[at].about)), 0)
     path = whole_path[start:]
     # A repair may have led a line of the path to another parent.
@@ -167,6 +167,10 @@ def chain_of(case: Case) -> Chain:
         segments[entry.index] = number
     shared = frozenset(entry.id for entry in entries(whole) if "fused" in entry.about and entry.id)
     return Chain(lines, by_id, path, frozenset(entry.index for entry in path if entry.index >= 0), shared, segments)
+
+
+def _at(entry: Entry, index: int) -> Entry:
+    return entry if entry.index == index else replace(entry, index=index)
 
 
 def _as_on_path(entry: Entry, path: Mapping[int, Entry]) -> Entry:

@@ -5,7 +5,7 @@ Facts: `formats/claude_code_codex.md` 1, measured on recorded sessions of 1.0.0 
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, field, replace
 from sys import intern
 from typing import Any
@@ -90,19 +90,9 @@ def _chunks(session: Session, line: SessionLine, part: RecordPart, raw: bytes) -
     at, parent = milliseconds(value.get("timestamp")), entry.get("parentId")
 
     def chunk(number: int, block: WireBlock, index: int | None) -> Chunk:
-        return Chunk(
-            *(
-                f"{key}.{number}",
-                first + number,
-                block.role,
-                block.kind,
-                shelved(block.payload, _IN_MEMORY, entry=entry),
-                line.index,
-                index,
-                raw,
-            ),
-            *(block.damage, block.reason, at, parent if isinstance(parent, str) else None),
-        )
+        payload = shelved(block.payload, _IN_MEMORY, entry=entry)
+        own_key, seq = f"{key}.{number}", first + number
+        return Chunk(own_key, seq, block.role, block.kind, payload, line.index, index, raw, block.damage, block.reason, at, parent)
 
     message = value.get("message")
     if value.get("type") not in SPOKEN:
@@ -119,18 +109,23 @@ def _chunks(session: Session, line: SessionLine, part: RecordPart, raw: bytes) -
 
 def about(value: Mapping[str, Any]) -> dict[str, Any]:
     """What a line keeps next to its content."""
-    entry: dict[str, Any] = {intern(name): _shared(name, item) for name, item in value.items() if name not in _LARGE}
+    entry: dict[str, Any] = _shared(value, _LARGE)
     id_, parent = entry.pop("uuid", None), entry.pop("parentUuid", None)
     entry["id"] = id_ if isinstance(id_, str) else None
     entry["parentId"] = parent if isinstance(parent, str) else None
     message = value.get("message")
     if isinstance(message, dict):
-        entry["message"] = {intern(name): _shared(name, item) for name, item in message.items() if name not in _LARGE_OF_MESSAGE}
+        entry["message"] = _shared(message, _LARGE_OF_MESSAGE)
     return entry
 
 
-def _shared(name: str, value: Any) -> Any:
-    return intern(value) if name in _REPEATED and type(value) is str else value
+def _shared(value: Mapping[str, Any], left_out: Container[str]) -> dict[str, Any]:
+    """Names, and values that nearly all lines have, are in memory once for the whole file."""
+    return {
+        intern(name): intern(item) if name in _REPEATED and type(item) is str else item
+        for name, item in value.items()
+        if name not in left_out
+    }
 
 
 def _key(counts: dict[str, int], base: str) -> str:

@@ -145,17 +145,20 @@ def _chosen(tree: Conversation, loaded: Sequence[Entry]) -> Entry | None:
 
 def _with_branches(chain: Sequence[Entry], loaded: Sequence[Entry]) -> Iterable[Entry]:
     """The chain, and after each answer on it: its pieces that hang elsewhere, and results of its calls that the chain has none of."""
-    on_chain = {entry.index for entry in chain}
+    on_chain, seen_ids = {entry.index for entry in chain}, {entry.id for entry in chain}
+    others = [entry for entry in loaded if entry.index not in on_chain and entry.id not in seen_ids]
+    if not others:
+        yield from chain
+        return
     place = {answer: number for number, entry in enumerate(chain) if (answer := answer_of(entry))}
     own = {entry.id: answer for entry in chain if (answer := answer_of(entry))}
     calls_at = {id_: place[answer_of(entry)] for entry in chain for id_ in calls_in(entry) if answer_of(entry)}
     calls_at |= {id_: number for number, entry in enumerate(chain) for id_ in calls_in(entry) if id_ not in calls_at}
     answered = {id_ for entry in chain for id_ in results_in(entry)}
     fetched: dict[int, list[Entry]] = {}
-    seen_ids = {entry.id for entry in chain}
     side = is_side(chain[-1]) if chain else False
-    for entry in loaded:
-        if entry.index in on_chain or entry.id in seen_ids or is_side(entry) != side:
+    for entry in others:
+        if entry.id in seen_ids or is_side(entry) != side:
             continue
         answer = answer_of(entry)
         if answer in place and own.get(entry.parent or "") == answer and not any(id_ in calls_at for id_ in calls_in(entry)):

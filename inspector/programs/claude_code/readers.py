@@ -4,11 +4,9 @@ Known from the changelog's windows of defects and from recorded sessions (`forma
 in memory beyond that is not known from outside, and is not modeled.
 """
 
-from collections.abc import Mapping
-from typing import Any
-
 from inspector.conversation import queries
 from inspector.conversation.model import Chunk, Conversation, Dropped, Message, Reading
+from inspector.conversation.tree import about_of
 from inspector.programs.claude_code.path import ENDS, Loader, is_boundary, path_as
 from inspector.readers.base import Reader
 from inspector.readers.strict import strict_problems
@@ -25,27 +23,22 @@ _COMPACTED = "before the compaction, whose summary takes its place in every requ
 _ERROR = "an error that the program shows as an answer and sends to no model"
 
 
-def about(chunk: Chunk) -> Mapping[str, Any]:
-    entry = chunk.payload.get("entry")
-    return entry if isinstance(entry, Mapping) else {}
-
-
 def unsent(chunk: Chunk) -> str:
     """Why no version sends the line of this chunk; "" where they do."""
-    entry = about(chunk)
+    entry = about_of(chunk)
     return _ERROR if entry.get("isApiErrorMessage") is True else _SHOWN if entry.get("isVisibleInTranscriptOnly") is True else ""
 
 
 def answer_id(message: Message) -> str:
-    inner = about(message.chunks[0]).get("message")
-    id_ = inner.get("id") if isinstance(inner, Mapping) else None
-    return id_ if isinstance(id_, str) and message.role == "assistant" else ""
+    inner = about_of(message.chunks[0]).get("message") if message.role == "assistant" else None
+    id_ = inner.get("id") if isinstance(inner, dict) else None
+    return id_ if isinstance(id_, str) else ""
 
 
 def read_as(loader: Loader, path: Conversation) -> Reading:
     messages: list[Message] = []
     dropped: dict[str, list[Chunk]] = {}
-    start = max((chunk.seq for chunk in path.chunks if is_boundary(about(chunk))), default=0)
+    start = max((chunk.seq for chunk in path.chunks if is_boundary(about_of(chunk))), default=0)
     is_below = not start
     compacted: list[Chunk] = []
     for chunk in path.chunks:

@@ -4,7 +4,8 @@ from collections import Counter
 from collections.abc import Hashable
 
 from inspector.conversation.model import Chunk, Kind
-from inspector.programs.claude_code.readers import about, answer_id
+from inspector.conversation.tree import about_of
+from inspector.programs.claude_code.readers import answer_id
 from inspector.rules.base import Case, cached_per_case
 from inspector.text.js_json import canonical
 
@@ -23,7 +24,7 @@ def repeated_lines(case: Case) -> tuple[tuple[tuple[Chunk, ...], tuple[Chunk, ..
         name
         for chunk in case.conversation.chunks
         if chunk.kind is Kind.TOOL_RESULT
-        for name in (about(chunk).get("sourceToolAssistantUUID"), about(chunk).get("parentId"))
+        for name in (about_of(chunk).get("sourceToolAssistantUUID"), about_of(chunk).get("parentId"))
         if isinstance(name, str)
     )
     return tuple(pair for chunks in by_answer.values() if (pair := _kept_and_repeated(chunks, named)) is not None)
@@ -40,10 +41,10 @@ def _kept_and_repeated(chunks: list[Chunk], named: Counter[str]) -> tuple[tuple[
     several = [copies for copies in by_content.values() if len(copies) > 1]
     is_repeated = any(_is_single(copies[0]) for copies in several) or (several and len(several) == len(by_content))
     # Blocks of one line are no copies of each other: the program writes what it gets.
-    if not is_repeated or len({about(chunk).get("id") for copies in several for chunk in copies}) < 2:
+    if not is_repeated or len({about_of(chunk).get("id") for copies in several for chunk in copies}) < 2:
         return None
     most = max(len(copies) for copies in several)
-    weights = [sum(named[str(about(copies[at]).get("id"))] for copies in several if at < len(copies)) for at in range(most)]
+    weights = [sum(named[str(about_of(copies[at]).get("id"))] for copies in several if at < len(copies)) for at in range(most)]
     number = weights.index(max(weights))
     kept = {(copies[number] if number < len(copies) else copies[0]).key for copies in by_content.values()}
     return tuple(chunk for chunk in chunks if chunk.key in kept), tuple(chunk for chunk in chunks if chunk.key not in kept)

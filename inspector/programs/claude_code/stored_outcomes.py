@@ -7,8 +7,8 @@ from typing import Any
 
 from inspector.conversation import queries
 from inspector.conversation.model import Chunk, Kind
+from inspector.conversation.tree import about_of
 from inspector.programs.claude_code.around import OUTCOMES, FileOutcome, outcomes_in
-from inspector.programs.claude_code.readers import about
 from inspector.rules.base import Case, answered, cached_per_case
 from inspector.rules.synthetic_texts import is_placeholder, is_synthetic
 from inspector.text import jsontext
@@ -46,11 +46,11 @@ def stored_outcomes(case: Case) -> tuple[Outcome, ...]:
     by_id: dict[str, list[tuple[Chunk, Any]]] = {}
     by_line: dict[str, list[str]] = {}
     for answer in open_calls:
-        by_line.setdefault(str(about(answer.call).get("id")), []).append(answer.call.call_id)
+        by_line.setdefault(str(about_of(answer.call).get("id")), []).append(answer.call.call_id)
         by_id[answer.call.call_id] = []
     seen: set[int | None] = set()
     for chunk in (case.tree or case.conversation).chunks:
-        if chunk.msg_idx in seen or chunk.role not in ("user", "tool") or not ("toolUseResult" in about(chunk) or _MEMBER in chunk.raw):
+        if chunk.msg_idx in seen or chunk.role not in ("user", "tool") or not ("toolUseResult" in about_of(chunk) or _MEMBER in chunk.raw):
             continue
         seen.add(chunk.msg_idx)
         id_ = _call_of(chunk, by_id, by_line)
@@ -79,7 +79,7 @@ def stored_outcomes(case: Case) -> tuple[Outcome, ...]:
 
 def _call_of(chunk: Chunk, by_id: Mapping[str, object], by_line: Mapping[str, list[str]]) -> str:
     """By the result that the line has, else by the ids that it names; a line of several calls names none of them."""
-    entry = about(chunk)
+    entry = about_of(chunk)
     if chunk.kind is Kind.TOOL_RESULT:
         return chunk.call_id if chunk.call_id in by_id else ""
     own = entry.get("sourceToolUseID")
@@ -91,8 +91,8 @@ def _call_of(chunk: Chunk, by_id: Mapping[str, object], by_line: Mapping[str, li
 
 def _value(chunk: Chunk) -> Any:
     """Of a line as it is stored: what a reader keeps of it leaves the member out, which may be large."""
-    if "toolUseResult" in about(chunk):
-        return about(chunk)["toolUseResult"]
+    if "toolUseResult" in about_of(chunk):
+        return about_of(chunk)["toolUseResult"]
     try:
         value = jsontext.parse(jsontext.decode(bytes(chunk.raw)))
     except jsontext.Unreadable:

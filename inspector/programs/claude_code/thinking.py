@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from inspector.conversation.model import Chunk, Kind, Message
 from inspector.conversation.queries import span_text, turns
-from inspector.programs.claude_code.readers import about
+from inspector.conversation.tree import about_of
 from inspector.rules.base import Case, cached_per_case
 
 THINKING = (Kind.THINKING, Kind.REDACTED_THINKING)
@@ -26,7 +26,7 @@ class Refusal:
 
 def model_of(chunk: Chunk) -> str:
     """ "" where the line names none, or the program wrote it by itself."""
-    message = about(chunk).get("message")
+    message = about_of(chunk).get("message")
     model = message.get("model") if isinstance(message, dict) else None
     return model if isinstance(model, str) and model != "<synthetic>" else ""
 
@@ -88,7 +88,7 @@ def refusal(case: Case) -> Refusal | None:
     for chunk in case.conversation.chunks:
         if chunk.role != "assistant":
             continue
-        if about(chunk).get("isApiErrorMessage") is not True:
+        if about_of(chunk).get("isApiErrorMessage") is not True:
             errors.clear()
         elif match := _MODIFIED.search(chunk.text[:4000]):
             errors.append((chunk, match))
@@ -115,5 +115,5 @@ def _at(messages: Sequence[Message], number: int, block: int) -> Chunk | None:
 
 def version_of(chunk: Chunk) -> tuple[int, int, int]:
     """(0, 0, 0) where the line has none that can be read."""
-    match = _VERSION.fullmatch(str(about(chunk).get("version")))
+    match = _VERSION.fullmatch(str(about_of(chunk).get("version")))
     return (int(match[1]), int(match[2]), int(match[3])) if match else (0, 0, 0)

@@ -11,6 +11,7 @@ from sys import intern
 from typing import Any
 
 from inspector.conversation.model import Chunk, Kind, Span
+from inspector.conversation.tree import about_of as entry_of
 from inspector.programs.codex.items import COMPACTED, EVENT, ITEM, META, item_problem, line_problem
 from inspector.text import json_lines
 from inspector.text.at_hand import AtHand
@@ -236,12 +237,6 @@ def _joined(parts: Any) -> str:
 
 def raw_text(raw: bytes) -> str:
     return raw.decode("utf-8", "surrogateescape")
-
-
-def entry_of(chunk: Chunk) -> Mapping[str, Any]:
-    """Which record a chunk is of; {} for one that a repair put in, and for a line that cannot be read."""
-    entry = chunk.payload.get("entry")
-    return entry if isinstance(entry, Mapping) else {}
 
 
 def is_first(chunk: Chunk) -> bool:

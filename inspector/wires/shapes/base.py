@@ -7,12 +7,13 @@ from typing import Any
 from inspector.conversation.model import Kind
 from inspector.projections.base import AI_SDK, ANTHROPIC, OPENAI_RESPONSES
 from inspector.text import jsontext
+from inspector.text.light import light_dataclass
 
 At = tuple[str | int, ...]
 """Where a block is inside its message; () = it is the message."""
 
 
-@dataclass(frozen=True, slots=True)
+@light_dataclass(frozen=True, slots=True)
 class WireBlock:
     """`whole`: the bytes of the block are those of the message, since the value at `at` is a plain string."""
 
@@ -50,7 +51,10 @@ _LISTS = (ANTHROPIC, OPENAI_RESPONSES, AI_SDK)
 
 
 def text_in(value: Mapping[str, Any], *names: str) -> bool:
-    return all(isinstance(value.get(name), str) for name in names)
+    for name in names:  # noqa: SIM110 (a generator takes three times as long, and every block is asked)
+        if not isinstance(value.get(name), str):
+            return False
+    return True
 
 
 def extra(value: Mapping[str, Any], wire: str, *read_names: str) -> dict[str, Any]:
@@ -108,36 +112,28 @@ def content_of(
     block: Callable[[str, Any, At], WireBlock],
     name: str = "content",
     plain: Kind = Kind.TEXT,
-) -> Iterator[WireBlock]:
+) -> list[WireBlock]:
     """The blocks of a member that is a string or a list of blocks. An empty one gives none."""
     content = message.get(name)
+    if content is None or content == "":
+        return []
     if isinstance(content, str):
-        if content:
-            as_string = {"extra": {"string": True}, "wire": wire} if wire in _LISTS else {}
-            yield WireBlock(role, plain, {"type": plain.value, "text": content} | as_string, (name,), whole=True)
-    elif isinstance(content, list):
-        for index, item in enumerate(content):
-            yield (
-                block(role, item, (name, index))
-                if isinstance(item, dict)
-                else wrong(role, item, wire, (name, index), f"the block is {_named(item)}, no object")
-            )
-    elif content is not None:
-        yield WireBlock(
-            role,
-            Kind.UNREADABLE,
-            {"type": "control", "block": content, "wire": wire},
-            (name,),
-            True,
-            "wrong-type",
-            f"{name} is {_named(content)}, neither text nor a list of blocks",
-        )
+        as_string = {"extra": {"string": True}, "wire": wire} if wire in _LISTS else {}
+        return [WireBlock(role, plain, {"type": plain.value, "text": content} | as_string, (name,), whole=True)]
+    if isinstance(content, list):
+        return [
+            block(role, item, (name, index))
+            if isinstance(item, dict)
+            else wrong(role, item, wire, (name, index), f"the block is {_named(item)}, no object")
+            for index, item in enumerate(content)
+        ]
+    reason = f"{name} is {_named(content)}, neither text nor a list of blocks"
+    return [WireBlock(role, Kind.UNREADABLE, {"type": "control", "block": content, "wire": wire}, (name,), True, "wrong-type", reason)]
 
 
-def or_empty(blocks: Iterator[WireBlock], message: Mapping[str, Any], role: str, name: str = "content") -> Iterator[WireBlock]:
+def or_empty(blocks: list[WireBlock], message: Mapping[str, Any], role: str, name: str = "content") -> Iterator[WireBlock]:
     """`blocks`, or the one that says that there is none."""
-    listed = list(blocks)
-    yield from listed or [empty(role, message.get(name), (), name in message)]
+    return iter(blocks or [empty(role, message.get(name), (), name in message)])
 
 
 def _named(value: Any) -> str:

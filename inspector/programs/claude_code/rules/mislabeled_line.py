@@ -2,17 +2,16 @@
 
 from collections.abc import Iterator, Mapping
 
-from inspector.conversation.queries import true_messages
-from inspector.programs.claude_code.readers import about
-from inspector.rules.base import Case, Match, Origin, Rule, Severity
+from inspector.conversation.tree import about_of
+from inspector.rules.base import Case, Match, Origin, Rule, Severity, stored_messages
 
 _OF_ANSWERS = ("model", "stop_reason")
 """Members that only an answer of the provider's has."""
 
 
 def check(case: Case) -> Iterator[Match]:
-    for message in true_messages(case.conversation.chunks):
-        inner = about(message.chunks[0]).get("message")
+    for message in stored_messages(case.conversation):
+        inner = about_of(message.chunks[0]).get("message")
         if message.role != "user" or not isinstance(inner, Mapping):
             continue
         if isinstance(inner.get("model"), str) and "id" in inner:

@@ -4,14 +4,14 @@ from collections.abc import Iterator
 
 from inspector.conversation.model import Kind
 from inspector.conversation.queries import span_text
-from inspector.programs.claude_code.readers import about
+from inspector.conversation.tree import about_of
 from inspector.programs.claude_code.repeated_lines import repeated_lines
 from inspector.rules.base import Case, Match, Origin, Rule, Severity
 
 
 def check(case: Case) -> Iterator[Match]:
     for kept, repeated in repeated_lines(case):
-        message = about(kept[0]).get("message")
+        message = about_of(kept[0]).get("message")
         answer = message.get("id") if isinstance(message, dict) else ""
         calls = [chunk.call_id for chunk in repeated if chunk.kind is Kind.TOOL_CALL]
         then = f"the request has the call {calls[0][:60]!r} twice, which Anthropic rejects (AN-5)" if calls else "the model reads it twice"

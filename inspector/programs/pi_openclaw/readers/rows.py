@@ -12,6 +12,7 @@ PI, OPENCLAW, OPENCLAW_SQLITE = "pi", "openclaw", "openclaw-sqlite"
 _UNPARSED = ("torn", "nul", "not-json", "fused")
 _MIRRORS = ("delivery-mirror", "gateway-injected")
 _NO_MAPPING: Mapping[str, Any] = {}
+_MAPPING = (dict, Mapping)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +45,8 @@ def word(value: Any) -> str:
 
 
 def mapping(value: Any) -> Mapping[str, Any]:
-    # A plain dict is recognized by its type; asking the abstract class costs a second on a long session.
-    return value if isinstance(value, dict | Mapping) else _NO_MAPPING
+    # A plain dict is recognized by its type; asking the abstract class costs a second on a long session, and a union type half of that.
+    return value if isinstance(value, _MAPPING) else _NO_MAPPING
 
 
 def rows(path: Conversation) -> tuple[PathRow, ...]:
