@@ -9,6 +9,7 @@ from inspector.programs.claude_code.lines import ASSISTANT, SPOKEN, USER, Sessio
 from inspector.programs.claude_code.path import is_side, live_path
 from inspector.programs.claude_code.readers import LOADERS
 from inspector.programs.claude_code.requests import last_request
+from inspector.programs.claude_code.snapshots import BLOAT, bloat
 from inspector.programs.claude_code.thinking import provider_of
 from inspector.text import jsontext
 
@@ -52,6 +53,7 @@ def facts_of(session: Session, tree: Conversation, key: str) -> dict[str, Fact]:
         "requests": sum(entry.type == "api-request" for entry in lines) or None,
         "lastRequest": last_request(tree) or None,
         "lines": session.lines,
+        BLOAT: bloat(session.chunks) or None,
         "noLastLf": None if session.ended else "the last line has no LF: the next line that is added would be on the same line",
     }
     values |= {f"lines-{state}": _listed(indexes) for state, indexes in session.states.items()}

@@ -13,6 +13,7 @@ from inspector.programs.claude_code.facts import facts_of, title_of
 from inspector.programs.claude_code.lines import read_session
 from inspector.programs.formats import Head, Listed, Record, Stored
 from inspector.text import json_lines
+from inspector.text.counted import counted
 
 NAME = "claude-code"
 SUFFIX = ".jsonl"
@@ -69,7 +70,10 @@ def listed(groups: Sequence[str], shared: Sequence[Record], head: Head) -> Seque
     counts = Counter(names)
     unique = [name if counts[name] == 1 else f"{name} {key}" for name, key in zip(names, groups, strict=True)]
     lists = {_folder(record.key): _listed_ids(record.value.data) for record in shared}
-    return [Listed(native, key, _started_by(key) | _in_list(key, lists)) for native, key in zip(unique, groups, strict=True)]
+    present: dict[str, set[str]] = {}
+    for key in groups:
+        present.setdefault(_folder(key), set()).add(_native(key))
+    return [Listed(native, key, _started_by(key) | _in_list(key, lists, present)) for native, key in zip(unique, groups, strict=True)]
 
 
 def _folder(key: str) -> str:
@@ -87,13 +91,20 @@ def _listed_ids(data: bytes) -> frozenset[str]:
     return frozenset(id_ for row in rows if isinstance(row, dict) and isinstance(id_ := row.get("sessionId"), str))
 
 
-def _in_list(key: str, lists: Mapping[str, frozenset[str]]) -> dict[str, Fact]:
+def _in_list(key: str, lists: Mapping[str, frozenset[str]], present: Mapping[str, set[str]]) -> dict[str, Fact]:
     """Why the list of its folder does not have a session; nothing of a file that was opened alone, and of an agent."""
     folder = _folder(key)
     ids = lists.get(folder)
     if not folder or AGENT_FILE.search(key) or not ids or _native(key) in ids:
         return {}
-    return {UNLISTED: Fact(UNLISTED, f"{INDEX} lists {len(ids):,} sessions of this folder, and not this one", f"{folder}/{INDEX}")}
+    # A row outlives its session: files are deleted after 30 days, and versions since about 2.1.30 write the list no more.
+    lost = len(ids - present[folder])
+    rows = f", {lost:,} of which {'has' if lost == 1 else 'have'} no file," if lost else ""
+    return {
+        UNLISTED: Fact(
+            UNLISTED, f"{INDEX} lists {counted(len(ids), 'session')} of this folder{rows or ','} and not this one", f"{folder}/{INDEX}"
+        )
+    }
 
 
 def _native(key: str) -> str:

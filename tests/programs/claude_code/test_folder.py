@@ -43,6 +43,16 @@ def test_a_session_that_the_list_of_its_folder_does_not_have_is_noted(tmp_path: 
     assert read(tmp_path, files) == {ID: [("STORE903", Severity.NOTE)], OTHER: []}
 
 
+def test_rows_of_sessions_whose_files_are_gone_are_counted(tmp_path: Path) -> None:
+    """All that is left of them is the row, and the prompts in history.jsonl, which is in no project."""
+    write(tmp_path, {f"{PROJECT}/{ID}.jsonl": DATA, f"{PROJECT}/sessions-index.json": index(OTHER, "9d1f6f6e-0000-4000-8000-000000000003")})
+    with reading.opened(tmp_path) as store:
+        assert isinstance(store, OpenStore)
+        (listed,) = store.listed
+        (finding,) = all_findings(case_of(store.read(listed).conversation, "claude-code"))
+    assert finding.message.startswith("sessions-index.json lists 2 sessions of this folder, 2 of which have no file, and not this one: ")
+
+
 def test_a_list_of_another_shape_and_an_empty_one_say_nothing(tmp_path: Path) -> None:
     for data in (b"{torn", b"[]", b'{"entries":7}', b'{"entries":[7,{"sessionId":1}]}', index()):
         assert read(tmp_path, {f"{ID}.jsonl": DATA, "sessions-index.json": data}) == {ID: []}
