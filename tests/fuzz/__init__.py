@@ -1,0 +1,1 @@
+"""Any bytes for what reads what others wrote."""
