@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from inspector.conversation.model import Chunk, Span, kept_raw
-from inspector.programs.claude_code.readers import about
+from inspector.programs.claude_code.readers import about_of
 from inspector.text.counted import counted
 
 SNAPSHOT = "file-history-snapshot"
@@ -15,7 +15,7 @@ _LARGE = 1 << 20
 
 def snapshot_lines(chunks: Iterable[Chunk]) -> frozenset[int]:
     """Numbers of the lines, counted from 0; without those that hold several records."""
-    lines = ((chunk.msg_idx, about(chunk)) for chunk in chunks if not chunk.role)
+    lines = ((chunk.msg_idx, about_of(chunk)) for chunk in chunks if not chunk.role)
     return frozenset(
         number
         for number, entry in lines
