@@ -136,7 +136,7 @@ def look(case: Case, projection_name: str, profile_name: str, known: KnownSide |
 
 @dataclass(frozen=True, slots=True)
 class DiffRow:
-    """`op`: same, reindexed (only its numbers differ), changed, removed, inserted."""
+    """`op`: same, reindexed (only its numbers differ, and the store holds them), changed, removed, inserted."""
 
     op: str
     before: Chunk | None
@@ -313,21 +313,22 @@ def _rows(base: Conversation, final: Conversation, written: Conversation) -> tup
     as_written = dict(zip((chunk.key for chunk in final.chunks), written.chunks, strict=True))
     old = {chunk.key: chunk for chunk in base.chunks}
     rows: list[DiffRow] = []
+    has_numbers = program_or_default(base.format).numbering.is_stored
     waiting = [chunk for chunk in base.chunks if chunk.key not in as_written]
     for key, chunk in as_written.items():
         before = old.get(key)
         while before is not None and waiting and waiting[0].seq < before.seq:
             rows.append(DiffRow("removed", waiting.pop(0), None))
-        rows.append(DiffRow(_op(before, chunk), before, chunk))
+        rows.append(DiffRow(_op(before, chunk, has_numbers), before, chunk))
     return (*rows, *(DiffRow("removed", chunk, None) for chunk in waiting))
 
 
-def _op(before: Chunk | None, chunk: Chunk) -> str:
+def _op(before: Chunk | None, chunk: Chunk, has_numbers: bool) -> str:
     if before is None:
         return "inserted"
     if before.payload != chunk.payload or before.role != chunk.role or before.kind != chunk.kind:
         return "changed"
-    same = (before.seq, before.msg_idx, before.chunk_idx) == (chunk.seq, chunk.msg_idx, chunk.chunk_idx)
+    same = not has_numbers or (before.seq, before.msg_idx, before.chunk_idx) == (chunk.seq, chunk.msg_idx, chunk.chunk_idx)
     return "same" if same else "reindexed"
 
 

@@ -63,6 +63,11 @@ class Numbering:
     by_message: bool = False
     by_place: bool = False
 
+    @property
+    def is_stored(self) -> bool:
+        """Whether the store holds the numbers; elsewhere the order of lines or elements gives them, and a chunk that moves down keeps its bytes."""
+        return not self.by_place and self.renumber is not in_order
+
 
 @dataclass(frozen=True, slots=True)
 class SyntheticResult:

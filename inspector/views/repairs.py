@@ -41,7 +41,7 @@ from inspector.views import facts
 from inspector.views.pages import absolute, as_json, as_markdown, page, unless_unchanged
 from inspector.views.paging import ListWindow, window
 from inspector.views.preview_part import PreviewPart
-from inspector.views.shown_previews import Shown, base_of_page, offered, request_of_choice, shown, shown_of
+from inspector.views.shown_previews import Offered, Shown, base_of_page, offered, request_of_choice, shown, shown_of
 
 _TIME = re.compile("[0-9]{1,14}")
 LINKABLE = 4000
@@ -55,11 +55,13 @@ STATES = ("proposed", "approved", "applied", "verified")
 class NewRepairPage:
     row: Conversation
     chosen: tuple[str, ...]
+    ticked: tuple[str, ...]
+    """The chosen ones; before anybody chose, those that fit."""
     strategies: tuple[Strategy, ...]
     named: frozenset[str]
     """Those that a finding names."""
     near: frozenset[str]
-    """These and the chosen ones; the others are folded away."""
+    """These, the recommended and the chosen ones; the others are folded away."""
     recommended: tuple[str, ...]
     mode: str
     modes: tuple[WriteMode, ...]
@@ -137,9 +139,10 @@ def _new_page(request: OperatorRequest, row: Conversation) -> NewRepairPage:
     return NewRepairPage(
         row=row,
         chosen=choice.strategies,
+        ticked=choice.strategies or (() if {"mode", "reader"} & request.GET.keys() else _first_ticked(offer)),
         strategies=tuple(of for of in STRATEGIES if of.applies_to(row.source.format)),
         named=offer.named,
-        near=offer.named | frozenset(choice.strategies),
+        near=offer.named | {*offer.recommended, *choice.strategies},
         recommended=offer.recommended,
         mode=mode,
         modes=format_.modes,
@@ -153,6 +156,11 @@ def _new_page(request: OperatorRequest, row: Conversation) -> NewRepairPage:
         seen=preview.digest,
         leaf=choice.leaf,
     )
+
+
+def _first_ticked(offer: Offered) -> tuple[str, ...]:
+    """Before anybody chose: what is recommended, else the only strategy that a finding names; of several, each another way, a person picks."""
+    return offer.recommended or (tuple(offer.named) if len(offer.named) == 1 else ())
 
 
 def new(request: OperatorRequest, oid: str) -> HttpResponse:

@@ -76,6 +76,14 @@ def test_the_head_of_a_plan_says_what_its_mode_writes_and_what_its_edits_do(tmp_
     assert copy[1] == head[2] and copy[2] == "  invented"
 
 
+@pytest.mark.django_db
+def test_a_warning_is_printed_once(tmp_path: Path) -> None:
+    store = make(tmp_path / "dispatch.db")
+    asked = ("repair", store, "--conversation", "52f8c6d9", "--strategy", "insert-interrupted-result", "renumber-messages")
+    applied = run(*asked, "--apply")
+    assert (applied.out + applied.err).count("renumber-messages changes nothing in this plan") == 1
+
+
 def test_the_costs_of_several_strategies_are_printed_with_their_names(tmp_path: Path) -> None:
     store = make(tmp_path / "dispatch.db")
     names = ("renumber-messages", "insert-interrupted-result")

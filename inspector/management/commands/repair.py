@@ -137,7 +137,8 @@ class Command(AnsweringCommand):
             piped.refuse_writing()
         if chosen.format.name in READ_ONLY:
             raise Refused(READ_ONLY[chosen.format.name])
-        for warning in preview.warnings:
+        # As text they are printed with the plan.
+        for warning in preview.warnings if options["json"] else ():
             self.note(f"Warning: {warning}")
         applied = apply_now(target.path, chosen, request, options["traces"], preview if is_seen else None)
         self._say_applied(chosen, applied, options["json"])

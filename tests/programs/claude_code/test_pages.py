@@ -1,6 +1,7 @@
 """A session of Claude Code on its pages."""
 
 import html
+import re
 from pathlib import Path
 
 import pytest
@@ -45,3 +46,27 @@ def test_a_session_without_recorded_requests_is_not_sent_to_the_traces_of_anothe
 def test_the_panel_of_a_finding_explains_it_for_the_program_of_the_session(client: Client, tmp_path: Path) -> None:
     page = page_of(client, tmp_path, *PENDING, cc.u("u2", "a1", "go on"), address="?finding=TOOL102")
     assert "Claude Code shows the refusal as `API Error: 400" in html.unescape(page) and "Dispatch" not in page
+
+
+def ticked(page: str) -> list[str]:
+    return re.findall(r'name="strategy" value="([^"]+)" checked', page)
+
+
+def test_the_only_strategy_that_fits_is_ticked_until_somebody_chooses(client: Client, tmp_path: Path) -> None:
+    lines = (*PENDING, cc.u("u2", "a1", "go on"))
+    assert ticked(page_of(client, tmp_path, *lines, address="repairs/new/")) == ["insert-interrupted-result"]
+    assert ticked(page_of(client, tmp_path, *lines, address="repairs/new/?mode=same-file&reader=claude-code")) == []
+
+
+def test_of_several_ways_the_recommended_one_is_ticked_and_of_a_whole_session_none(client: Client, tmp_path: Path) -> None:
+    lines = (cc.u("u1", None, "run it"), cc.a("a1", "u1", "m1", cc.text("done")), cc.u("u2", "a1", "go on"))
+    unsigned = cc.a("a2", "u2", "m2", {"type": "thinking", "thinking": "well", "signature": ""})
+    page = page_of(client, tmp_path, *lines, unsigned, address="repairs/new/")
+    assert "named by a" in page and ticked(page) == ["unsigned-thinking-to-text"]
+    assert ticked(page_of(client, tmp_path, *lines, address="repairs/new/")) == []
+
+
+def test_lines_that_only_move_down_are_unchanged(client: Client, tmp_path: Path) -> None:
+    lines = (*PENDING, cc.u("u2", "a1", "go on"), cc.a("a2", "u2", "m2", cc.text("done")), cc.u("u3", "a2", "thanks"))
+    page = page_of(client, tmp_path, *lines, address="repairs/new/?strategy=insert-interrupted-result&mode=same-file")
+    assert "1 chunk inserted, 1 changed, 4 unchanged; 1 record replaced" in page and "renumbered" not in page
