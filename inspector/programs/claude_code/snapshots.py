@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from inspector.conversation.model import Chunk, Span, kept_raw
-from inspector.programs.claude_code.readers import about_of
+from inspector.conversation.tree import about_of
 from inspector.text.counted import counted
 
 SNAPSHOT = "file-history-snapshot"
