@@ -4,7 +4,6 @@ import hashlib
 import os
 import sys
 from functools import cache
-from importlib.metadata import version
 from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parent
@@ -32,6 +31,9 @@ def program() -> str:
 @cache
 def page_files_digest() -> str:
     """SHA-256 (hex) of templates, styles and scripts, and of the versions of the packages that render pages with them."""
+    # With it come zipfile, csv and email, before the first line of every command.
+    from importlib.metadata import version
+
     digest = hashlib.sha256(repr([(name, version(name)) for name in ("Django", "Pygments", "django-htmx")]).encode())
     for path in sorted(path for folder in PAGE_FILES for path in folder.rglob("*") if path.is_file()):
         content = path.read_bytes()

@@ -1,5 +1,6 @@
 """Every program that Inspector knows: a folder next to this module, or an installed package that names its Program in the entry-point group."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
 from importlib import import_module
@@ -29,9 +30,16 @@ class BrokenProgram(Exception):
 @cache
 def programs() -> tuple[Program, ...]:
     """Own ones by the name of their folder, then installed ones by the name of their entry point. Raises BrokenProgram."""
-    own = [import_module(f"{here.__name__}.{info.name}.program").PROGRAM for info in iter_modules(here.__path__) if info.ispkg]
-    installed = [_installed(point) for point in sorted(entry_points(group=GROUP), key=lambda point: point.name)]
-    return (*own, *installed)
+    return tuple(programs_one_by_one())
+
+
+def programs_one_by_one() -> Iterator[Program]:
+    """The same, each loaded when it is asked for: all of them are half of the start of a command. Raises BrokenProgram."""
+    for info in iter_modules(here.__path__):
+        if info.ispkg:
+            yield import_module(f"{here.__name__}.{info.name}.program").PROGRAM
+    for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
+        yield _installed(point)
 
 
 def _installed(point: EntryPoint) -> Program:

@@ -1,13 +1,14 @@
 """The places on this machine where programs keep their sessions by default: which there are, and how large they are. No file is opened."""
 
 import os
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from inspector.programs.base import Home
-from inspector.programs.formats import InFiles
-from inspector.programs.registry import programs
+from inspector.programs.formats import Format, InFiles
+from inspector.programs.registry import programs_one_by_one
 from inspector.sources import folders
 
 
@@ -28,14 +29,16 @@ class Extent:
     size: int
 
 
-def default_places() -> list[StorePlace]:
-    """Those that exist, once each, in the order of the programs."""
-    places: dict[str, StorePlace] = {}
-    for program in programs():
+def default_places() -> Iterator[StorePlace]:
+    """Those that exist, once each, in the order of the programs; a program is loaded when the places before its own are done with."""
+    real_paths: set[str] = set()
+    for program in programs_one_by_one():
         for home in program.homes:
             for path in paths(home):
-                places.setdefault(os.path.realpath(path), StorePlace(program.title, home.format, path))
-    return list(places.values())
+                real = os.path.realpath(path)
+                if real not in real_paths:
+                    real_paths.add(real)
+                    yield StorePlace(program.title, home.format, path)
 
 
 def paths(home: Home) -> list[Path]:
@@ -49,9 +52,14 @@ def paths(home: Home) -> list[Path]:
     return sorted(path for path in places if path.exists())
 
 
+def _format(name: str) -> Format:
+    return next(format_ for program in programs_one_by_one() for format_ in program.formats if format_.name == name)
+
+
 def extent(place: StorePlace) -> Extent:
     """Raises OutOfReach, TooMany, NotReadable."""
-    wanted = next((format_ for program in programs() for format_ in program.formats if format_.name == place.format), None)
+    # Who names a folder need not wait until all programs are loaded.
+    wanted = _format(place.format) if place.format else None
     names = folders.names(place.path)
     count = size = 0
     for name in names:

@@ -1,7 +1,10 @@
 """`doctor`: which sessions of this machine cannot be resumed, why, and the command that repairs each."""
 
 import json
+import os
 import shlex
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -81,6 +84,24 @@ def doctor(home: Path, *arguments: object, **environment: str) -> Ran:
     """In a process of its own, whose home folder and database are those of the test."""
     unset = {home.moved_by: "" for program in programs() for home in program.homes if home.moved_by}
     return run_in_process(home.parent / "own.db", "doctor", *arguments, **{**unset, "HOME": str(home), **environment})
+
+
+@pytest.mark.parametrize(
+    ("what", "programs_loaded"),
+    [("next(default_places())", ["claude_code"]), ("extent(StorePlace('', '', Path(sys.argv[1])))", [])],
+)
+def test_the_first_line_needs_no_program_but_its_own(home: Path, what: str, programs_loaded: list[str]) -> None:
+    """All of them are half of the start of a command."""
+    claude_code_store(home / ".claude" / "projects")
+    code = (
+        f"import sys; from pathlib import Path; from inspector.sources.homes import *; {what}; "
+        "print(*sorted(name for name in sys.modules if name.endswith('.program')))"
+    )
+    words = [sys.executable, "-c", code, str(home)]
+    ran = subprocess.run(
+        words, env={**os.environ, "HOME": str(home), "CLAUDE_CONFIG_DIR": ""}, stdout=subprocess.PIPE, text=True, check=True
+    )
+    assert ran.stdout.split() == [f"inspector.programs.{name}.program" for name in programs_loaded]
 
 
 def test_where_nothing_is_installed_one_friendly_sentence_says_so(home: Path) -> None:
