@@ -181,8 +181,10 @@ def client() -> Iterator[Callable[[str], str]]:
     from django.test import Client
     from django.test.utils import override_settings
 
+    from inspector.access_token import bearer
+
     with override_settings(ROOT_URLCONF="bench.plain"):
-        browser = Client(headers={"host": "localhost"})
+        browser = Client(headers={"host": "localhost", **bearer()})
 
         def get(address: str) -> str:
             answer = browser.get(address)

@@ -204,6 +204,8 @@ def flat(rest: str, is_first: bool, which: str, than: str, ground: Ground) -> Me
 
 def first_paint(ground: Ground) -> Measured:
     """In Chromium, of the page from the web server; the yardstick is the plain page from a file."""
+    from inspector.access_token import link
+
     try:
         from playwright.sync_api import sync_playwright
     except ImportError:
@@ -222,6 +224,7 @@ def first_paint(ground: Ground) -> Measured:
                 executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
             )
             tab = browser.new_page()
+            tab.goto(link(url))
 
             def painted(address: str) -> float:
                 tab.goto(address, wait_until="load")
@@ -266,7 +269,9 @@ def memory_of_session(ground: Ground) -> Measured:
 
 def memory_of_server(ground: Ground) -> Measured:
     """The most that the web process keeps after any page of the large conversation."""
-    from urllib.request import urlopen
+    from urllib.request import Request, urlopen
+
+    from inspector.access_token import bearer
 
     oid, environ = ground.sized[ground.large], ground.database("sized")
     process, url = serving(environ)
@@ -284,7 +289,7 @@ def memory_of_server(ground: Ground) -> Measured:
             "/trace/",
             f"/repairs/new/{REPAIR}",
         ):
-            with urlopen(f"{url}conversations/{oid}{rest}", timeout=300) as answer:
+            with urlopen(Request(f"{url}conversations/{oid}{rest}", headers=bearer()), timeout=300) as answer:
                 answer.read()
             after[rest] = resident(process.pid)
         below_it = sum(resident(pid) for pid in below(process.pid))

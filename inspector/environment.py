@@ -4,6 +4,7 @@ import getpass
 import os
 import re
 import secrets
+import stat
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -159,7 +160,7 @@ def secret_key(name: str, kept_in: Path) -> str:
         return value
     try:
         if not kept_in.exists():
-            _keep_new_key(kept_in)
+            _keep_new_secret(kept_in)
         key = kept_in.read_text(encoding="ascii").strip()
     except (OSError, ValueError) as error:
         raise ImproperlyConfigured(
@@ -168,6 +169,27 @@ def secret_key(name: str, kept_in: Path) -> str:
     if not key:
         raise ImproperlyConfigured(f"{name} is not set and {kept_in} is empty: delete that file, and a new key is made.")
     return key
+
+
+def kept_secret(path: Path) -> str:
+    """The secret in the file `path`, made there (mode 600, in a folder of mode 700) the first time.
+
+    Raises ImproperlyConfigured where it cannot be kept, and where another user has or had the file: then others may know it.
+    """
+    try:
+        if not path.exists():
+            _keep_new_secret(path)
+            path.parent.chmod(0o700)
+        with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW), encoding="ascii") as file:
+            status = os.fstat(file.fileno())
+            secret = file.read().strip()
+    except (OSError, ValueError) as error:
+        raise ImproperlyConfigured(f"No secret can be kept in {path} ({error}): make its folder yours and writable.") from error
+    if status.st_uid != os.geteuid() or status.st_mode & (stat.S_IRWXG | stat.S_IRWXO):
+        raise ImproperlyConfigured(f"Other users of this machine can read {path}: delete it, and a new one is made that they do not know.")
+    if not secret:
+        raise ImproperlyConfigured(f"{path} is empty: delete it, and a new one is made.")
+    return secret
 
 
 def os_user() -> str:
@@ -213,8 +235,8 @@ def _postgres(settings: dict[str, Any]) -> dict[str, Any]:
     return {"CONN_MAX_AGE": 60, "CONN_HEALTH_CHECKS": True} | settings
 
 
-def _keep_new_key(path: Path) -> None:
-    # Written aside and then linked: a command that starts at the same moment reads a whole key, and both read the same one.
+def _keep_new_secret(path: Path) -> None:
+    # Written aside and then linked: a command that starts at the same moment reads a whole secret, and both read the same one.
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     aside = path.with_name(f"{path.name}.{secrets.token_hex(8)}")
     try:

@@ -12,15 +12,20 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from http import HTTPStatus
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from tempfile import SpooledTemporaryFile
 from typing import Any
 
 from django.conf import settings
+from django.contrib.auth.middleware import AuthenticationMiddleware
+from django.contrib.sessions.middleware import SessionMiddleware
 from django.core.handlers.wsgi import WSGIRequest
 from django.db import DatabaseError, close_old_connections, connection
+from django.http import HttpResponse
 
+from inspector.middleware import name_the_operator
 from inspector.models import Conversation, analyses
 from inspector.views import content
 from inspector.views.choice import choice_of
@@ -50,7 +55,7 @@ class LargePages:
         self._context.set_forkserver_preload(["inspector.wsgi"])
 
     def __call__(self, environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
-        if not reads_whole(environ):
+        if not reads_whole(environ) or not is_let_in(environ):
             return self._application(environ, start_response)
         return self._elsewhere(environ, start_response)
 
@@ -114,6 +119,20 @@ def reads_whole(environ: Environ) -> bool:
     except DatabaseError:
         # The page itself says what is wrong with the database.
         return False
+
+
+def is_let_in(environ: Environ) -> bool:
+    """Whether the person may see pages at all: whoever is refused gets no process of their own for that."""
+    request = WSGIRequest({**environ, "wsgi.input": io.BytesIO()})
+    try:
+        answer: Any = SessionMiddleware(AuthenticationMiddleware(name_the_operator(_let_in)))(request)
+    except DatabaseError:
+        return False
+    return bool(answer.status_code == HTTPStatus.NO_CONTENT)
+
+
+def _let_in(_: Any) -> HttpResponse:
+    return HttpResponse(status=HTTPStatus.NO_CONTENT)
 
 
 def _is_kept(row: Conversation, rest: str, environ: Environ) -> bool:

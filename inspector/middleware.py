@@ -17,6 +17,7 @@ from django.shortcuts import resolve_url
 from django_htmx.http import HttpResponseClientRedirect
 from django_htmx.middleware import HtmxDetails
 
+from inspector.access_token import refusal_or_redirect
 from inspector.actions.settling import Interrupted, settle_all
 from inspector.database_problems import for_a_page
 from inspector.environment import os_user
@@ -60,8 +61,9 @@ class OperatorRequest(HttpRequest):
 def name_the_operator(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
     """Sets `request.operator`: the signed-in user, or in local mode the OS user; anyone else goes to the login page.
 
-    In local mode (`settings.INSPECTOR_LOCAL`) a request that was forwarded or comes from another machine gets 403, signed in or not;
-    a host name that is not ours gets 400 in every mode, since a foreign name that leads to 127.0.0.1 would act as the OS user.
+    In local mode (`settings.INSPECTOR_LOCAL`) a request that was forwarded or comes from another machine gets 403, signed in or not, and so does one
+    without the token (`inspector.access_token`), since every OS user of this machine can connect. A host name that is not ours gets 400 in every
+    mode, since a foreign name that leads to 127.0.0.1 would act as the OS user.
     """
 
     def middleware(request: HttpRequest) -> HttpResponse:
@@ -71,6 +73,8 @@ def name_the_operator(get_response: Callable[[HttpRequest], HttpResponse]) -> Ca
             return _sentence(WRONG_HOST, 400)
         if settings.INSPECTOR_LOCAL and not _from_this_machine(request):
             return _sentence(NOT_LOCAL, 403)
+        if settings.INSPECTOR_LOCAL and (answer := refusal_or_redirect(request)):
+            return answer
         try:
             operator = _operator(request)
         except (DatabaseError, InterfaceError) as error:

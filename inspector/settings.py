@@ -160,11 +160,14 @@ DATA_UPLOAD_MAX_MEMORY_SIZE = 40 * 1024 * 1024
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
+    "filters": {"without_token": {"()": "inspector.logs.WithoutToken"}},
     "formatters": {"line": {"format": "{asctime} {levelname} {name}: {message}", "style": "{"}},
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}, "nowhere": {"class": "logging.NullHandler"}},
     "root": {"handlers": ["stderr"], "level": "WARNING"},
     "loggers": {
         "django": {"handlers": ["stderr"], "level": "INFO" if DEBUG else "WARNING", "propagate": False},
+        # The lines of `runserver`, one for each request.
+        "django.server": {"handlers": ["stderr"], "level": "INFO", "filters": ["without_token"], "propagate": False},
         # Refusals below 500: the answer itself says it, and anyone could fill the terminal with them.
         "django.request": {"level": "ERROR"},
         "django.security.DisallowedHost": {"handlers": ["nowhere"], "propagate": False},

@@ -7,6 +7,7 @@ import gc
 from collections.abc import Iterator
 
 import pytest
+from django.test import Client
 
 # Modules there assert for many tests: a failure shows both values, as in a test.
 pytest.register_assert_rewrite("tests.strategies", "tests.programs")
@@ -37,6 +38,14 @@ def pytest_sessionfinish() -> None:
     """A process of xdist has five seconds to end, then execnet sends it SIGINT. On a busy machine the last collection by pytest of half a gigabyte took
     longer, and whatever finalizer ran at that moment printed a KeyboardInterrupt: nothing is left to collect."""
     gc.freeze()
+
+
+@pytest.fixture
+def client() -> Client:
+    """In place of pytest-django's, which nobody lets in."""
+    from tests.operators import OperatorClient
+
+    return OperatorClient()
 
 
 @pytest.fixture(autouse=True)

@@ -1,13 +1,11 @@
 """Draws the pictures of the documentation again, from the demo in a real browser: `make screenshots`."""
 
+import json
 import os
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
-import time
-import urllib.request
 from pathlib import Path
 
 from playwright.sync_api import Page, sync_playwright
@@ -24,21 +22,15 @@ QUIET = (
 )
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
 REFUSAL = "messages.5.content.3: thinking or redacted_thinking blocks in the latest assistant message cannot be modified"
 
 
-def draw(page: Page, base: str) -> None:
+def draw(page: Page, base: str, token: str) -> None:
     def shot(name: str, height: int = 900) -> None:
         page.set_viewport_size({"width": 1360, "height": height})
         page.screenshot(path=OUT / f"{name}.png")
 
-    page.goto(base)
+    page.goto(f"{base}?token={token}")
     shot("inbox", 820)
     page.get_by_role("link", name="Open it there").click()
     page.goto(page.url.split("?")[0])
@@ -87,19 +79,13 @@ def main() -> int:
         manage = [sys.executable, str(ROOT / "manage.py")]
         subprocess.run([*manage, "migrate", "--verbosity", "0"], env=environment, check=True)
         subprocess.run([*manage, "demo", "--fresh", "--folder", f"{folder}/demo"], env=environment, check=True, stdout=subprocess.DEVNULL)
-        port = free_port()
-        base = f"http://127.0.0.1:{port}/"
-        server = subprocess.Popen([*manage, "serve", "--port", str(port)], env=environment, stdout=subprocess.DEVNULL)
+        server = subprocess.Popen([*manage, "serve", "--port", "0", "--json"], env=environment, stdout=subprocess.PIPE, text=True)
         try:
-            for _ in range(100):
-                try:
-                    urllib.request.urlopen(base, timeout=1).close()
-                    break
-                except OSError:
-                    time.sleep(0.1)
+            assert server.stdout
+            served = json.loads(server.stdout.readline())
             with sync_playwright() as playwright:
                 browser = playwright.chromium.launch(executable_path=chromium, args=list(QUIET))
-                draw(browser.new_page(device_scale_factor=1, color_scheme="light"), base)
+                draw(browser.new_page(device_scale_factor=1, color_scheme="light"), served["url"], served["token"])
                 browser.close()
         finally:
             server.terminate()

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
+from pytest_django.live_server_helper import LiveServer
 
+from inspector.access_token import link
 from inspector.actions.import_source import import_targets
 from inspector.demo import dispatch_incident
 from inspector.demo.creation import write_dispatch_store, write_trace_store
@@ -59,8 +61,10 @@ def incident(store: Path) -> Conversation:
 
 
 @pytest.fixture(params=["with script", "script off"])
-def page(request: pytest.FixtureRequest, browser: Browser, live_server: object) -> Iterator[Page]:
+def page(request: pytest.FixtureRequest, browser: Browser, live_server: LiveServer) -> Iterator[Page]:
     context = browser.new_context(java_script_enabled=request.param == "with script", viewport={"width": 1440, "height": 1000})
+    # As a person who opens the link that `serve` prints.
+    assert context.request.get(link(f"{live_server.url}/login/"), max_redirects=0).status == 302
     found = context.new_page()
     found.set_default_timeout(15000)
     problems: list[str] = []

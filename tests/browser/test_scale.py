@@ -18,6 +18,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from bench.measuring import below, manage, stop
 from bench.table import serving
+from inspector.access_token import link
 from tests.shell.test_serve import environ
 
 __all__ = ["environ"]
@@ -103,7 +104,7 @@ def test_a_long_session_from_import_to_undo(environ: dict[str, str], tmp_path: P
 def walked(page: Page, url: str, step: Step, path: Path, stored: bytes) -> None:
     """Every step by a person's hand; `step` measures what the server did in it."""
     with step("first page of the server"):
-        page.goto(url)
+        page.goto(link(url))
     with step("search"):
         page.goto(f"{url}conversations/?q={NEEDLE.replace(' ', '+')}")
     with step("open"):

@@ -123,7 +123,9 @@ class Bench:
             from django.db import connections
             from django.test import Client
 
-            answer = Client(headers={"host": "localhost"}, raise_request_exception=False).get(address)
+            from inspector.access_token import bearer
+
+            answer = Client(headers={"host": "localhost", **bearer()}, raise_request_exception=False).get(address)
             sys.stdout.write(answer.content.decode())
             connections.close_all()
             return 99 if answer.status_code >= 500 else int(answer.status_code >= 400)
@@ -138,7 +140,9 @@ class Bench:
             from django.db import connections
             from django.test import Client
 
-            answer = Client(headers={"host": "localhost"}, raise_request_exception=False).post(address)
+            from inspector.access_token import bearer
+
+            answer = Client(headers={"host": "localhost", **bearer()}, raise_request_exception=False).post(address)
             said = list(get_messages(answer.wsgi_request))
             sys.stdout.write("\n".join(each.message for each in said))
             connections.close_all()

@@ -3,12 +3,11 @@
 from pathlib import Path
 from urllib.parse import quote
 
-from django.test import Client
-
 from inspector.actions.import_source import import_targets
 from inspector.demo import dispatch_incident
 from inspector.demo.creation import write_dispatch_store, write_trace_store
 from inspector.models import Conversation, Finding, Source
+from tests.operators import OperatorClient
 
 PARAMETERS = (
     *("at=3", "from=1", "only=findings", "as=anthropic-2026-07", "rev=1", "q=%22a%20b%22", "rule=MSG101", "reader=dispatch-legacy"),
@@ -33,7 +32,7 @@ def ask(data: bytes) -> None:
         row = model._default_manager.first()
         text = text.replace(f"{{{name}}}", row.oid if row else "000000000000")
     where, _, parameters = text.partition("?")
-    answer = Client().get(quote("/" + where.lstrip("/"), safe="/%:."), QUERY_STRING=quote(parameters, safe="=&%+"))
+    answer = OperatorClient().get(quote("/" + where.lstrip("/"), safe="/%:."), QUERY_STRING=quote(parameters, safe="=&%+"))
     assert answer.status_code < 500, answer.status_code
 
 

@@ -29,8 +29,9 @@ ASK = """
 import io, json, sys
 from django.core.management import call_command
 from django.test import Client
+from inspector.access_token import bearer
 asked = json.load(sys.stdin)
-client = Client(headers={"host": "localhost"})
+client = Client(headers={"host": "localhost", **bearer()})
 statuses = {link: client.get(link, follow=True).status_code for link in asked["links"]}
 answers = []
 for command, repair in asked["commands"]:

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 
+from inspector.access_token import bearer
 from inspector.database_problems import BUSY, NOT_MIGRATED
 from inspector.demo.creation import write_dispatch_store
 from inspector.demo.dispatch_incident import store_rows
@@ -58,7 +59,7 @@ def serving(own: str) -> Iterator[str]:
         assert process.stdout and process.stderr
         line = process.stdout.readline()
         assert line, process.stderr.read()
-        yield line.split()[-1]
+        yield line.split()[-1].partition("?")[0]
     finally:
         process.terminate()
         process.communicate(timeout=SECONDS)
@@ -66,7 +67,7 @@ def serving(own: str) -> Iterator[str]:
 
 def fetch(url: str, **headers: str) -> tuple[int, str]:
     try:
-        with urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=SECONDS) as answer:
+        with urllib.request.urlopen(urllib.request.Request(url, headers={**bearer(), **headers}), timeout=SECONDS) as answer:
             return answer.status, answer.read().decode()
     except urllib.error.HTTPError as refused:
         return refused.code, refused.read().decode()

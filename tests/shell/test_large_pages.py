@@ -10,11 +10,15 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from django.test import RequestFactory
+from django.contrib.auth.models import User
+from django.core.handlers.wsgi import WSGIHandler
+from django.test import Client, RequestFactory
 from django.utils import timezone
+from pytest_django import Settings
 
 from inspector import large_pages
-from inspector.large_pages import LARGE, reads_whole
+from inspector.access_token import bearer, token
+from inspector.large_pages import LARGE, LargePages, is_let_in, reads_whole
 from inspector.models import Conversation, StoredAnalysis, analyses
 from tests.actions.building import imported, merged
 from tests.shell.test_serve import SECONDS, environ, fetch, manage, serving
@@ -75,7 +79,9 @@ def test_a_page_whose_process_is_lost_says_so(environ: dict[str, str], tmp_path:
         while descendants(process.pid):
             time.sleep(0.01)
         asking = subprocess.Popen(
-            ["curl", "-s", "-w", "%{http_code}", f"{told['url']}conversations/{oid}.json"], stdout=subprocess.PIPE, text=True
+            ["curl", "-s", "-w", "%{http_code}", "--oauth2-bearer", token(), f"{told['url']}conversations/{oid}.json"],
+            stdout=subprocess.PIPE,
+            text=True,
         )
         killed = False
         while asking.poll() is None and not killed:
@@ -123,6 +129,22 @@ def test_nothing_else_has_a_process_of_its_own(tmp_path: Path) -> None:
         assert not reads_whole(RequestFactory().get(path).environ)
     Conversation.objects.update(chunk_count=LARGE - 1)
     assert not reads_whole(RequestFactory().get(f"/conversations/{conversation.oid}/prompt/").environ)
+
+
+@pytest.mark.django_db
+def test_who_is_not_let_in_gets_no_process(tmp_path: Path, settings: Settings) -> None:
+    path = f"/conversations/{large(tmp_path).oid}/prompt/"
+    stranger, program = RequestFactory().get(path).environ, RequestFactory().get(path, headers=bearer()).environ
+    assert (is_let_in(stranger), is_let_in(program)) == (False, True)
+    statuses: list[str] = []
+    answer = LargePages(WSGIHandler())(stranger, lambda status, headers, problem=None: statuses.append(status))
+    assert statuses == ["403 Forbidden"] and b"the link that it prints" in b"".join(answer)
+    settings.INSPECTOR_LOCAL = False
+    assert not is_let_in(program)
+    client = Client()
+    client.force_login(User.objects.create_user("ada"))
+    cookies = "; ".join(f"{name}={morsel.value}" for name, morsel in client.cookies.items())
+    assert is_let_in(RequestFactory().get(path, headers={"cookie": cookies}).environ)
 
 
 @pytest.mark.django_db

@@ -11,6 +11,7 @@ from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.test import Client, RequestFactory
 from pytest_django import Settings
 
+from inspector.access_token import bearer
 from inspector.environment import os_user
 from inspector.middleware import Compressed, name_the_operator
 
@@ -19,10 +20,10 @@ Ask = Callable[..., HttpResponse]
 
 @pytest.fixture
 def ask() -> Ask:
-    """Sends one request through the middleware to a view that says who the operator is."""
+    """Sends one request with the token through the middleware to a view that says who the operator is."""
 
     def ask(path: str = "/repairs/", user: Any = None, **environ: str) -> HttpResponse:
-        request = RequestFactory().get(path, **environ)  # type: ignore[arg-type]
+        request = RequestFactory().get(path, HTTP_AUTHORIZATION=bearer()["Authorization"], **environ)  # type: ignore[arg-type]
         request.user = user or AnonymousUser()
         return name_the_operator(lambda request: HttpResponse(f"operator={request.operator}"))(request)  # type: ignore[attr-defined]
 
@@ -129,7 +130,7 @@ def test_a_refused_request_gets_the_security_headers_too(client: Client) -> None
 
 def test_the_request_that_views_get_is_the_one_that_came(ask: Ask) -> None:
     seen: list[HttpRequest] = []
-    request = RequestFactory().get("/")
+    request = RequestFactory().get("/", headers=bearer())
     request.user = AnonymousUser()
     name_the_operator(lambda request: seen.append(request) or HttpResponse())(request)  # type: ignore[func-returns-value]
     assert seen == [request]

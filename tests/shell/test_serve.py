@@ -19,6 +19,7 @@ import pytest
 from django.conf import settings
 from django.core.management import CommandError
 
+from inspector.access_token import bearer, token
 from inspector.environment import os_user
 from inspector.installation import program
 from inspector.management.commands.serve import address_of, is_loopback, listen, refuse_unready, who_may_use_it
@@ -56,8 +57,9 @@ def serving(environ: dict[str, str], *arguments: str) -> Iterator[tuple[subproce
 
 
 def fetch(url: object, **headers: str) -> tuple[int, str]:
+    """With the token of local mode."""
     try:
-        with urllib.request.urlopen(urllib.request.Request(str(url), headers=headers), timeout=SECONDS) as answer:
+        with urllib.request.urlopen(urllib.request.Request(str(url), headers={**bearer(), **headers}), timeout=SECONDS) as answer:
             return answer.status, answer.read().decode()
     except urllib.error.HTTPError as refused:
         return refused.code, refused.read().decode()
@@ -70,7 +72,8 @@ def test_a_taken_port_is_told_and_the_next_one_serves(environ: dict[str, str]) -
         port = taken.getsockname()[1]
         with serving(environ, "--port", str(port)) as (process, told):
             url = str(told["url"])
-            assert told == {"url": url, "local": True, "operator": os_user()}
+            assert told == {"url": url, "token": token(), "local": True, "operator": os_user()}
+            assert fetch(url, Authorization="")[0] == 403
             assert int(url.rstrip("/").rpartition(":")[2]) > port
             assert fetch(url + "no-such-page/")[0] == 404
             assert fetch(url + "static/django_htmx/htmx-2.min.js")[0] == 200
@@ -123,7 +126,8 @@ def test_clients_that_send_and_read_slowly_keep_nobody_waiting(environ: dict[str
         oid = json.loads(fetch(url + "conversations.json")[1])["conversations"][0]["id"]
         download = f"/conversations/{oid}/chunks/0/raw/"
         assert len(fetch(url + download.removeprefix("/"))[1]) > 20_000_000
-        slow = [f"GET {download} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".encode() * 2] * 24
+        shown = f"Authorization: {bearer()['Authorization']}\r\n"
+        slow = [f"GET {download} HTTP/1.1\r\nHost: 127.0.0.1\r\n{shown}\r\n".encode() * 2] * 24
         with connections(url, half_open), connections(url, slow):
             assert fetch(url + "explain/")[0] == 200
             process.terminate()
@@ -199,10 +203,8 @@ def test_when_every_port_is_taken_a_sentence_says_so() -> None:
 
 
 def test_the_address_can_be_opened() -> None:
-    with listen("localhost", 0) as listening:
-        port = listening.getsockname()[1]
-        assert address_of("localhost", listening) == f"http://localhost:{port}/"
-        assert address_of("::1", listening) == f"http://[::1]:{port}/"
+    assert address_of("localhost", 8000) == "http://localhost:8000/"
+    assert address_of("::1", 8000) == "http://[::1]:8000/"
 
 
 def test_the_mode_is_told() -> None:

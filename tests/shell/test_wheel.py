@@ -107,14 +107,15 @@ def test_demo_scan_and_serve_work_in_an_empty_home(environment: Path, home: Path
     with subprocess.Popen(serving, cwd=home, env=variables(home), stdout=subprocess.PIPE, text=True) as server:
         try:
             assert server.stdout
-            url = json.loads(server.stdout.readline())["url"]
+            address = json.loads(server.stdout.readline())
+            let_in = {"Authorization": f"Bearer {address['token']}"}
             for page, words in (
                 ("", "<title>"),
                 ("conversations/", "dispatch"),
                 ("static/inspector.css", "{"),
                 ("rules/", "merged-messages"),
             ):
-                with urllib.request.urlopen(url + page, timeout=60) as answer:
+                with urllib.request.urlopen(urllib.request.Request(address["url"] + page, headers=let_in), timeout=60) as answer:
                     assert words in answer.read().decode()
         finally:
             server.terminate()

@@ -21,8 +21,9 @@ LINES = (
 PAGES = """
 import json
 from django.test import Client
+from inspector.access_token import bearer
 from inspector.models import Conversation, Repair
-client = Client(headers={"host": "localhost"})
+client = Client(headers={"host": "localhost", **bearer()})
 row, repair = Conversation.objects.get(native_id="s-1"), Repair.objects.first()
 pages = ["/", "/formats/", "/rules/SCRIBE101/", f"/conversations/{row.oid}/", f"/conversations/{row.oid}.json", f"/conversations/{row.oid}/prompt/"]
 pages += [f"/conversations/{row.oid}/repairs/new/?strategy=insert-interrupted-result", f"/repairs/{repair.oid}/", f"/sources/{row.source.oid}/"]

@@ -11,11 +11,12 @@ from inspector.actions.import_source import import_targets
 from inspector.demo import dispatch_incident
 from inspector.demo.creation import write_dispatch_store, write_trace_store
 from inspector.models import Conversation
+from tests.operators import OperatorClient
 
 BLANKS = re.compile(rb"(<(pre|textarea)\b.*?</\2>)|\s+", re.DOTALL)
 
 
-class Folding(Client):
+class Folding(OperatorClient):
     """White space folded as a browser does it: where a template breaks its lines is nobody's business."""
 
     def request(self, **request: Any) -> Any:

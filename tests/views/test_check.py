@@ -13,6 +13,7 @@ from inspector.models import Conversation, Payload, Record, Source
 from inspector.profiles.catalogue import PROFILES
 from inspector.views import check
 from inspector.wires.names import WIRES
+from tests.operators import OperatorClient
 
 pytestmark = pytest.mark.django_db
 
@@ -125,7 +126,7 @@ def test_the_form_offers_every_format_and_profile_and_needs_the_token(client: Cl
     text = client.get("/check/").content.decode()
     assert all(f'value="{name}"' in text for name in WIRES) and all(f"<option>{each.name}</option>" in text for each in PROFILES)
     assert "csrfmiddlewaretoken" in text
-    assert Client(enforce_csrf_checks=True).post("/check/", {"body": "{}"}).status_code == 403
+    assert OperatorClient(enforce_csrf_checks=True).post("/check/", {"body": "{}"}).status_code == 403
 
 
 def test_the_twin_reports_every_profile_and_the_repair(client: Client) -> None:
@@ -154,7 +155,7 @@ def test_the_request_before_and_after_is_named_as_its_wire_names_it(client: Clie
 @pytest.mark.parametrize("path", ["/check/", "/check.json", "/explain/"])
 def test_more_text_than_a_form_takes_is_one_sentence_that_names_the_ways_that_remain(path: str) -> None:
     # With the check of tokens that a browser meets: it reads the form before any view does.
-    client = Client(enforce_csrf_checks=True)
+    client = OperatorClient(enforce_csrf_checks=True)
     client.get("/check/")
     answer = client.post(path, {"body": "x" * (settings.DATA_UPLOAD_MAX_MEMORY_SIZE + 1)})
     said = answer.content.decode()

@@ -18,6 +18,7 @@ from inspector.strategies.catalogue import STRATEGIES, strategy
 from inspector.views import repairs
 from tests.actions.building import A, Store, U, applied, approved, broken, chunk_key, er, everything, imported, merged, proposed, put, row
 from tests.commands.test_repair import FIELDS
+from tests.operators import OperatorClient
 from tests.sources.stores import prints
 
 pytestmark = pytest.mark.django_db
@@ -332,7 +333,7 @@ def test_acts_are_posts_with_a_token_of_the_page(client: Client, merged_one: Con
     repair = approved(merged_one, RENUMBER)
     before = everything(path)
     assert client.get(f"/repairs/{repair.oid}/{verb}/").status_code == 405
-    strict = Client(enforce_csrf_checks=True)
+    strict = OperatorClient(enforce_csrf_checks=True)
     assert strict.post(f"/repairs/{repair.oid}/{verb}/", {"digest": repair.plan_digest, "statement": "unfixed"}).status_code == 403
     assert strict.post(f"/conversations/{merged_one.oid}/repairs/new/", {"strategy": RENUMBER}).status_code == 403
     repair.refresh_from_db()
@@ -342,7 +343,7 @@ def test_acts_are_posts_with_a_token_of_the_page(client: Client, merged_one: Con
 
 def test_the_token_of_the_page_lets_the_act_through(merged_one: Conversation) -> None:
     repair = proposed(merged_one, RENUMBER)
-    strict = Client(enforce_csrf_checks=True)
+    strict = OperatorClient(enforce_csrf_checks=True)
     page = strict.get(f"/repairs/{repair.oid}/").content.decode()
     token = re.findall(r'name="csrfmiddlewaretoken" value="(\w+)"', page)[0]
     answer = strict.post(

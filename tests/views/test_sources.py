@@ -22,6 +22,7 @@ from inspector.actions.set_write_back import set_write_back
 from inspector.demo.creation import write_dispatch_store
 from inspector.environment import os_user
 from inspector.models import AuditEntry, Conversation, Source
+from tests.operators import OperatorClient
 from tests.views.imported import HEALTHY, INCIDENT, MERGED, example, rows, store, torn_journal
 
 pytestmark = pytest.mark.django_db
@@ -232,7 +233,7 @@ def test_acts_are_posts_only(client: Client, source: Source, place: str) -> None
 
 @pytest.mark.parametrize("place", ["", "import/", "write-back/"])
 def test_acts_need_a_csrf_token(source: Source, place: str) -> None:
-    strict = Client(enforce_csrf_checks=True)
+    strict = OperatorClient(enforce_csrf_checks=True)
     answer = strict.post(f"/sources/{source.oid}/{place}", {"on": "1", "answers": "1", "reader": "exact"})
     assert answer.status_code == 403
     source.refresh_from_db()

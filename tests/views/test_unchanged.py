@@ -23,6 +23,7 @@ from inspector.sources import unchanged
 from inspector.views import streams
 from tests.actions.building import WHO, again, applied, approved, chunk_key, imported, merged, put, row
 from tests.actions.test_hot_journal import in_delete_mode, killed_writer
+from tests.operators import OperatorClient
 
 pytestmark = pytest.mark.django_db
 
@@ -48,14 +49,14 @@ STORED = OF_A_CONVERSATION[:4]
 @pytest.fixture
 def client() -> Client:
     """With the cookie of its form token."""
-    client = Client()
+    client = OperatorClient()
     client.get("/explain/")
     return client
 
 
 def address(conversation: Conversation, path: str) -> str:
     if "{body}" in path:
-        shown = Client().get(f"/conversations/{conversation.oid}/trace/").content.decode()
+        shown = OperatorClient().get(f"/conversations/{conversation.oid}/trace/").content.decode()
         path = path.format(body=re.findall(r"trace/body/(\w+)/", shown)[0])
     return f"/conversations/{conversation.oid}{'' if path.startswith('.') else '/'}{path}"
 
@@ -299,7 +300,7 @@ def test_another_form_token(client: Client, tmp_path: Path) -> None:
 
 def test_a_kept_page_has_a_form_token_that_is_accepted(tmp_path: Path) -> None:
     """The mask in a page that the browser kept is another one than the newest, and its secret the same."""
-    client = Client(enforce_csrf_checks=True)
+    client = OperatorClient(enforce_csrf_checks=True)
     client.get("/rules/")
     conversation = imported(tmp_path / "a.db", merged())
     path = address(conversation, "chunks/0/")
@@ -312,7 +313,7 @@ def test_a_kept_page_has_a_form_token_that_is_accepted(tmp_path: Path) -> None:
 
 def test_a_client_without_cookies_gets_twins_unchanged_too(tmp_path: Path) -> None:
     path = address(imported(tmp_path / "a.db", merged()), ".json")
-    assert is_unchanged(Client(), path, etag(Client(), path))
+    assert is_unchanged(OperatorClient(), path, etag(OperatorClient(), path))
 
 
 def test_a_part_of_a_page_is_not_the_page(client: Client, tmp_path: Path) -> None:

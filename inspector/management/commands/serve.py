@@ -20,6 +20,7 @@ from django.core.servers.basehttp import get_internal_wsgi_application
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 
+from inspector import access_token
 from inspector.actions.renewing import stale
 from inspector.actions.settling import settle_all
 from inspector.demo.database import served
@@ -45,7 +46,7 @@ OTHER_FILES = 256
 
 
 class Command(BaseCommand):
-    """`serve [--host 127.0.0.1] [--port 8000] [--json]`; takes the next free port when the port is taken, runs until interrupted."""
+    """`serve [--host 127.0.0.1] [--port 8000] [--json]`; takes the next free port when the port is taken, runs until interrupted. `--url` only prints the link."""
 
     help = "Serves the web interface, to this machine only unless DJANGO_ALLOWED_HOSTS is set."
 
@@ -54,21 +55,25 @@ class Command(BaseCommand):
         parser.add_argument(
             "--port", type=int, default=8000, help="the port to listen on; when it is taken, the next free one (default: 8000)"
         )
-        parser.add_argument("--json", action="store_true", help="print where it serves as one line of JSON")
+        parser.add_argument("--url", action="store_true", help="only print the link that opens the pages of an Inspector that serves there")
+        parser.add_argument(
+            "--json", action="store_true", help="print where it serves, and the token that it asks for, as one line of JSON"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         host, port = options["host"], options["port"]
+        if options["url"]:
+            self.print_link(address_of(host, port), "", options["json"])
+            return
         refuse_unready(host, port)
         listening = listen(host, port)
-        url = address_of(host, listening)
-        if port and listening.getsockname()[1] != port:
+        served_port = listening.getsockname()[1]
+        url = address_of(host, served_port)
+        if port and served_port != port:
             self.stderr.write(f"Port {port} is taken; serving on {url} instead.")
-        operator = os_user() if settings.INSPECTOR_LOCAL else None
-        if options["json"]:
-            self.stdout.write(json.dumps({"url": url, "local": settings.INSPECTOR_LOCAL, "operator": operator}))
-        else:
-            self.stdout.write(f"Inspector is at {url}")
-            self.stderr.write(who_may_use_it(operator) + " Stop it with Ctrl-C.")
+        self.print_link(url, "Inspector is at ", options["json"])
+        if not options["json"]:
+            self.stderr.write(who_may_use_it(os_user() if settings.INSPECTOR_LOCAL else None) + " Stop it with Ctrl-C.")
         self.stdout.flush()
         for interrupted in settle_all():
             self.stderr.write(visible(interrupted.sentence))
@@ -77,6 +82,14 @@ class Command(BaseCommand):
                 self.stderr.write(problem)
             with renewing():
                 run(listening)
+
+    def print_link(self, url: str, before: str, as_json: bool) -> None:
+        is_local = settings.INSPECTOR_LOCAL
+        if as_json:
+            operator, token = (os_user(), access_token.token()) if is_local else (None, None)
+            self.stdout.write(json.dumps({"url": url, "token": token, "local": is_local, "operator": operator}))
+        else:
+            self.stdout.write(f"{before}{access_token.link(url) if is_local else url}")
 
 
 @contextmanager
@@ -136,17 +149,17 @@ def listen(host: str, port: int) -> socket.socket:
     raise CommandError(f"The ports from {port} up are all taken: choose another with --port, or --port 0 for any free one.")
 
 
-def address_of(host: str, listening: socket.socket) -> str:
-    """The address to open in a browser."""
+def address_of(host: str, port: int) -> str:
+    """The address of the first page."""
     shown = f"[{host}]" if ":" in host else host
-    return f"http://{shown}:{listening.getsockname()[1]}/"
+    return f"http://{shown}:{port}/"
 
 
 def who_may_use_it(operator: str | None) -> str:
     """One sentence on the mode: `operator` is the OS user in local mode, None where people sign in."""
     if operator is None:
         return "People sign in with their user names (DJANGO_ALLOWED_HOSTS is set)."
-    return f"Local single-operator mode: only this machine can open it, and whoever does acts as {operator}."
+    return f"Local single-operator mode: only this machine can open it, only with this link, and whoever does acts as {operator}."
 
 
 def run(listening: socket.socket) -> None:
