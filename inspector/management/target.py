@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
+from django.db.models import Q
 from django.utils import timezone
 
 from inspector import bundle, models
@@ -404,6 +405,25 @@ def sources_named(names: Sequence[str]) -> list[str]:
         else:
             paths.append(_imported_path(name))
     return list(dict.fromkeys(paths))
+
+
+def folder_around(name: str) -> models.Source | None:
+    """The imported folder whose conversations are in this file or folder, None where the path is a source of its own or belongs to none.
+
+    As two sources, each of these conversations would be counted and listed twice.
+    """
+    where = place(name)
+    if isinstance(where, Dsn) or not places.exists(where):
+        return None
+    real = Path(places.real(where))
+    folders = {models.Source.oid_of(visible(str(path))): path for path in (real, *real.parents)}
+    sources = {source.oid: source for source in models.Source.objects.filter(oid__in=folders, is_trace=False)}
+    oid = next((oid for oid in folders if oid in sources), None)
+    if oid is None or folders[oid] == real:
+        return None
+    key = visible(real.relative_to(folders[oid].parent).as_posix())
+    known = models.Record.objects.filter(conversation__source=sources[oid], conversation__is_gone=False)
+    return sources[oid] if known.filter(Q(key=key) | Q(key__startswith=f"{key}/")).exists() else None
 
 
 def _imported_path(name: str) -> str:

@@ -9,7 +9,7 @@ from inspector.actions.import_store import Imported
 from inspector.environment import os_user
 from inspector.management.answering import AnsweringCommand
 from inspector.management.progress import ProgressLine
-from inspector.management.target import add_target_arguments, sources_named
+from inspector.management.target import add_target_arguments, folder_around, sources_named
 from inspector.sources.problems import shown
 
 _PROBLEMS_SHOWN = 5
@@ -31,13 +31,27 @@ class Command(AnsweringCommand):
         """One for each target; one for all with traces, which belong to the stores that they are named with."""
         _refuse_conversation(options)
         options = {**options, "operator": os_user()}
-        targets = sources_named(options["target"])
+        targets = self._targets(options)
         return [{**options, "target": targets}] if options["traces"] else [{**options, "target": [target]} for target in targets]
+
+    def _targets(self, options: dict[str, Any]) -> list[str]:
+        """The paths, each that is a part of an imported folder replaced by that folder. Raises CommandError, Missing."""
+        paths = []
+        for path in sources_named(options["target"]):
+            around = folder_around(path)
+            if around is None or options["format"] not in (None, around.format):
+                paths.append(path)
+                continue
+            self.note(
+                f"{path} is a part of {around.path}, which is imported already: that is read again, so that no conversation is listed twice."
+            )
+            paths.append(around.path)
+        return list(dict.fromkeys(paths))
 
     def answer(self, options: dict[str, Any]) -> None:
         _refuse_conversation(options)
         traces = sources_named(options["traces"])
-        paths = list(dict.fromkeys([*sources_named(options["target"]), *traces]))
+        paths = list(dict.fromkeys([*self._targets(options), *traces]))
         with ProgressLine() as line:
             done = import_targets(
                 paths,
