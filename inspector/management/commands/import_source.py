@@ -31,7 +31,7 @@ class Command(AnsweringCommand):
         """One for each target; one for all with traces, which belong to the stores that they are named with."""
         _refuse_conversation(options)
         options = {**options, "operator": os_user()}
-        targets = self._targets(options)
+        targets = sources_named(options["target"])
         return [{**options, "target": targets}] if options["traces"] else [{**options, "target": [target]} for target in targets]
 
     def _targets(self, options: dict[str, Any]) -> list[str]:
