@@ -1,5 +1,6 @@
 """What a stored shape must offer: bytes in, bytes out. Nothing here opens anything."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -182,6 +183,20 @@ class Neighbors(Protocol):
     def read(self, key: str) -> bytes | None:
         """The whole of a file; None where it cannot be read."""
         ...
+
+
+@runtime_checkable
+class ListedInDatabase(Protocol):
+    """A format of files whose program keeps a list of them in an SQLite database: its rows are read as records that all conversations share.
+
+    `index_folder` is the key of the folder that holds the database, from the name of the source and the keys of its files: "" for the folder that holds
+    the source, None where there is none. Of the files there that `index_name` matches, the one with the highest number (its first group) is read.
+    """
+
+    index_name: re.Pattern[str]
+    index_rows: tuple[RowTable, ...]
+
+    def index_folder(self, source: str, keys: Sequence[str]) -> str | None: ...
 
 
 @runtime_checkable

@@ -20,7 +20,7 @@ from inspector.programs.formats import (
     Unlocked,
     Unpacked,
 )
-from inspector.sources import clusters, folders, postgres, postgres_writing, sqlite, table_rows
+from inspector.sources import clusters, folders, index_rows, postgres, postgres_writing, sqlite, table_rows
 from inspector.sources.dsn import Dsn, Place
 from inspector.sources.problems import SourceProblem
 
@@ -94,7 +94,8 @@ def _relations(place: Dsn, format_: Format) -> Sequence[Relation]:
 def unpacked(place: Path, format_: InFiles) -> Unpacked:
     """Whole files, or the rows that the files of an export hold. Raises NoExport and other SourceProblem."""
     if not isinstance(format_, Exported):
-        return Unpacked(tuple(folders.records(place, format_)))
+        records = folders.records(place, format_)
+        return Unpacked((*records, *index_rows.of(place, format_, [record.key for record in records])))
     try:
         format_.weigh(folders.size(place, format_))
         return format_.unpack(folders.records(place, format_))

@@ -20,7 +20,7 @@ from inspector.programs.formats import (
     Stored,
     Table,
 )
-from inspector.sources import files, folders, sqlite
+from inspector.sources import files, folders, index_rows, sqlite
 from inspector.sources.folders import Start, WholeFile
 from inspector.sources.problems import Changing, TooLarge
 from inspector.traces.model import Problem
@@ -130,7 +130,7 @@ def _files(path: Path, format_: Format) -> OpenStore:
     places = {key: place for key, place in all_places.items() if format_.wants(key)}
     keys = sorted(all_places) if isinstance(format_, LooksAround) and folders.is_folder(path) else []
     groups: dict[str, list[str]] = {}
-    shared: list[Record] = []
+    shared = index_rows.of(path, format_, list(all_places))
     sizes: dict[str, int] = {}
     for key, place in places.items():
         name = format_.group_of(key)

@@ -7,7 +7,7 @@ from functools import partial
 
 from inspector.conversation.edits import Plan
 from inspector.conversation.model import Chunk, Conversation, Fact, Kind
-from inspector.programs.codex import archives, writing
+from inspector.programs.codex import archives, state, writing
 from inspector.programs.codex.entries import START, read_rollout
 from inspector.programs.codex.facts import STOPS, facts_of, title_of
 from inspector.programs.codex.items import META
@@ -39,6 +39,8 @@ class Codex(Format):
     keeps_times = True
     lock_suffix = ""
     quiet_seconds = 60.0
+    index_name = state.DATABASE
+    index_rows = state.ROWS
 
     def sniff(self, shape: Shape) -> float:
         if shape.tables:
@@ -62,21 +64,32 @@ class Codex(Format):
     def read(self, records: Iterable[Record]) -> Iterator[Stored]:
         return read_grouped(self, records)
 
+    def index_folder(self, source: str, keys: Sequence[str]) -> str | None:
+        return state.home_of(source, keys)
+
     def group_of(self, key: str) -> str | None:
-        return key
+        return None if state.is_row(key) else key
 
     def listed(self, groups: Sequence[str], shared: Sequence[Record], head: Head) -> Sequence[Listed]:
         ids = [_thread_id(key, partial(head, key)) for key in groups]
         counts = Counter(ids)
         names = [id_ if counts[id_] == 1 else f"{id_} {key.rpartition('/')[2]}" for id_, key in zip(ids, groups, strict=True)]
         repeated = Counter(names)
-        return [Listed(name if repeated[name] == 1 else f"{id_} {key}", key, {}) for name, id_, key in zip(names, ids, groups, strict=True)]
+        rows = state.rows_in(shared)
+        threads = [
+            Listed(name if repeated[name] == 1 else f"{id_} {key}", key, state.facts_of_file(id_, key, rows))
+            for name, id_, key in zip(names, ids, groups, strict=True)
+        ]
+        # A thread without its file has no records: only the list names it.
+        return [*threads, *(Listed(row.id, "", {fact.name: fact}) for row, fact in state.without_file(ids, groups, rows))]
 
     def read_group(self, listed: Listed, records: Sequence[Record]) -> Stored:
+        if not records:
+            return Stored(Conversation(listed.native_id, NAME, (), listed.facts), ())
         (record,) = records
         data, problem = writing.content_of(record.value.data)
         rollout = read_rollout(data)
-        chunks, facts = rollout.chunks, facts_of(rollout, record.key)
+        chunks, facts = rollout.chunks, {**facts_of(rollout, record.key), **listed.facts}
         if problem:
             seq = len(chunks) + 1
             chunks = [*chunks, Chunk("archive.0", seq, "", Kind.UNREADABLE, {}, damage="bad-zstd", reason=problem)]
