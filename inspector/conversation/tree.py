@@ -7,13 +7,14 @@ its `msg_idx` is the line of the entry, so that chunks of one line are one entry
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from operator import attrgetter
 from types import MappingProxyType
 from typing import Any
 
 from inspector.conversation.model import Chunk, Conversation, Fact
 from inspector.text.at_hand import AtHand
-from inspector.text.light import light_dataclass
+from inspector.text.light import MAPPING, light_dataclass
 
 PATH = "path"
 """The fact of a conversation that is one path: the id of the entry that it ends with ("" where nothing is on it)."""
@@ -36,14 +37,12 @@ def spoken(key: str, line: int | None = None) -> str:
 
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
-# Asking an abstract class takes seven times as long as asking a dict, and this is asked ten times of each chunk.
-_MAPPING = (dict, Mapping)
 
 
 def about_of(chunk: Chunk) -> Mapping[str, Any]:
     """What the entry of a chunk keeps next to its content; NOTHING where it is of no entry."""
     about = chunk.payload.get("entry")
-    return about if isinstance(about, _MAPPING) else NOTHING
+    return about if isinstance(about, MAPPING) else NOTHING
 
 
 @light_dataclass(frozen=True, slots=True)
@@ -150,8 +149,15 @@ def leaves(entries_of_file: Sequence[Entry]) -> tuple[Entry, ...]:
     return tuple(entry for entry in entries_of_file if not entry.id or entry.id not in parents)
 
 
+def _at(entry: Entry, index: int) -> Entry:
+    return Entry(index, entry.id, entry.parent, entry.type, entry.about, entry.chunks)
+
+
 def as_path(conversation: Conversation, path: Iterable[Entry]) -> Conversation:
     """The conversation that holds only the chunks of these entries, in this order, and says so."""
     path_entries = tuple(path)
-    chunks = tuple(chunk for entry in path_entries for chunk in entry.chunks)
+    chunks = tuple([chunk for entry in path_entries for chunk in entry.chunks])
+    if all(above.chunks[0].msg_idx != below.chunks[0].msg_idx for above, below in pairwise(path_entries)):
+        # What reading the path would find again.
+        _ENTRIES.put(chunks, tuple([entry if entry.index == at else _at(entry, at) for at, entry in enumerate(path_entries)]))
     return replace(conversation, chunks=chunks, facts={**conversation.facts, PATH: Fact(PATH, path_entries[-1].id if path_entries else "")})

@@ -40,35 +40,33 @@ def in_blocks(request: Request, turns: Iterable[SpeakerTurn]) -> Iterator[Violat
     if _broken(request.system):
         yield violation("AN-21", "system")
     for block, calls, leads_to_call in _in_turns(turns):
-        kind = block.kind
+        kind, value = block.kind, block.value
         if kind == "text":
-            yield from _text(block, leads_to_call)
+            yield from _text(block, value, leads_to_call)
         elif kind == "tool_use":
-            yield from _call(block, calls)
+            yield from _call(block, value, calls)
         elif kind == "tool_result":
             if not _WORD.fullmatch(block.call_id):
                 yield violation("AN-7", f"{block.path}.tool_result.tool_use_id", n=block.n, m=block.m)
         elif kind == "thinking":
-            yield from _thinking(block)
+            yield from _thinking(block, value)
         elif kind == "redacted_thinking":
-            if mask(word(block.value.get("data"))):
+            if mask(word(value.get("data"))):
                 yield violation("AN-17r", block.path, n=block.n, m=block.m)
         elif kind in ("server_tool_use", "mcp_tool_use"):
-            served.add(word(block.value.get("id")))
+            served.add(word(value.get("id")))
         elif kind.endswith("_tool_result") and block.call_id not in served:
             yield violation("AN-2s", block.path, n=block.n, m=block.m, kind=kind, id=block.call_id)
-        inner_paths = [(block.path, block.value)]
-        if kind == "tool_result":
-            inner_paths += ((f"{block.path}.content.{number}", inner) for number, inner in enumerate(entries(block.value.get("content"))))
-        for path, inner in inner_paths:
+        inner_values = entries(value.get("content")) if kind == "tool_result" else []
+        for number, inner in enumerate((value, *inner_values)):
             total += inner.get("cache_control") is not None
             if inner.get("type") == "image":
                 images += 1
-                pictures.append((path, block, inner))
+                pictures.append((f"{block.path}.content.{number - 1}" if number else block.path, block, inner))
             documents += inner.get("type") == "document"
         fifth = fifth or (block.path if total > MOST_MARKED else "")
         over = over or (block.path if images + documents > most else "")
-        if _broken(block.value):
+        if _broken(value):
             yield violation("AN-21", block.path)
     if fifth:
         yield violation("AN-25", fifth, limit=MOST_MARKED, count=total)
@@ -96,9 +94,9 @@ def _in_turns(turns: Iterable[SpeakerTurn]) -> Iterator[tuple[TurnBlock, set[str
             yield block, calls, block.m < last_call.get(block.n, 0)
 
 
-def _text(block: TurnBlock, leads_to_call: bool) -> Iterator[Violation]:
-    text = block.value.get("text")
-    if text == "" and block.value.get("cache_control") is not None:
+def _text(block: TurnBlock, value: dict[str, Any], leads_to_call: bool) -> Iterator[Violation]:
+    text = value.get("text")
+    if text == "" and value.get("cache_control") is not None:
         yield violation("AN-24", block.path, n=block.n, m=block.m)
     elif text == "":
         yield violation("AN-13", block.path)
@@ -106,28 +104,28 @@ def _text(block: TurnBlock, leads_to_call: bool) -> Iterator[Violation]:
         yield violation("AN-14", block.path)
 
 
-def _call(block: TurnBlock, calls: set[str]) -> Iterator[Violation]:
+def _call(block: TurnBlock, value: dict[str, Any], calls: set[str]) -> Iterator[Violation]:
     if not _WORD.fullmatch(block.call_id):
         yield violation("AN-7", f"{block.path}.tool_use.id", n=block.n, m=block.m)
     elif block.call_id in calls:
         yield violation("AN-5", block.path, n=block.n, m=block.m)
     calls.add(block.call_id)
-    if not isinstance(block.value.get("input"), dict):
+    if not isinstance(value.get("input"), dict):
         yield violation("AN-26", f"{block.path}.tool_use.input", n=block.n, m=block.m)
-    name = word(block.value.get("name"))
+    name = word(value.get("name"))
     if len(name) > LONGEST_NAME or not _WORD.fullmatch(name):
         yield violation("AN-27", f"{block.path}.tool_use.name", n=block.n, m=block.m, limit=LONGEST_NAME)
 
 
-def _thinking(block: TurnBlock) -> Iterator[Violation]:
-    if not isinstance(block.value.get("thinking"), str):
+def _thinking(block: TurnBlock, value: dict[str, Any]) -> Iterator[Violation]:
+    if not isinstance(value.get("thinking"), str):
         yield violation("AN-23", f"{block.path}.thinking.thinking", n=block.n, m=block.m)
-    signature = block.value.get("signature")
+    signature = value.get("signature")
     if not isinstance(signature, str):
         yield violation("AN-18", f"{block.path}.thinking.signature", n=block.n, m=block.m)
     elif not signature:
         yield violation("AN-17e", block.path, n=block.n, m=block.m)
-    elif mask(signature) or mask(word(block.value.get("thinking"))):
+    elif mask(signature) or mask(word(value.get("thinking"))):
         yield violation("AN-17m", block.path, n=block.n, m=block.m)
 
 

@@ -1,6 +1,6 @@
 """A list of Anthropic messages as its API pairs it: neighbors of one role are one turn of blocks."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import field
 from typing import Any
 
@@ -45,16 +45,13 @@ def turns(messages: Sequence[Any]) -> list[SpeakerTurn]:
     """In order; a message without blocks belongs to a turn all the same, so that it keeps its neighbors of that role together."""
     grouped: list[SpeakerTurn] = []
     for n, message in enumerate(map(entry, messages)):
-        role = word(message.get("role"))
+        role, content = word(message.get("role")), message.get("content")
         if not grouped or grouped[-1].role != role:
             grouped.append(SpeakerTurn(role))
-        grouped[-1].blocks.extend(_blocks(n, message.get("content"), messages))
+        if isinstance(content, str) and content:
+            grouped[-1].blocks.append(TurnBlock(n, 0, "text", "", messages))
+        for m, value in enumerate(entries(content)):
+            kind = word(value.get("type"))
+            call_id = value.get("id" if kind == "tool_use" else "tool_use_id")
+            grouped[-1].blocks.append(TurnBlock(n, m, kind, word(call_id), messages))
     return grouped
-
-
-def _blocks(n: int, content: Any, messages: Sequence[Any]) -> Iterator[TurnBlock]:
-    if isinstance(content, str) and content:
-        yield TurnBlock(n, 0, "text", "", messages)
-    for m, value in enumerate(entries(content)):
-        kind = word(value.get("type"))
-        yield TurnBlock(n, m, kind, word(value.get("id" if kind == "tool_use" else "tool_use_id")), messages)

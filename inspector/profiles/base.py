@@ -170,8 +170,8 @@ class Profile:
         """One pass over the prompt; seqs are filled in from its source map, of the message where a block has none of its own."""
         request = Request(PromptValues(prompt.messages), prompt.system, model, thinking, continued)
         violated = list(self.check(request))
-        # Most requests violate nothing, and the source map is as long as the request.
-        sources = prompt.sources() if violated else {}
+        # The source map is as long as the request, and hardly a message is at fault.
+        sources = prompt.sources({index for violation in violated if (index := _index_in(violation.path)) is not None})
         violations = tuple(
             Violation(violation.id, violation.path, tuple(_seqs(sources, violation.path)), violation.text, violation.open_ended)
             for violation in violated
@@ -182,6 +182,12 @@ class Profile:
         if model is None or not self.models or any(part.startswith(self.models) for part in (model, *model.split("/"))):
             return ()
         return (f"the endpoint of {model} is not modeled, judged as {self.name}",)
+
+
+def _index_in(path: str) -> int | None:
+    """Of the message that a path leads into; None where it leads into none of the list."""
+    number = path.split(".", 2)[1:2]
+    return int(number[0]) if number and number[0].isascii() and number[0].isdecimal() and len(number[0]) < 10 else None
 
 
 def _seqs(sources: Mapping[str, list[int]], path: str) -> list[int]:

@@ -14,12 +14,13 @@ in a control chunk, or in an unreadable one whose members have wrong types, is a
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, overload
 
 from inspector.conversation.edits import MOVED
 from inspector.conversation.model import Chunk, Dropped, Kind, Message
 from inspector.projections.base import Prompt, PromptPart, WireMessage
 from inspector.text import jsontext
+from inspector.text.light import MAPPING
 from inspector.text.shelf import Shelf, current
 
 EncodedBlock = dict[str, Any] | str
@@ -36,6 +37,8 @@ _SPELLINGS: dict[str, Callable[[Any], bool]] = {
     **dict.fromkeys(("bare", "object", "null"), lambda value: value is True),
 }
 _EMPTY: dict[str, Any] = {"null": None, "[]": [], "": ""}
+_UNSAID = frozenset({Kind.CONTROL, Kind.UNREADABLE, Kind.ERROR})
+"""Kinds that may be empty, as the wire had them, or not for providers; all others are encoded."""
 _ROLES = frozenset({"system", "user", "assistant", "tool"})
 
 
@@ -69,10 +72,10 @@ class PromptDraft:
         """A message of the wire; what a reader added to real chunks has no parts, since it has no record to lead back to."""
         placed = list(placed)
         sources = list({id(message): message for _, message, _ in placed}.values())
-        real = [message for message in sources if not message.synthetic] or sources
+        real = sources if len(sources) == 1 else [message for message in sources if not message.synthetic] or sources
         kept_messages = {id(message) for message in real}
         place = f"{self.root}.{len(self._messages)}"
-        parts = tuple((path, chunk) for path, message, chunk in placed if id(message) in kept_messages)
+        parts = tuple([(path, chunk) for path, message, chunk in placed if id(message) in kept_messages])
         source = real[0] if len(real) == 1 else Message(real[0].role, tuple(chunk for message in real for chunk in message.chunks))
         self._messages.append(wire_message(value, place, parts, source))
 
@@ -82,8 +85,11 @@ class PromptDraft:
 
     def laid(self, chunk: Chunk, block_of_payload: dict[str, Any]) -> dict[str, Any]:
         """The block with what its own wire had in addition."""
+        own = self.own(chunk)
+        if not own:
+            return block_of_payload
         block = dict(block_of_payload)
-        for name, value in self.own(chunk).items():
+        for name, value in own.items():
             if name in _SPELLINGS and _SPELLINGS[name](value):
                 continue
             before = block_of_payload.get(name)
@@ -95,14 +101,14 @@ class PromptDraft:
         if chunk.payload.get("wire") != self.wire:
             return {}
         extra = chunk.payload.get("extra")
-        return extra if isinstance(extra, Mapping) else {}
+        return extra if isinstance(extra, MAPPING) else {}
 
     def message_fields(self, chunks: Iterable[Chunk], role: str) -> dict[str, Any]:
         """The message's fields next to its blocks; of two that differ the first counts."""
         fields: dict[str, Any] = {}
         for chunk in chunks:
             message_fields = self.own(chunk).get("message")
-            for name, value in message_fields.items() if isinstance(message_fields, Mapping) else ():
+            for name, value in message_fields.items() if isinstance(message_fields, MAPPING) else ():
                 # What a repair moved speaks for the message that contains it now.
                 if name != "role" or not chunk.key.startswith(MOVED):
                     fields.setdefault(name, value)
@@ -121,34 +127,59 @@ class PromptDraft:
 def wire_message(value: dict[str, Any], place: str, placed: tuple[tuple[str, Chunk], ...], source: Message | None) -> WireMessage:
     """`placed` are the chunks of its parts, each with its path inside the message. With a shelf at hand it is made again each time that it is looked at."""
     shelf = current()
-    return WireMessage(value, _parts(place, placed), source) if shelf is None else _ShelvedMessage(shelf, value, place, placed, source)
+    parts = _Parts(place, placed, shelf is None)
+    return WireMessage(value, parts, source) if shelf is None else _ShelvedMessage(shelf, value, parts, source)
 
 
-def _parts(place: str, placed: tuple[tuple[str, Chunk], ...]) -> tuple[PromptPart, ...]:
-    return tuple(PromptPart(f"{place}.{path}" if path else place, chunk, words(chunk)) for path, chunk in placed)
+class _Parts(Sequence[PromptPart]):
+    """Made when they are looked at, since a verdict looks at none, and kept from then on where `is_kept`."""
+
+    __slots__ = ("_is_kept", "_made", "_place", "_placed")
+
+    def __init__(self, place: str, placed: tuple[tuple[str, Chunk], ...], is_kept: bool) -> None:
+        self._place, self._placed, self._is_kept = place, placed, is_kept
+        self._made: tuple[PromptPart, ...] = ()
+
+    def _all(self) -> tuple[PromptPart, ...]:
+        place = self._place
+        made = self._made or tuple(PromptPart(f"{place}.{path}" if path else place, chunk, words(chunk)) for path, chunk in self._placed)
+        if self._is_kept:
+            self._made = made
+        return made
+
+    def __len__(self) -> int:
+        return len(self._placed)
+
+    def __iter__(self) -> Iterator[PromptPart]:
+        return iter(self._all())
+
+    @overload
+    def __getitem__(self, at: int) -> PromptPart: ...
+    @overload
+    def __getitem__(self, at: slice) -> tuple[PromptPart, ...]: ...
+    def __getitem__(self, at: int | slice) -> PromptPart | tuple[PromptPart, ...]:
+        return self._all()[at]
+
+    def __eq__(self, other: object) -> bool:
+        return tuple(self) == tuple(other) if isinstance(other, Sequence) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self._all())
 
 
 class _ShelvedMessage(WireMessage):
-    __slots__ = ("_place", "_placed", "_shelf", "_value", "source")
+    __slots__ = ("_shelf", "_value")
     _shelf: Shelf
     _value: int
-    _place: str
-    _placed: tuple[tuple[str, Chunk], ...]
 
-    def __init__(
-        self, shelf: Shelf, value: dict[str, Any], place: str, placed: tuple[tuple[str, Chunk], ...], source: Message | None
-    ) -> None:
-        for name, item in zip(self.__slots__, (place, placed, shelf, shelf.put(value), source), strict=True):
+    def __init__(self, shelf: Shelf, value: dict[str, Any], parts: Sequence[PromptPart], source: Message | None) -> None:
+        for name, item in (("_shelf", shelf), ("_value", shelf.put(value)), ("parts", parts), ("source", source)):
             object.__setattr__(self, name, item)
 
     @property
     def value(self) -> dict[str, Any]:
         value: dict[str, Any] = self._shelf.get(self._value)
         return value
-
-    @property
-    def parts(self) -> tuple[PromptPart, ...]:
-        return _parts(self._place, self._placed)
 
 
 def words(chunk: Chunk) -> str:
@@ -267,12 +298,13 @@ def block_messages(
         placed: list[Placed] = []
         empties: list[Placed] = []
         for message, chunk in unit.chunks():
-            if is_empty(chunk):
+            is_said = chunk.kind not in _UNSAID
+            if not is_said and is_empty(chunk):
                 empties.append((field, message, chunk))
                 continue
-            if is_verbatim(draft, chunk):
+            if not is_said and is_verbatim(draft, chunk):
                 block = chunk.payload["block"]
-            elif isinstance(encoded := unsent(chunk) or encode(chunk), str):
+            elif isinstance(encoded := ("" if is_said else unsent(chunk)) or encode(chunk), str):
                 draft.lose(chunk, encoded)
                 continue
             else:

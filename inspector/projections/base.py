@@ -1,6 +1,6 @@
 """What a projection yields: the prompt in a wire shape, with a source map back to chunks and everything lost on the way."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, overload
@@ -35,7 +35,7 @@ class WireMessage:
     """One element of the request's list. `source` is the message that it was made of; None for one that the projection added."""
 
     value: dict[str, Any]
-    parts: tuple[PromptPart, ...]
+    parts: Sequence[PromptPart]
     source: Message | None
 
 
@@ -77,14 +77,17 @@ class Prompt:
     def values(self) -> list[dict[str, Any]]:
         return [message.value for message in self.messages]
 
-    def sources(self) -> dict[str, list[int]]:
-        """Path -> seqs of the chunks at that place; a message's own path names all of its chunks. Synthetic chunks have none."""
+    def sources(self, wanted: Container[int] | None = None) -> dict[str, list[int]]:
+        """Path -> seqs of the chunks at that place; a message's own path names all of its chunks. Synthetic chunks have none.
+
+        `wanted`: of these messages of the list alone, by their indexes.
+        """
         paths: dict[str, dict[int, None]] = {}
         for part in self.system_parts:
             paths.setdefault("system", {})[part.chunk.seq] = None
             paths.setdefault(part.path, {})[part.chunk.seq] = None
         for index, message in enumerate(self.messages):
-            if message.source is not None and message.source.synthetic:
+            if (wanted is not None and index not in wanted) or (message.source is not None and message.source.synthetic):
                 continue
             for part in message.parts:
                 for path in (f"{self.root}.{index}", part.path):

@@ -165,6 +165,7 @@ def orphaned(case: Case) -> list[tuple[int, Chunk]]:
     return queries.orphaned_results(case.messages)
 
 
+@cached_per_case
 def unanswered(case: Case) -> list[tuple[int, Chunk]]:
     """Calls without a result that TOOL101 and TOOL102 report, each with the index of its message."""
     own = case.program.calls.unanswered

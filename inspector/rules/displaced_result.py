@@ -14,6 +14,8 @@ def _displaced(case: Case) -> list[tuple[Answered, Chunk]]:
     moved: list[tuple[Answered, Chunk]] = []
     anywhere = _after_their_calls(case) if case.program.calls.paired_by_id else frozenset()
     for answer in answered(case):
+        if all(result.key in answer.batch for result in answer.results):
+            continue
         real = [result for result in answer.results if not is_synthetic(result)]
         if not any(result.key in answer.batch for result in real or answer.results):
             moved += ((answer, result) for result in (real or list(answer.results))[:1] if result.key not in anywhere)

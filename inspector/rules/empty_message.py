@@ -14,10 +14,10 @@ def _is_empty(chunk: Chunk) -> bool:
 
 def check(case: Case) -> Iterator[Match]:
     for message in case.messages:
-        # Programs leave a failed answer out of requests, whatever is in it.
-        if case.program.calls.has_failed(message):
+        if message.role not in ("user", "assistant") or not _is_empty(message.chunks[0]):
             continue
-        if message.role in ("user", "assistant") and all(_is_empty(chunk) for chunk in message.chunks):
+        # Programs leave a failed answer out of requests, whatever is in it.
+        if all(map(_is_empty, message.chunks)) and not case.program.calls.has_failed(message):
             first = message.chunks[0]
             is_text = first.kind is Kind.TEXT
             word = "blank text" if is_text and first.text else '""' if is_text else str(first.payload["empty"])

@@ -14,7 +14,10 @@ MOST_LINES = 2000
 def check(case: Case) -> Iterator[Match]:
     for message in case.messages:
         for result in queries.results(message):
-            size, lines = len(encode(result.text)), result.text.count("\n") + 1
+            text = result.text
+            if len(text) * 4 <= MOST_BYTES and len(text) < MOST_LINES:
+                continue
+            size, lines = len(encode(text)), text.count("\n") + 1
             if size > MOST_BYTES or lines > MOST_LINES:
                 yield Match(
                     (result,),

@@ -6,15 +6,14 @@ from inspector.conversation import queries
 from inspector.conversation.model import Chunk
 from inspector.programs.base import Trait
 from inspector.rules.base import Case, Match, Origin, Rule, Severity
-from inspector.rules.synthetic_texts import written_by
+from inspector.rules.synthetic_texts import results_by_author
 
 
 def check(case: Case) -> Iterator[Match]:
     by_program: dict[str, list[Chunk]] = {}
-    for message in case.messages:
-        for result in queries.results(message):
-            if program := written_by(result):
-                by_program.setdefault(program, []).append(result)
+    for result, program in results_by_author(case):
+        if program:
+            by_program.setdefault(program, []).append(result)
     yield from case.program.synthetic.texts(case)
     for program, chunks in by_program.items():
         what = "A result is" if len(chunks) == 1 else f"{len(chunks)} results are"

@@ -17,15 +17,12 @@ _FIELDS = ("reasoning_content", "reasoning", "reasoning_text")
 def check(case: Case) -> Iterator[Match]:
     for message in case.messages:
         by_signature: dict[str, list[Chunk]] = {}
-        for chunk in message.chunks:
+        thinking = [chunk for chunk in message.chunks if chunk.kind is Kind.THINKING]
+        if len(thinking) < 2 or case.program.calls.has_failed(message):
+            continue
+        for chunk in thinking:
             signature = chunk.payload.get("signature")
-            if (
-                chunk.kind is Kind.THINKING
-                and isinstance(signature, str)
-                and signature.strip()
-                and signature not in _FIELDS
-                and not case.program.calls.has_failed(message)
-            ):
+            if isinstance(signature, str) and signature.strip() and signature not in _FIELDS:
                 by_signature.setdefault(signature, []).append(chunk)
         for signature, chunks in by_signature.items():
             if len(chunks) > 1:

@@ -1,7 +1,9 @@
 """Texts that programs and repairs put in the place of a tool result that nobody has: recognized, so that none is taken for a real one."""
 
+from inspector.conversation import queries
 from inspector.conversation.model import Chunk, Kind
 from inspector.programs.registry import programs
+from inspector.rules.base import Case, cached_per_case
 
 OURS = "The tool call was interrupted before a result was recorded."
 # Text -> the library that writes it, whose stores Inspector does not read.
@@ -26,6 +28,12 @@ def written_by(result: Chunk) -> str:
         if name := program.synthetic.author(result):
             return name
     return ""
+
+
+@cached_per_case
+def results_by_author(case: Case) -> tuple[tuple[Chunk, str], ...]:
+    """Every result of the messages, with the program whose placeholder it is."""
+    return tuple((result, written_by(result)) for message in case.messages for result in queries.results(message))
 
 
 def is_placeholder(text: str) -> bool:

@@ -6,7 +6,7 @@ from typing import Any
 from inspector.conversation.model import Chunk, Conversation, Fact, Kind
 from inspector.conversation.tree import Entry, entries
 from inspector.programs.claude_code.lines import ASSISTANT, SPOKEN, USER, Session
-from inspector.programs.claude_code.path import is_side, live_path
+from inspector.programs.claude_code.path import is_side, live_entries
 from inspector.programs.claude_code.readers import LOADERS
 from inspector.programs.claude_code.requests import last_request
 from inspector.programs.claude_code.snapshots import BLOAT, bloat
@@ -33,7 +33,8 @@ def facts_of(session: Session, tree: Conversation, key: str) -> dict[str, Fact]:
     spoken_lines = [entry for entry in lines if entry.type in SPOKEN]
     main = [entry for entry in spoken_lines if not is_side(entry)] or spoken_lines
     answers = [model for entry in main if entry.type == ASSISTANT and (model := _model(entry)) and model != "<synthetic>"]
-    reached = {chunk.msg_idx for chunk in live_path(tree, LOADERS[0]).chunks if chunk.role}
+    path, _ = live_entries(tree, LOADERS[0])
+    reached = {chunk.msg_idx for entry in path for chunk in entry.chunks if chunk.role}
     versions = list(dict.fromkeys(version for entry in lines if isinstance(version := entry.about.get("version"), str)))
     times = [chunk.at for chunk in tree.chunks if chunk.at is not None]
     values: dict[str, Any] = {

@@ -39,16 +39,19 @@ def live_path(tree: Conversation, loader: Loader) -> Conversation:
     """What `loader` resumes, in the order in which it is sent, and above it what compactions took out of the context."""
     if tree.fact(LEAF) == "":
         return as_path(tree, ())
-    chosen = tree.fact(LEAF)
-    chain, why = _chain(tree, loader) if chosen else loader.read.of(tree.chunks, lambda: _chain(tree, loader))
+    chain, why = live_entries(tree, loader)
     path = as_path(tree, chain)
     # The path ends with the leaf, wherever its line is put.
     facts = {**path.facts, **({ENDS: Fact(ENDS, why)} if why else {})}
     return replace(path, facts=facts)
 
 
-def _chain(tree: Conversation, loader: Loader) -> tuple[tuple[Entry, ...], str]:
+def live_entries(tree: Conversation, loader: Loader) -> tuple[tuple[Entry, ...], str]:
     """The lines of the path, and why it ends early."""
+    return _chain(tree, loader) if tree.fact(LEAF) else loader.read.of(tree.chunks, lambda: _chain(tree, loader))
+
+
+def _chain(tree: Conversation, loader: Loader) -> tuple[tuple[Entry, ...], str]:
     loaded = loaded_entries(tree, loader.stops)
     by_id: dict[str, Entry] = {}
     for entry in loaded:

@@ -23,7 +23,8 @@ _PLACEHOLDER = "[Tool result missing"
 
 def _same_answer(message: Message, following: Message) -> bool:
     """By the id that Anthropic gave the answer; lines of writers that keep none are an answer each."""
-    return bool(answer_id(message)) and answer_id(message) == answer_id(following)
+    id_ = answer_id(message)
+    return bool(id_) and id_ == answer_id(following)
 
 
 def _explained_results(case: Case) -> Iterator[Chunk]:

@@ -48,15 +48,19 @@ def read_as(loader: Loader, path: Conversation) -> Reading:
     if compacted:
         dropped[_COMPACTED] = compacted
     above = {chunk.key for chunk in compacted}
+    last = ""
     for message in queries.true_messages(path.chunks):
         if message.chunks[0].key in above:
             continue
         if why := unsent(message.chunks[0]):
             dropped.setdefault(why, []).extend(message.chunks)
-        elif messages and (id_ := answer_id(message)) and id_ == answer_id(messages[-1]):
+            continue
+        answer = answer_id(message)
+        if answer and answer == last:
             messages[-1] = Message(message.role, messages[-1].chunks + message.chunks)
         else:
             messages.append(message)
+        last = answer
     ends = {
         "dangling": "the first line on the path names a parent that is in no line: what was said before it is hidden",
         "cycle": "the parents form a cycle: versions before 2.1.30 never end the walk, later ones cut the session there",

@@ -20,21 +20,24 @@ def repeated_lines(case: Case) -> tuple[tuple[tuple[Chunk, ...], tuple[Chunk, ..
     for message in case.messages:
         if answer := answer_id(message):
             by_answer.setdefault(answer, []).extend(message.chunks)
+    similar = [chunks for chunks in by_answer.values() if _has_similar(chunks)]
     named = Counter(
         name
-        for chunk in case.conversation.chunks
+        for chunk in (case.conversation.chunks if similar else ())
         if chunk.kind is Kind.TOOL_RESULT
         for name in (about_of(chunk).get("sourceToolAssistantUUID"), about_of(chunk).get("parentId"))
         if isinstance(name, str)
     )
-    return tuple(pair for chunks in by_answer.values() if (pair := _kept_and_repeated(chunks, named)) is not None)
+    return tuple(pair for chunks in similar if (pair := _kept_and_repeated(chunks, named)) is not None)
+
+
+def _has_similar(chunks: list[Chunk]) -> bool:
+    """Whether two of the blocks could be one. Writing every block out takes time, and hardly an answer has such blocks."""
+    return len(chunks) > 1 and len({(chunk.kind, chunk.call_id, len(chunk.text)) for chunk in chunks}) < len(chunks)
 
 
 def _kept_and_repeated(chunks: list[Chunk], named: Counter[str]) -> tuple[tuple[Chunk, ...], tuple[Chunk, ...]] | None:
     """The copy stays that results name as their call's line: the live one. Where none is named, the first."""
-    # Writing every block out takes time: hardly an answer has two blocks that could be one.
-    if len({(chunk.kind, chunk.call_id, len(chunk.text)) for chunk in chunks}) == len(chunks):
-        return None
     by_content: dict[Hashable, list[Chunk]] = {}
     for chunk in chunks:
         by_content.setdefault(_content(chunk), []).append(chunk)

@@ -5,12 +5,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from inspector.conversation import queries
 from inspector.conversation.model import Chunk, Kind
 from inspector.conversation.tree import about_of
 from inspector.programs.claude_code.around import OUTCOMES, FileOutcome, outcomes_in
 from inspector.rules.base import Case, answered, cached_per_case
-from inspector.rules.synthetic_texts import is_placeholder, is_synthetic
+from inspector.rules.synthetic_texts import is_placeholder, results_by_author
 from inspector.text import jsontext
 from inspector.wires.shapes.base import joined
 
@@ -39,7 +38,7 @@ class Outcome:
 @cached_per_case
 def stored_outcomes(case: Case) -> tuple[Outcome, ...]:
     """Of calls without a real result, in their order: those of which exactly one outcome is in the file."""
-    real = {result.call_id for message in case.messages for result in queries.results(message) if not is_synthetic(result)}
+    real = {result.call_id for result, author in results_by_author(case) if not author}
     open_calls = [answer for answer in answered(case) if answer.call.call_id not in real and len(answer.results) < 2]
     if not open_calls:
         return ()

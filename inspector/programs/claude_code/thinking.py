@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 
 from inspector.conversation.model import Chunk, Kind, Message
 from inspector.conversation.queries import span_text, turns
@@ -38,8 +39,8 @@ def provider_of(model: str) -> str:
 
 def sent_to(case: Case) -> str:
     """The provider of the next request: that of the last answer."""
-    answers = [model for message in case.messages if message.role == "assistant" and (model := model_of(message.chunks[0]))]
-    return provider_of(answers[-1]) if answers else "anthropic"
+    answers = (message.chunks[0] for message in reversed(case.messages) if message.role == "assistant")
+    return next((provider_of(model) for answer in answers if (model := model_of(answer))), "anthropic")
 
 
 def answered_by(case: Case, message: Message) -> str:
@@ -50,9 +51,9 @@ def foreign_thinking(case: Case) -> Iterator[tuple[list[Chunk], str]]:
     """Signed by a provider that the next request does not go to."""
     target = sent_to(case)
     for message in case.messages:
-        owner = provider_of(model_of(message.chunks[0]))
-        foreign = [chunk for chunk in message.chunks if chunk.kind in THINKING]
-        if owner and owner != target and foreign and message.role == "assistant":
+        foreign = [chunk for chunk in message.chunks if chunk.kind in THINKING] if message.role == "assistant" else []
+        owner = provider_of(model_of(message.chunks[0])) if foreign else ""
+        if owner and owner != target:
             yield (
                 foreign,
                 f"The thinking at seq {span_text([chunk.seq for chunk in foreign])} is of {model_of(foreign[0])[:60]}, and the next request goes to "
@@ -84,19 +85,12 @@ def inner_hollow(case: Case) -> tuple[Chunk, ...]:
 @cached_per_case
 def refusal(case: Case) -> Refusal | None:
     """The last rejection of thinking that the file keeps, where no answer came after it, and the history still has thinking at the place that it names."""
-    errors: list[tuple[Chunk, re.Match[str]]] = []
-    for chunk in case.conversation.chunks:
-        if chunk.role != "assistant":
-            continue
-        if about_of(chunk).get("isApiErrorMessage") is not True:
-            errors.clear()
-        elif match := _MODIFIED.search(chunk.text[:4000]):
-            errors.append((chunk, match))
-    if not errors:
-        return None
-    error, match = errors[-1]
-    named = _at(case.reading.messages, int(match[1]), int(match[2]))
-    return Refusal(error, named) if named is not None and named.kind in THINKING else None
+    answers = (chunk for chunk in reversed(case.conversation.chunks) if chunk.role == "assistant")
+    for error in takewhile(lambda answer: about_of(answer).get("isApiErrorMessage") is True, answers):
+        if match := _MODIFIED.search(error.text[:4000]):
+            named = _at(case.reading.messages, int(match[1]), int(match[2]))
+            return Refusal(error, named) if named is not None and named.kind in THINKING else None
+    return None
 
 
 def _at(messages: Sequence[Message], number: int, block: int) -> Chunk | None:

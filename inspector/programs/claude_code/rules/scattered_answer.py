@@ -18,16 +18,17 @@ def _scattered(path: tuple[Entry, ...]) -> Iterator[tuple[list[Entry], Entry]]:
     pieces: dict[str, list[Entry]] = {}
     between: dict[str, Entry] = {}
     before: Entry | None = None
+    last = ""
     for entry in path:
         answer = answer_of(entry)
-        if has_words(entry):
-            before = entry
         if not answer:
+            if has_words(entry):
+                before, last = entry, ""
             continue
-        if answer in pieces and before is not None and answer_of(before) != answer and not _is_repeated(entry, pieces[answer]):
+        if answer in pieces and before is not None and last != answer and not _is_repeated(entry, pieces[answer]):
             between.setdefault(answer, before)
         pieces.setdefault(answer, []).append(entry)
-        before = entry
+        before, last = entry, answer
     for answer, line in between.items():
         yield pieces[answer], line
 

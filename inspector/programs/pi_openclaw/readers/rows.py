@@ -7,12 +7,12 @@ from typing import Any
 from inspector.conversation import queries
 from inspector.conversation.model import Chunk, Conversation
 from inspector.conversation.tree import LEAF, Entry, entries, last_by_id
+from inspector.text.light import MAPPING
 
 PI, OPENCLAW, OPENCLAW_SQLITE = "pi", "openclaw", "openclaw-sqlite"
 _UNPARSED = ("torn", "nul", "not-json", "fused")
 _MIRRORS = ("delivery-mirror", "gateway-injected")
 _NO_MAPPING: Mapping[str, Any] = {}
-_MAPPING = (dict, Mapping)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +45,7 @@ def word(value: Any) -> str:
 
 
 def mapping(value: Any) -> Mapping[str, Any]:
-    # A plain dict is recognized by its type; asking the abstract class costs a second on a long session, and a union type half of that.
-    return value if isinstance(value, _MAPPING) else _NO_MAPPING
+    return value if isinstance(value, MAPPING) else _NO_MAPPING
 
 
 def rows(path: Conversation) -> tuple[PathRow, ...]:
