@@ -44,6 +44,11 @@ VARIABLES = (
         "Host names, with commas between them. Any other name than a loopback name ends local mode: people sign in.",
     ),
     ("DJANGO_SECRET_KEY", "generated once, in `secret-key` next to the default database", "Signs sessions and forms."),
+    (
+        "INSPECTOR_AUDIT_KEY_FILE",
+        "next to an SQLite database, as `NAME.audit-key`; with PostgreSQL `audit-key` in the data folder",
+        "The key that seals the audit log, made there the first time. The log's head is next to it, so the folder has to be writable; each database needs a key file of its own.",
+    ),
     ("DJANGO_DEBUG", "off", "Debug pages and template reloading, for developers only."),
 )
 """Every variable that the settings read: name, default and meaning, as Markdown of the reference."""
@@ -190,6 +195,19 @@ def kept_secret(path: Path) -> str:
     if not secret:
         raise ImproperlyConfigured(f"{path} is empty: delete it, and a new one is made.")
     return secret
+
+
+def audit_key_file(name: str, database: dict[str, Any], folder: Path) -> Path | None:
+    """The file in variable `name`; else next to an SQLite database, else in `folder`; None for a database in memory."""
+    value = os.environ.get(name, "").strip()
+    if value:
+        path = Path(value)
+        if not path.is_absolute():
+            raise ImproperlyConfigured(f"{name} must name an absolute path, and {value!r} is not one: write the whole path.")
+        return path
+    if "sqlite" not in database["ENGINE"]:
+        return folder / "audit-key"
+    return None if database["NAME"] == ":memory:" else Path(f"{database['NAME']}.audit-key")
 
 
 def os_user() -> str:

@@ -23,6 +23,7 @@ from inspector.database_problems import for_a_page
 from inspector.environment import os_user
 from inspector.models import Source
 from inspector.models.transactions import one_snapshot
+from inspector.sources.audit_files import AuditKeyProblem
 from inspector.sources.dsn import Dsn
 from inspector.sources.reach import Limit, OutOfReach, limited
 from inspector.text.at_hand import at_work
@@ -132,7 +133,7 @@ def answer_plainly(get_response: Callable[[HttpRequest], HttpResponse]) -> Calla
         return response
 
     def process_exception(request: HttpRequest, exception: Exception) -> HttpResponse | None:
-        sentence = for_a_page(exception)
+        sentence = str(exception) if isinstance(exception, AuditKeyProblem) else for_a_page(exception)
         return _sentence(sentence, 503) if sentence else None
 
     middleware.process_exception = process_exception  # type: ignore[attr-defined]

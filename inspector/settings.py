@@ -97,6 +97,7 @@ TEMPLATES = [
 ]
 
 DATABASES = {"default": environment.database("INSPECTOR_DATABASE_URL", EMBEDDED_DATABASE, start=VAR_DIR if INSTALLED else BASE_DIR)}
+INSPECTOR_AUDIT_KEY_FILE = environment.audit_key_file("INSPECTOR_AUDIT_KEY_FILE", DATABASES["default"], VAR_DIR)
 if "postgresql" in DATABASES["default"]["ENGINE"]:
     # The queue of `worker` processes. With SQLite nothing imports it.
     INSTALLED_APPS.append("procrastinate.contrib.django")

@@ -86,5 +86,5 @@ urlpatterns = [
     *page_at("whatif", whatif.whatif, "whatif", json=whatif.whatif_json),
     *page_at("formats", catalogues.formats, "formats", json=catalogues.formats_json),
     path("login/", LoginView.as_view(template_name="login.html", extra_context={"program": program()}), name="login"),
-    path("logout/", LogoutView.as_view(), name="logout"),
+    path("logout/", LogoutView.as_view(next_page="login"), name="logout"),
 ]

@@ -4,10 +4,14 @@ Tests that use the database are marked `database`, and those that need a server 
 """
 
 import gc
+import os
 from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
 
 import pytest
 from django.test import Client
+from pytest_django import Settings
 
 # Modules there assert for many tests: a failure shows both values, as in a test.
 pytest.register_assert_rewrite("tests.strategies", "tests.programs")
@@ -46,6 +50,18 @@ def client() -> Client:
     from tests.operators import OperatorClient
 
     return OperatorClient()
+
+
+_keys = count()
+
+
+@pytest.fixture(autouse=True)
+def audit_key(settings: Settings, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A key of the audit log for each test: the next one begins with an empty database. Nothing is made before something is recorded."""
+    settings.INSPECTOR_AUDIT_KEY_FILE = path = tmp_path_factory.getbasetemp() / f"audit-{next(_keys)}" / "audit-key"
+    if os.environ.get("INSPECTOR_DATABASE_URL"):
+        monkeypatch.setenv("INSPECTOR_AUDIT_KEY_FILE", str(path))
+    return path
 
 
 @pytest.fixture(autouse=True)

@@ -309,6 +309,7 @@ COMMANDS = (
     "apply",
     "verify",
     "undo",
+    "audit",
     "whatif",
     "explain",
     "extract",

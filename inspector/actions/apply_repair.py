@@ -3,6 +3,7 @@
 from contextlib import suppress
 from dataclasses import replace
 
+from inspector.actions.audit import refuse_unless_intact
 from inspector.actions.claim import claimed
 from inspector.actions.comparison import UNDOABLE, base_of, compare, others_applied, target_of, writes_the_same
 from inspector.actions.idle import refuse_unless_idle
@@ -35,6 +36,7 @@ def apply_repair(repair: Repair, operator: str, interactive: bool = False) -> No
     source = repair.conversation.source
     if not interactive and not web_may_write(source):
         raise Refused(f"Writing to {source.name} is switched off: switch it on on the page of the source first.")
+    refuse_unless_intact(repair)
     with claimed(repair):
         if repair.intent:
             complete(repair, forward=True)

@@ -1,21 +1,76 @@
-"""One line of the audit trail; each carries the hash of the line before it."""
+"""The audit log: one line an act, sealed with a key that is not in the database and bound to the line before; and what is wrong with it.
 
+The newest committed line is kept outside the database as well (the head). It is written after the commit, so that after a kill, or with another machine,
+the database may be ahead of it, by lines that only a holder of the key can have made: that is no alarm, and the next line settles it. A head that is ahead
+of the database is one: lines were taken away at the end, or an older copy of the database was put in its place.
+"""
+
+import hashlib
+import json
+import logging
+import secrets
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
 from typing import Any
 
+from django.conf import settings
+from django.db import DatabaseError, transaction
 from django.utils import timezone
 
-from inspector.models import AuditEntry
+from inspector.actions.problems import Refused
+from inspector.actions.writing import values_digest
+from inspector.models import AuditEntry, Repair, RepairChange
 from inspector.models.transactions import one_writer
 from inspector.presentation.visible import visible
+from inspector.sources import audit_files
+from inspector.sources.audit_files import AuditHead
+from inspector.sources.problems import SourceProblem, shown
+
+SEAL = "seal audit log"
+"""The verb of a line that covers every line before it, as they were then, by one digest: of an older version, or accepted with what is wrong with them."""
+SEAL_REPAIR = "seal repair"
+OLDER_VERSION = "lines of a version of Inspector that had no key"
+NAMED = 20
+_BATCH = 2000
+_IN_MEMORY = secrets.token_bytes(audit_files.LEAST)
+"""For a database that ends with this process."""
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class AuditProblem:
+    """`line` is the row id, 0 for what is no line; `repair` the id of the repair that it concerns, or ""."""
+
+    sentence: str
+    line: int = 0
+    repair: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class AuditState:
+    """`sealed`: the last line that covers all before it, with its reason; None where every line has its own seal."""
+
+    lines: int
+    last: AuditEntry | None
+    problems: tuple[AuditProblem, ...]
+    """At most NAMED of them."""
+    total: int
+    sealed: AuditEntry | None
+    head: AuditHead | None
 
 
 def record(who: str, verb: str, *, source_path: str = "", conversation: str = "", repair: str = "", **detail: Any) -> AuditEntry:
+    """Raises SourceProblem where the key cannot be read: what cannot be recorded is not done."""
     # One after the other: two lines that follow the same one would look like tampering.
     with one_writer():
         last = AuditEntry.objects.order_by("-id").first()
+        if last is None:
+            begin()
         entry = AuditEntry(
             at=timezone.now(),
-            who=who,
+            who=visible(who),
             verb=verb,
             source_path=visible(source_path),
             conversation=conversation,
@@ -23,16 +78,285 @@ def record(who: str, verb: str, *, source_path: str = "", conversation: str = ""
             detail=detail,
             previous=last.digest if last else "",
         )
-        entry.digest = entry.content_digest()
+        entry.digest = audit_files.line_seal(key(), entry.content())
         entry.save()
+        transaction.on_commit(partial(_advance, entry.pk, entry.digest))
     return entry
 
 
+def key_file() -> Path | None:
+    place: Path | None = settings.INSPECTOR_AUDIT_KEY_FILE
+    return place
+
+
+def key() -> bytes:
+    """Raises SourceProblem."""
+    place = key_file()
+    return _IN_MEMORY if place is None else audit_files.key(place)
+
+
+def begin() -> None:
+    place = key_file()
+    if place is not None:
+        try:
+            audit_files.begin(place)
+        except OSError as error:
+            raise Refused(
+                f"The key of the audit log cannot be kept in {shown(str(place), 4096)} ({error.strerror}), so nothing can be recorded: "
+                "make the folder writable, or name another file in INSPECTOR_AUDIT_KEY_FILE."
+            ) from error
+
+
+def _advance(line: int, seal: str) -> None:
+    """Moves the head to a committed line, where the database has the line that it names. It never goes back, and an alarm stays one."""
+    place = key_file()
+    if place is None:
+        return
+    try:
+        with audit_files.locked(place):
+            head = audit_files.head(place)
+            if head is None or head.line >= line or not _has(head):
+                return
+            count = AuditEntry.objects.filter(pk__gt=head.line, pk__lte=line).count()
+            audit_files.write_head(place, AuditHead(head.lines + count, line, seal))
+    except (OSError, SourceProblem, DatabaseError) as problem:
+        # The act is committed: the next line that can be written there takes the head along.
+        _log.warning("The head of the audit log in %s was not written: %s", audit_files.head_of(place), problem)
+
+
+def _has(head: AuditHead) -> bool:
+    return head == audit_files.EMPTY or AuditEntry.objects.filter(pk=head.line, digest=head.seal).exists()
+
+
+def repair_digest(repair: str) -> str:
+    """SHA-256 (hex) of what the database says of a repair, its kept values included once they are written; "" where there is no such repair."""
+    row = Repair.objects.filter(oid=repair).values(*_FACTS).first()
+    return "" if row is None else _facts_digest(row)
+
+
+_FACTS = (
+    *("oid", "conversation__oid", "revision", "mode", "options"),
+    *("base_digest", "plan_digest", "state", "outcome", "rehearsal", "proposed_by", "proposed_at"),
+    *("approved_by", "approved_at", "approved_digest", "applied_by", "applied_at", "undone_by", "undone_at", "values_digest"),
+)
+"""Not the names of strategies, reader and judges, which a later version may rename: the digest of the plan covers what they made of the store."""
+_WITH = {"applied_at": ("applied_by", "values_digest"), "undone_at": ("undone_by",)}
+"""What is set before a write, with its intent, and is a fact only with the record of its outcome."""
+
+_WHO = {"propose": "proposed_by", "approve": "approved_by", "reject": "approved_by", "apply": "applied_by", "undo": "undone_by"}
+"""Compared with the lines of these acts themselves: a later act records the row as it is by then."""
+
+
+def _facts_digest(row: dict[str, Any]) -> str:
+    facts = dict(row)
+    for moment, names in _WITH.items():
+        if facts[moment] is None:
+            facts |= dict.fromkeys(names, "")
+    return hashlib.sha256(json.dumps(facts, sort_keys=True, default=lambda value: value.isoformat()).encode()).hexdigest()
+
+
+def _values_digest(repair: int) -> str:
+    return values_digest(RepairChange.objects.filter(repair=repair).order_by("position").iterator(chunk_size=50))
+
+
+@dataclass(slots=True)
+class _Walk:
+    """The lines one after the other; what a line that seals all before it covers is no problem any more."""
+
+    key: bytes
+    head: AuditHead | None
+    lines: int = 0
+    last: AuditEntry | None = None
+    sealed: AuditEntry | None = None
+    is_head_there: bool = False
+    problems: list[AuditProblem] = field(default_factory=list)
+    repairs: dict[str, tuple[AuditEntry, str]] = field(default_factory=dict)
+    """Id of a repair -> its last line with a digest of its row, and that digest."""
+    acts: dict[tuple[str, str], str] = field(default_factory=dict)
+    """Id of a repair and the column that names who did it -> who did it by the log."""
+    covered: "hashlib._Hash" = field(default_factory=hashlib.sha256)
+
+    def add(self, entry: AuditEntry) -> None:
+        content = entry.content()
+        is_whole = entry.digest == audit_files.line_seal(self.key, content)
+        follows = entry.previous == (self.last.digest if self.last else "")
+        if entry.verb == SEAL and is_whole and follows and entry.detail.get("covers") == self.covered.hexdigest():
+            self.sealed = entry
+            self.problems.clear()
+            self.repairs.clear()
+            self.acts.clear()
+        elif not is_whole:
+            self._note(f"Line {_named(entry)} was changed after it was written, or written without the key.", entry)
+        elif not follows:
+            self._note(f"Line {_named(entry)} does not follow the line before it: lines were removed or exchanged.", entry)
+        _cover(self.covered, entry)
+        if "record" in entry.detail and is_whole:
+            self.repairs[entry.repair] = entry, str(entry.detail["record"])
+            self.acts[entry.repair, _WHO.get(entry.verb, "")] = entry.who
+        self.is_head_there |= self.head is not None and (entry.pk, entry.digest) == (self.head.line, self.head.seal)
+        self.lines += 1
+        self.last = entry
+
+    def _note(self, sentence: str, entry: AuditEntry) -> None:
+        self.problems.append(AuditProblem(sentence, entry.pk, entry.repair))
+
+    def compare_head(self, place: Path) -> None:
+        if self.head is None:
+            what = f"The head of the audit log, {shown(str(audit_files.head_of(place)), 4096)}, is missing or not sealed with its key"
+            self.problems.append(AuditProblem(f"{what}: whether lines were removed at the end cannot be known."))
+        elif not self.is_head_there and self.head != audit_files.EMPTY:
+            self.problems.append(
+                AuditProblem(
+                    f"The log had {self.head.lines:,} lines, the last of them line {self.head.line}, and the database has {self.lines:,} without "
+                    "that one: lines were removed at the end, or an older copy of the database was put in its place."
+                )
+            )
+
+
+def _named(entry: AuditEntry) -> str:
+    return f"{entry.pk} ({entry.at:%Y-%m-%d %H:%M:%S} UTC, {visible(entry.verb)})"
+
+
+def state(values: bool = False) -> AuditState:
+    """Walks through all lines and compares the rows of all repairs; with `values` also every kept value. Raises SourceProblem where the key cannot be read."""
+    # The head first: while the lines are read, others may be committed, and a head that names one of those would be ahead of them.
+    walk = _walked()
+    problems = [*walk.problems, *_repair_problems(walk, Repair.objects.values("pk", *_FACTS).order_by("pk").iterator(), values)]
+    return AuditState(walk.lines, walk.last, tuple(problems[:NAMED]), len(problems), walk.sealed, walk.head)
+
+
+def _walked() -> _Walk:
+    place = key_file()
+    lines = AuditEntry.objects.order_by("id")
+    if place is not None and not place.exists() and not audit_files.head_of(place).exists() and not lines.exists():
+        return _Walk(b"", audit_files.EMPTY)
+    walk = _Walk(key(), audit_files.EMPTY if place is None else audit_files.head(place))
+    for entry in lines.iterator(chunk_size=_BATCH):
+        walk.add(entry)
+    if place is not None:
+        walk.compare_head(place)
+    return walk
+
+
+def _repair_problems(walk: _Walk, rows: Iterable[dict[str, Any]], values: bool) -> list[AuditProblem]:
+    problems, there = [], set()
+    for row in rows:
+        pk, oid = row.pop("pk"), row["oid"]
+        there.add(oid)
+        entry, recorded = walk.repairs.get(oid, (None, ""))
+        if entry is None:
+            problems.append(AuditProblem(f"Repair {oid} is in the database, and no line of the log says who proposed it.", 0, oid))
+        elif _facts_digest(row) != recorded or any(
+            walk.acts.get((oid, name), visible(row[name])) != visible(row[name]) for name in _WHO.values()
+        ):
+            sentence = f"Repair {oid} is not as line {_named(entry)} recorded it: its row was changed in the database."
+            problems.append(AuditProblem(sentence, entry.pk, oid))
+        elif values and row["applied_at"] is not None and _values_digest(pk) != row["values_digest"]:
+            sentence = f"The values that are kept of repair {oid} are not those that it wrote: they were changed in the database."
+            problems.append(AuditProblem(sentence, entry.pk, oid))
+    return problems
+
+
 def broken_at() -> AuditEntry | None:
-    """The first line that does not follow from the one before it, or whose content was changed; None where the chain holds."""
-    previous = ""
-    for entry in AuditEntry.objects.order_by("id").iterator():
-        if entry.previous != previous or entry.digest != entry.content_digest():
-            return entry
+    """The first line that something is wrong with; None where there is none, whatever is wrong with the head or with repairs."""
+    problem = next((problem for problem in _walked().problems if problem.line), None)
+    return AuditEntry.objects.get(pk=problem.line) if problem else None
+
+
+def refuse_unless_intact(repair: Repair) -> None:
+    """Raises Refused before a store is written on the word of a log, or of a repair, that somebody changed. Reading goes on."""
+    try:
+        walk = _walked()
+    except SourceProblem as problem:
+        raise Refused(str(problem)) from None
+    rows = Repair.objects.filter(pk=repair.pk).values("pk", *_FACTS)
+    problems = [*walk.problems, *_repair_problems(walk, rows, values=True)]
+    if problems:
+        raise Refused(f"{problems[0].sentence} {WHAT_NEXT}")
+
+
+WHAT_NEXT = (
+    "No store is written until that is settled: look at all of it with the command audit --verify, compare with a backup or an export, "
+    "then restore that, or accept what is there with audit --accept REASON."
+)
+
+
+def sentence_on_start() -> str:
+    """ "" where the log is intact. What is wrong stops nobody from reading, and every write to a store until it is settled."""
+    try:
+        catch_up()
+        log = state()
+    except SourceProblem as problem:
+        return str(problem)
+    return f"{log.problems[0].sentence} {WHAT_NEXT}" if log.problems else ""
+
+
+def catch_up() -> None:
+    """Takes the head along to the last line, where a process was killed between the commit of a line and its head."""
+    last = AuditEntry.objects.order_by("-id").first()
+    if last is not None and not _walked().problems:
+        _advance(last.pk, last.digest)
+
+
+def accept(who: str, reason: str) -> AuditEntry:
+    """Seals the log as it is, with what is wrong with it and why that is accepted; a new head, and a new key where that is missing, go with it."""
+    place = key_file()
+    if place is not None and not place.exists():
+        audit_files.new_key(place)
+    before = state(values=True)
+    return _seal(who, reason, problems=[problem.sentence for problem in before.problems], problem_count=before.total)
+
+
+def seal_older_version(who: str) -> AuditEntry | None:
+    """Seals what a version without a key wrote, once, when the database is migrated; None where there is nothing, or a head already."""
+    place = key_file()
+    if place is None or audit_files.head_of(place).exists() or not AuditEntry.objects.exists():
+        return None
+    begin()
+    previous, is_intact = "", True
+    for entry in AuditEntry.objects.order_by("id").iterator(chunk_size=_BATCH):
+        is_intact = is_intact and (entry.previous, entry.digest) == (previous, hashlib.sha256(entry.content()).hexdigest())
         previous = entry.digest
-    return None
+    return _seal(who, OLDER_VERSION, was_intact=is_intact)
+
+
+def _seal(who: str, reason: str, **detail: Any) -> AuditEntry:
+    """A line that covers all before it, and one for each repair. The head begins again with them."""
+    with one_writer():
+        for pk in Repair.objects.filter(applied_at__isnull=False).values_list("pk", flat=True):
+            Repair.objects.filter(pk=pk).update(values_digest=_values_digest(pk))
+        covered, count = hashlib.sha256(), 0
+        for entry in AuditEntry.objects.order_by("id").iterator(chunk_size=_BATCH):
+            _cover(covered, entry)
+            count += 1
+        sealed = record(who, SEAL, covers=covered.hexdigest(), lines=count, reason=reason, **detail)
+        for oid in Repair.objects.order_by("pk").values_list("oid", flat=True):
+            record(who, SEAL_REPAIR, repair=oid, record=repair_digest(oid))
+        # After those of record(), which leave a head that is an alarm as it is.
+        transaction.on_commit(_begin_head)
+    return sealed
+
+
+def _cover(covered: "hashlib._Hash", entry: AuditEntry) -> None:
+    content = entry.content()
+    covered.update(b"%d:%s%s\n" % (len(content), content, entry.digest.encode()))
+
+
+def _begin_head() -> None:
+    place = key_file()
+    last = AuditEntry.objects.order_by("-id").first()
+    if place is not None and last is not None:
+        with audit_files.locked(place):
+            audit_files.write_head(place, AuditHead(AuditEntry.objects.count(), last.pk, last.digest))
+
+
+def sealed_sentence(sealed: AuditEntry) -> str:
+    """What the line that covers all before it says of them."""
+    detail = sealed.detail
+    was = {True: " Their chain of hashes was whole.", False: " Their chain of hashes was not whole."}.get(detail.get("was_intact"), "")
+    problems = detail.get("problem_count", 0)
+    accepted = f" {problems:,} problem{'s were' if problems != 1 else ' was'} accepted with them." if problems else ""
+    return (
+        f"Line {_named(sealed)} by {visible(sealed.who)} seals the {detail.get('lines', 0):,} lines before it as they were then: "
+        f"{visible(str(detail.get('reason', '')))}.{was}{accepted}"
+    )

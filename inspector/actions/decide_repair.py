@@ -3,6 +3,7 @@
 from django.conf import settings
 from django.utils import timezone
 
+from inspector.actions.audit import refuse_unless_intact
 from inspector.actions.claim import claimed
 from inspector.actions.planning import preview_repair
 from inspector.actions.problems import Refused
@@ -31,6 +32,7 @@ def approve_repair(repair: Repair, operator: str, signed_digest: str, statement:
         raise Refused("This is not the plan that you looked at: open the repair again, read it, and approve what it shows now.")
     if statement not in (*STATEMENTS, BY_COMMAND):
         raise Refused("Nothing was stated about the program that writes this store: choose whether it is fixed, then approve.")
+    refuse_unless_intact(repair)
     _decide(repair, operator, Repair.State.APPROVED, "approve", statement=statement)
 
 

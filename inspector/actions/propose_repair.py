@@ -51,15 +51,14 @@ def propose_repair(conversation: Conversation, request: RepairRequest, operator:
             options=request.options,
             base_digest=preview.plan.base_digest,
             plan_digest=preview.digest,
-            state=Repair.State.PROPOSED,
+            state=Repair.State.PROPOSED if rehearsal["ok"] else Repair.State.FAILED,
+            outcome="" if rehearsal["ok"] else rehearsal["sentence"],
             rehearsal=rehearsal,
             proposed_by=operator,
             proposed_at=timezone.now(),
         )
         audit_repair(repair, operator, "propose", plan=preview.digest, mode=request.mode)
     if not rehearsal["ok"]:
-        repair.state, repair.outcome = Repair.State.FAILED, rehearsal["sentence"]
-        repair.save(update_fields=["state", "outcome"])
         raise Refused(rehearsal["sentence"])
     return repair
 

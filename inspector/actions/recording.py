@@ -63,5 +63,14 @@ _BY = {Repair.Intent.APPLY: "applied_by", Repair.Intent.UNDO: "undone_by"}
 
 
 def audit_repair(repair: Repair, who: str, verb: str, **detail: Any) -> None:
+    """With a digest of the repair's row as this act leaves it, so that one that is changed in the database shows."""
     conversation = repair.conversation
-    audit.record(who, verb, source_path=conversation.source.path, conversation=conversation.oid, repair=repair.oid, **detail)
+    audit.record(
+        who,
+        verb,
+        source_path=conversation.source.path,
+        conversation=conversation.oid,
+        repair=repair.oid,
+        record=audit.repair_digest(repair.oid),
+        **detail,
+    )

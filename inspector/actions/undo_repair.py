@@ -1,5 +1,6 @@
 """Restores every byte that a repair changed, or says why it cannot."""
 
+from inspector.actions.audit import refuse_unless_intact
 from inspector.actions.claim import claimed
 from inspector.actions.comparison import UNDOABLE as UNDOABLE
 from inspector.actions.comparison import compare, differences, others_applied, refuse_forged, target_of
@@ -31,6 +32,7 @@ def undo_repair(repair: Repair, operator: str, interactive: bool = False) -> Non
     source = repair.conversation.source
     if not interactive and not web_may_write(source):
         raise Refused(f"Writing to {source.name} is switched off: switch it on on the page of the source first.")
+    refuse_unless_intact(repair)
     with claimed(repair):
         if repair.intent:
             complete(repair, forward=False)

@@ -1,6 +1,7 @@
 """The guarded write of a repair's changes, forwards and backwards; the only place besides `sources` that knows both."""
 
-from collections.abc import Sequence
+import hashlib
+from collections.abc import Iterable, Sequence
 
 from inspector.models import Repair, RepairChange
 from inspector.models.transactions import one_writer
@@ -17,22 +18,42 @@ def keep(repair: Repair, changes: Sequence[Change]) -> None:
 
 def _keep(repair: Repair, changes: Sequence[Change]) -> None:
     repair.changes.all().delete()
-    RepairChange.objects.bulk_create(
-        [
-            RepairChange(
-                repair=repair,
-                position=position,
-                key=change.key.encode("utf-8", "surrogateescape"),
-                element=change.element,
-                before=change.before.data if change.before else None,
-                before_type=change.before.type if change.before else "",
-                after=change.after.data if change.after else None,
-                after_type=change.after.type if change.after else "",
-            )
-            for position, change in enumerate(changes)
-        ],
-        batch_size=1000,
-    )
+    rows = [
+        RepairChange(
+            repair=repair,
+            position=position,
+            key=change.key.encode("utf-8", "surrogateescape"),
+            element=change.element,
+            before=change.before.data if change.before else None,
+            before_type=change.before.type if change.before else "",
+            after=change.after.data if change.after else None,
+            after_type=change.after.type if change.after else "",
+        )
+        for position, change in enumerate(changes)
+    ]
+    RepairChange.objects.bulk_create(rows, batch_size=1000)
+    repair.values_digest = values_digest(rows)
+    repair.save(update_fields=["values_digest"])
+
+
+def values_digest(rows: Iterable[RepairChange]) -> str:
+    """SHA-256 (hex) of kept values, in the order of their positions; "" where there are none."""
+    digest = hashlib.sha256()
+    is_empty = True
+    for row in rows:
+        is_empty = False
+        for part in (
+            str(row.position).encode(),
+            row.key,
+            row.element.encode(),
+            row.before,
+            row.before_type.encode(),
+            row.after,
+            row.after_type.encode(),
+        ):
+            digest.update(b"-" if part is None else b"%d:" % len(part))
+            digest.update(part or b"")
+    return "" if is_empty else digest.hexdigest()
 
 
 def kept_changes(repair: Repair) -> list[Change]:

@@ -1,6 +1,5 @@
 """A repair from proposal to undo, the bytes that it writes, and the audit trail."""
 
-import hashlib
 import json
 from typing import Any
 
@@ -48,6 +47,8 @@ class Repair(models.Model):
     applied_at = models.DateTimeField(null=True)
     undone_by = models.TextField(blank=True)
     undone_at = models.DateTimeField(null=True)
+    values_digest = models.CharField(max_length=64, blank=True)
+    """Of the values that are kept, SHA-256 (hex) as `actions.audit` computes it; "" before they are kept."""
     intent = models.CharField(max_length=5, choices=Intent, blank=True)
     """What is being written to the store; set with the kept values before the write, cleared with the record of its outcome."""
     claimed_at = models.DateTimeField(null=True)
@@ -83,7 +84,7 @@ class RepairChange(models.Model):
 
 
 class AuditEntry(models.Model):
-    """Who did what to which bytes, when. Each entry carries the hash of the one before it, so that an altered row shows."""
+    """Who did what to which bytes, when. Each line is sealed with a key that is not in the database, and carries the seal of the line before."""
 
     at = models.DateTimeField()
     who = models.TextField()
@@ -101,7 +102,8 @@ class AuditEntry(models.Model):
     def __str__(self) -> str:
         return f"{self.who} {self.verb}"
 
-    def content_digest(self) -> str:
+    def content(self) -> bytes:
+        """What its seal covers: everything but the seal itself."""
         facts: list[Any] = [
             self.previous,
             self.at.isoformat(),
@@ -112,4 +114,4 @@ class AuditEntry(models.Model):
             self.repair,
             self.detail,
         ]
-        return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
+        return json.dumps(facts, sort_keys=True).encode()

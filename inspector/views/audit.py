@@ -8,7 +8,7 @@ from typing import Any
 
 from django.http import HttpResponse
 
-from inspector.actions.audit import broken_at
+from inspector.actions.audit import WHAT_NEXT, AuditState, sealed_sentence, state
 from inspector.middleware import OperatorRequest
 from inspector.models import AuditEntry, Conversation, Repair, Source
 from inspector.presentation.json_text import json_fields
@@ -37,9 +37,19 @@ class AuditPage:
     rows: tuple[AuditRow, ...]
     here: ListWindow[AuditEntry]
     total: int
-    broken: AuditEntry | None
+    state: AuditState
     filters: dict[str, str]
     """Name -> value of what the address asks for; {} = every line."""
+
+    @property
+    def broken_lines(self) -> frozenset[int]:
+        return frozenset(problem.line for problem in self.state.problems)
+
+    @property
+    def sealed(self) -> str:
+        return sealed_sentence(self.state.sealed) if self.state.sealed else ""
+
+    what_next = WHAT_NEXT
 
 
 def _rows(entries: Sequence[AuditEntry]) -> tuple[AuditRow, ...]:
@@ -65,12 +75,14 @@ def _shown(value: Any) -> str:
 
 
 def _page(request: OperatorRequest) -> AuditPage:
+    # The first query: before it, the head is read (see `state`).
+    log = state()
     filters = {name: value for name in FILTERS if (value := visible(request.GET.get(name, "").strip()))}
     entries = AuditEntry.objects.all()
     for name, value in filters.items():
         entries = entries.filter(**{FILTERS[name]: value})
     here = window(entries, ("-id",), entries.count(), request.GET)
-    return AuditPage(_rows(here.rows), here, here.total, broken_at(), filters)
+    return AuditPage(_rows(here.rows), here, here.total, log, filters)
 
 
 def audit(request: OperatorRequest) -> HttpResponse:
@@ -83,7 +95,8 @@ def audit_json(request: OperatorRequest) -> HttpResponse:
         {
             **json_fields(content, "total filters page=here.number pages=here.pages"),
             "next": content.here.older.query(request.GET) if content.here.older else "",
-            "broken_at": content.broken.pk if content.broken else None,
+            "broken_at": min((problem.line for problem in content.state.problems if problem.line), default=None),
+            "problems": [json_fields(problem, "line repair sentence") for problem in content.state.problems],
             "entries": [json_fields(row.entry, _ENTRY) for row in content.rows],
         }
     )

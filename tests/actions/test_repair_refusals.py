@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from pytest_django import Settings
 
+from inspector.actions import audit, recording
 from inspector.actions import propose_repair as proposing
-from inspector.actions import recording
 from inspector.actions.apply_repair import apply_repair
 from inspector.actions.decide_repair import approve_repair, reject_repair
 from inspector.actions.problems import Refused, Stale
@@ -82,6 +82,7 @@ def test_a_plan_that_comes_out_otherwise_cannot_be_approved_or_applied(tmp_path:
     conversation = imported(path, merged())
     waiting, ready = proposed(conversation, RENUMBER), approved(conversation, RENUMBER)
     Repair.objects.update(options={**ready.options, "title": "another"})
+    audit.accept(WHO, "somebody with the key of the audit log did it")
     before = everything(path)
     for repair in (waiting, ready):
         repair.refresh_from_db()

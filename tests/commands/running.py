@@ -44,7 +44,7 @@ def run(*arguments: object) -> Ran:
 
 def run_in_process(database: Path, *arguments: object, stdin: bytes = b"", **environment: str) -> Ran:
     """A process of its own, with its own database."""
-    variables = {**os.environ, "INSPECTOR_DATABASE_URL": f"sqlite:///{database}", **environment}
+    variables = {**os.environ, "INSPECTOR_DATABASE_URL": f"sqlite:///{database}", "INSPECTOR_AUDIT_KEY_FILE": "", **environment}
     command = [sys.executable, str(settings.BASE_DIR / "manage.py"), *map(str, arguments)]
     ran = subprocess.run(command, input=stdin, capture_output=True, env=variables, timeout=60)
     return Ran(ran.returncode, ran.stdout.decode(), ran.stderr.decode())

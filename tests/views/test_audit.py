@@ -20,7 +20,7 @@ MaxQueries = Callable[[int], AbstractContextManager[object]]
 def test_an_empty_trail_says_what_will_stand_there(client: Client) -> None:
     page = client.get("/audit/")
     assert page.status_code == 200 and "Nothing has been done yet" in page.content.decode()
-    empty = {"total": 0, "filters": {}, "page": 1, "pages": 1, "next": "", "broken_at": None, "entries": []}
+    empty = {"total": 0, "filters": {}, "page": 1, "pages": 1, "next": "", "broken_at": None, "problems": [], "entries": []}
     assert client.get("/audit.json").json() == empty
 
 
@@ -30,7 +30,7 @@ def test_a_line_links_to_source_and_conversation(client: Client, tmp_path: Path)
     audit.record("ada", "apply", source_path=source.path, conversation=conversation.oid, repair="0" * 12, plan="ab" * 32)
     text = client.get("/audit/").content.decode()
     assert f'href="/sources/{source.oid}/"' in text and f'href="/conversations/{conversation.oid}/"' in text
-    assert "ada" in text and "<b>apply</b>" in text and "abababababab…" in text and "The chain is intact" in text
+    assert "ada" in text and "<b>apply</b>" in text and "abababababab…" in text and "The log is intact" in text
     assert f"/repairs/{'0' * 12}/" not in text, "a repair that is not in the database has no page"
     assert client.get("/audit.json").json()["entries"][0]["detail"] == {"plan": "ab" * 32}
 
@@ -48,7 +48,7 @@ def test_an_altered_line_is_named(client: Client) -> None:
     first, second = audit.record("ada", "import"), audit.record("eve", "apply")
     AuditEntry.objects.filter(pk=second.pk).update(who="ada")
     text = client.get("/audit/").content.decode()
-    assert "is not intact" in text and f"line {second.pk} " in text and "The chain is intact" not in text
+    assert "is not intact" in text and f"Line {second.pk} " in text and "The log is intact" not in text
     assert client.get("/audit.json").json()["broken_at"] == second.pk != first.pk
 
 
@@ -70,3 +70,6 @@ def test_off_loopback_people_sign_in_on_a_plain_page(client: Client, settings: S
     assert wrong.status_code == 200 and "do not fit together" in wrong.content.decode() and "<b>" not in wrong.content.decode()
     right = client.post("/login/", {"username": "ada", "password": "correct horse battery", "next": "/audit/"})
     assert right["Location"] == "/audit/" and client.get("/audit/").status_code == 200
+    client.post("/logout/")
+    trail = AuditEntry.objects.order_by("id").values_list("who", "verb", "detail")
+    assert list(trail) == [("", "sign in failed", {"name": "<b>"}), ("ada", "sign in", {}), ("ada", "sign out", {})]

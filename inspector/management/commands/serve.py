@@ -21,6 +21,7 @@ from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 
 from inspector import access_token
+from inspector.actions import audit
 from inspector.actions.renewing import stale
 from inspector.actions.settling import settle_all
 from inspector.demo.database import served
@@ -75,6 +76,8 @@ class Command(BaseCommand):
         if not options["json"]:
             self.stderr.write(who_may_use_it(os_user() if settings.INSPECTOR_LOCAL else None) + " Stop it with Ctrl-C.")
         self.stdout.flush()
+        if sentence := audit.sentence_on_start():
+            self.stderr.write(visible(sentence))
         for interrupted in settle_all():
             self.stderr.write(visible(interrupted.sentence))
         with served() as problems:
