@@ -310,6 +310,7 @@ COMMANDS = (
     "verify",
     "undo",
     "audit",
+    "purge",
     "whatif",
     "explain",
     "extract",

@@ -30,6 +30,7 @@ from inspector.sources.problems import SourceProblem, shown
 
 SEAL = "seal audit log"
 """The verb of a line that covers every line before it, as they were then, by one digest: of an older version, or accepted with what is wrong with them."""
+PURGE = "purge"
 SEAL_REPAIR = "seal repair"
 OLDER_VERSION = "lines of a version of Inspector that had no key"
 NAMED = 20
@@ -174,6 +175,7 @@ class _Walk:
     """Id of a repair -> its last line with a digest of its row, and that digest."""
     acts: dict[tuple[str, str], str] = field(default_factory=dict)
     """Id of a repair and the column that names who did it -> who did it by the log."""
+    purged: set[str] = field(default_factory=set)
     covered: "hashlib._Hash" = field(default_factory=hashlib.sha256)
 
     def add(self, entry: AuditEntry) -> None:
@@ -190,6 +192,8 @@ class _Walk:
         elif not follows:
             self._note(f"Line {_named(entry)} does not follow the line before it: lines were removed or exchanged.", entry)
         _cover(self.covered, entry)
+        if entry.verb == PURGE and is_whole:
+            self.purged.update(entry.detail["repairs"])
         if "record" in entry.detail and is_whole:
             self.repairs[entry.repair] = entry, str(entry.detail["record"])
             self.acts[entry.repair, _WHO.get(entry.verb, "")] = entry.who
@@ -222,6 +226,11 @@ def state(values: bool = False) -> AuditState:
     # The head first: while the lines are read, others may be committed, and a head that names one of those would be ahead of them.
     walk = _walked()
     problems = [*walk.problems, *_repair_problems(walk, Repair.objects.values("pk", *_FACTS).order_by("pk").iterator(), values)]
+    there = set(Repair.objects.values_list("oid", flat=True))
+    for oid, (entry, _) in walk.repairs.items():
+        if oid not in there and oid not in walk.purged:
+            sentence = f"Repair {oid} of line {_named(entry)} is not in the database, and no line says that it was purged."
+            problems.append(AuditProblem(sentence, entry.pk, oid))
     return AuditState(walk.lines, walk.last, tuple(problems[:NAMED]), len(problems), walk.sealed, walk.head)
 
 
@@ -239,10 +248,9 @@ def _walked() -> _Walk:
 
 
 def _repair_problems(walk: _Walk, rows: Iterable[dict[str, Any]], values: bool) -> list[AuditProblem]:
-    problems, there = [], set()
+    problems = []
     for row in rows:
         pk, oid = row.pop("pk"), row["oid"]
-        there.add(oid)
         entry, recorded = walk.repairs.get(oid, (None, ""))
         if entry is None:
             problems.append(AuditProblem(f"Repair {oid} is in the database, and no line of the log says who proposed it.", 0, oid))

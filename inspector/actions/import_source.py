@@ -21,8 +21,8 @@ from inspector.actions.own_database import refuse_own_database
 from inspector.actions.problems import Refused
 from inspector.actions.revisions import BATCH
 from inspector.checking import known_judges
-from inspector.models import Conversation, Payload, Source, TraceRecord, counting, loading
-from inspector.models.identity import LONGEST, indexed
+from inspector.models import Conversation, Payload, Source, Tombstone, TraceRecord, counting, loading
+from inspector.models.identity import LONGEST, indexed, native_hash
 from inspector.models.transactions import many_rows, one_writer
 from inspector.presentation.conversation import work
 from inspector.presentation.visible import visible
@@ -344,8 +344,14 @@ def _import_traces(content: Traces, demo: bool) -> Imported:
 
 
 def _write_traces(source: Source, content: Traces) -> None:
-    Payload.objects.bulk_create(map(_body, content.bodies.values()), ignore_conflicts=True, batch_size=200)
-    TraceRecord.objects.bulk_create((_trace_record(source, record) for record in content.records), ignore_conflicts=True, batch_size=BATCH)
+    purged = set(Tombstone.objects.filter(kind=Tombstone.Kind.CONVERSATION, is_import_allowed=False).values_list("native", flat=True))
+    records = [record for record in content.records if not purged or native_hash(record.conversation_id) not in purged]
+    bodies = list(content.bodies.values())
+    if len(records) < len(content.records):
+        used = {record.body for record in records}
+        bodies = [body for body in bodies if body.name in used]
+    Payload.objects.bulk_create(map(_body, bodies), ignore_conflicts=True, batch_size=200)
+    TraceRecord.objects.bulk_create((_trace_record(source, record) for record in records), ignore_conflicts=True, batch_size=BATCH)
     _count_traces(source)
 
 

@@ -12,7 +12,7 @@ from time import monotonic
 import inspector
 from inspector.actions.examining import judged_with, judges_of, write_examined
 from inspector.actions.revisions import write_revisions
-from inspector.models import Conversation, Revision, Source, TraceRecord, counting, loading
+from inspector.models import Conversation, Revision, Source, Tombstone, TraceRecord, counting, loading
 from inspector.models.identity import indexed
 from inspector.models.transactions import one_writer
 from inspector.planning.preview import digest
@@ -83,13 +83,18 @@ class StoreImport:
         self._report = report
         self._judged_with = judged_with(self.source)
         self._part = part
+        self._purged = frozenset(
+            Tombstone.objects.filter(source=self.source.oid, kind=Tombstone.Kind.CONVERSATION, is_import_allowed=False).values_list(
+                "oid", flat=True
+            )
+        )
         rows = self.source.conversations.filter(native_id=only) if only else self.source.conversations.all()
         values = rows.values_list("oid", "pk", "revision", "is_gone", "judged_by", "verdict", "chunk_count", "native_id")
         self._rows: dict[str, _Row] = {}
         self._names: set[str] = set()
         for oid, pk, revision, is_gone, judged_by, verdict, chunk_count, name in values.iterator(chunk_size=2000):
             self._names.add(name)
-            if not self._is_of_part(oid):
+            if not self._is_wanted(oid):
                 continue
             self._rows[oid] = _Row(pk, revision, is_gone, judged_by == inspector.__version__ and bool(verdict), chunk_count)
         last = Revision.objects.filter(conversation__in=rows).order_by("number").values_list("conversation_id", "digest", "shared_facts")
@@ -135,7 +140,7 @@ class StoreImport:
         conversations = self.store.conversations if isinstance(self.store, Store) else reading.streamed(self.store.path, self.store.format)
         ids = [visible(stored.conversation.native_id) for stored in self.store.conversations] if isinstance(self.store, Store) else []
         for stored in conversations:
-            if not self._is_of_part(Conversation.oid_of(self.source, stored.conversation.native_id)):
+            if not self._is_wanted(Conversation.oid_of(self.source, stored.conversation.native_id)):
                 continue
             yield self._done_here(stored, ids)
 
@@ -154,7 +159,7 @@ class StoreImport:
         traces = list(self.source.traces.values_list("pk", flat=True))
         traced = set(TraceRecord.objects.filter(source_id__in=traces).values_list("conversation_id", flat=True)) if traces else set()
         for listed in store.listed:
-            if not self._is_of_part(Conversation.oid_of(self.source, listed.native_id)):
+            if not self._is_wanted(Conversation.oid_of(self.source, listed.native_id)):
                 continue
             # Within a limit only this process knows what may be opened.
             files = () if reach.is_limited() else store.files(listed)
@@ -173,8 +178,9 @@ class StoreImport:
                 files=files,
             )
 
-    def _is_of_part(self, oid: str) -> bool:
-        return self._part is None or int(oid, 16) % self._part[1] == self._part[0]
+    def _is_wanted(self, oid: str) -> bool:
+        """Of this part, and not purged."""
+        return oid not in self._purged and (self._part is None or int(oid, 16) % self._part[1] == self._part[0])
 
     @property
     def _judges(self) -> Judges:

@@ -8,9 +8,7 @@ from django.core.management.base import CommandParser
 
 from inspector.programs.registry import programs
 from inspector.sources import unchanged
-from inspector.sources.scan_cache import ScanCache, scan_cache
-
-NAME = "scans.sqlite3"
+from inspector.sources.scan_cache import NAME, ScanCache, scan_cache
 
 
 def add_cache_argument(parser: CommandParser) -> None:

@@ -17,6 +17,7 @@ from inspector.models.jobs import JobResult
 from inspector.models.repair import AuditEntry, Repair, RepairChange
 from inspector.models.source import Source
 from inspector.models.stream import Stream, StreamFinding, StreamPart
+from inspector.models.tombstone import Tombstone
 from inspector.models.trace import TraceRecord
 
 __all__ = [
@@ -41,5 +42,6 @@ __all__ = [
     "Stream",
     "StreamFinding",
     "StreamPart",
+    "Tombstone",
     "TraceRecord",
 ]

@@ -10,7 +10,7 @@ from itertools import islice
 from typing import Any
 
 from django.db import connection
-from django.db.models import Count, Min, QuerySet
+from django.db.models import Count, F, Min, QuerySet
 
 from inspector.models.bulk import insert
 from inspector.models.conversation import DEMO_PLACE, NO_ACTIVITY, Conversation, ConversationCount, ConversationRule, Finding, RuleCount
@@ -39,6 +39,16 @@ def renew(conversation_ids: Iterable[int]) -> None:
     while batch := list(islice(ids, _BATCH)):
         _renew_conversations(batch)
         _renew_rules(batch)
+
+
+def forget(conversation_id: int) -> None:
+    """Takes a conversation that is about to be deleted out of the counts. Only inside `one_writer`."""
+    Finding.objects.filter(conversation=conversation_id).update(is_open=False)
+    _renew_rules([conversation_id])
+    row = Conversation.objects.get(pk=conversation_id)
+    ConversationCount.objects.filter(pk=row.counted_id or 0).update(
+        conversations=F("conversations") - 1, chunks=F("chunks") - row.counted_chunks
+    )
 
 
 def misplaced(source: Source) -> QuerySet[Conversation]:

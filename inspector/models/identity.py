@@ -28,6 +28,11 @@ def indexed(native_id: str) -> str:
     return f"{shown[:_SHORTENED]}… {hashlib.sha256(shown.encode()).hexdigest()}"
 
 
+def native_hash(native_id: str) -> str:
+    """Knows a conversation again by its native id without saying that."""
+    return short_id("native", indexed(native_id))
+
+
 def finding_oids(conversation_oid: str, anchors: Iterable[tuple[str, str]]) -> Iterator[str]:
     """The id of each finding, which stays over re-imports: it is anchored to its rule and its chunk. `anchors` are (code, key) in their order."""
     counts: dict[tuple[str, str], int] = {}

@@ -206,6 +206,19 @@ def index_texts() -> int:
     return total
 
 
+def forget_texts(conversation: int) -> None:
+    """Takes the words of a conversation out of the index; its texts are deleted by the caller. Only inside `one_writer`."""
+    if connection.vendor == "sqlite" and has_index():
+        with connection.cursor() as cursor:
+            cursor.execute(
+                f"INSERT INTO {TABLE} ({TABLE}, rowid, text) SELECT 'delete', id, text FROM inspector_searchtext "  # noqa: S608 (names of our own)
+                "WHERE conversation_id = %s AND is_indexed",
+                (conversation,),
+            )
+            # What is merged away of the index takes its deleted entries along.
+            cursor.execute(f"INSERT INTO {TABLE} ({TABLE}) VALUES ('optimize')")  # noqa: S608
+
+
 def _index_batch() -> int:
     with one_writer():
         batch = list(_waiting().values_list("pk", flat=True)[:BATCH])

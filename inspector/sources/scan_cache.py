@@ -16,6 +16,8 @@ from inspector.sources import files
 from inspector.sources.problems import SourceProblem
 from inspector.sources.unchanged import SETTLED_NS
 
+NAME = "scans.sqlite3"
+"""In our data folder."""
 LARGEST = 64 << 20
 """Bytes of all answers, packed: with more, the oldest half goes."""
 _WAIT = 0.5
@@ -25,6 +27,12 @@ _KNOWN = "SELECT stamp, digest, answer FROM answers WHERE question = ?"
 
 Contents = Sequence[bytes]
 """The files that an answer is about, as they were read, in their order."""
+
+
+def remove(place: Path) -> None:
+    """All answers, with the words in them; the next commands work them out."""
+    for suffix in ("", *files.SIDES):
+        place.with_name(place.name + suffix).unlink(missing_ok=True)
 
 
 class ScanCache:

@@ -4,14 +4,14 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from django.db.models import Count, Max, Min, OuterRef, Q, Subquery, Sum
-from django.http import HttpResponse
+from django.http import Http404, HttpResponse
 
 from inspector.actions.examining import finding_ids
 from inspector.actions.undo_repair import UNDOABLE
 from inspector.conversation import notation
 from inspector.conversation.model import Chunk
 from inspector.middleware import OperatorRequest
-from inspector.models import Conversation, ConversationCount, Finding, Repair, RuleCount, Source, loading
+from inspector.models import Conversation, ConversationCount, Finding, Repair, RuleCount, Source, Tombstone, loading
 from inspector.planning.suggested import suggested
 from inspector.presentation import markdown
 from inspector.presentation.conversation import scan
@@ -176,9 +176,11 @@ class FindingPage:
 
 
 def _finding(oid: str) -> FindingPage | None:
-    """None where no conversation has such a finding now."""
+    """None where no conversation has such a finding now. Raises Http404 for one that was purged, whose answer is that of every purged link."""
     row = Finding.objects.select_related("conversation__source").filter(oid=oid).first()
     about = known_rule(row.code) if row else None
+    if row is None and Tombstone.objects.filter(oid=oid).exists():
+        raise Http404
     if row is None or about is None:
         return None
     case = loading.case(row.conversation, row.reader or row.conversation.source.reader, row.revision)

@@ -1,6 +1,7 @@
 """What all pages share: rendering a page dataclass whole or as the named part, and the `.json` and `.md` twins."""
 
 import hashlib
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import wraps
@@ -15,10 +16,12 @@ from django.utils.cache import get_conditional_response, patch_vary_headers
 from django.views import defaults
 
 from inspector.installation import page_files_digest, program
+from inspector.models import Conversation, Tombstone
 from inspector.presentation.json_text import json_text
 from inspector.programs.registry import programs
 from inspector.sources import unchanged
 
+_ABOUT = re.compile(r"/(?:conversations|findings|repairs)/([0-9a-f]{12})(?:[/.]|$)")
 NAVIGATION = (
     ("Inbox", "/"),
     ("Conversations", "/conversations/"),
@@ -148,9 +151,24 @@ def refusal(request: HttpRequest, sentence: str, status: int = 409) -> HttpRespo
 
 def missing_page(request: HttpRequest, exception: Exception) -> HttpResponse:
     """The sentence of an Http404 of ours, on a page with the way back; Django's own texts name its classes."""
+    if sentence := _purged(request):
+        if request.path.endswith((".json", ".md")):
+            return as_json({"error": sentence}, status=410) if request.path.endswith(".json") else as_markdown(sentence + "\n", status=410)
+        return page(request, "404.html", {"sentence": sentence, "is_gone": True}, status=410)
     text = str(exception.args[0]) if exception.args and isinstance(exception.args[0], str) else ""
     sentence = "" if "matches the given query" in text else text
     return page(request, "404.html", {"sentence": sentence}, status=404)
+
+
+def _purged(request: HttpRequest) -> str:
+    match = _ABOUT.match(request.path)
+    tombstone = Tombstone.objects.filter(oid=match[1]).first() if match else None
+    return tombstone.sentence if tombstone and not _is_there(tombstone) else ""
+
+
+def _is_there(tombstone: Tombstone) -> bool:
+    """It was imported again since: then the link is wrong for another reason, such as a revision that never was."""
+    return Conversation.objects.filter(oid=tombstone.conversation).exists()
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:

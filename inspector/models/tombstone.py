@@ -1,0 +1,37 @@
+"""What was purged: that it was here, when, and why it is gone. Nothing of what it said."""
+
+from django.db import models
+
+
+class Tombstone(models.Model):
+    """One for each link: a conversation, its findings and its repairs."""
+
+    class Kind(models.TextChoices):
+        CONVERSATION = "conversation"
+        FINDING = "finding"
+        REPAIR = "repair"
+
+    oid = models.CharField(max_length=12, unique=True)
+    kind = models.CharField(max_length=12, choices=Kind)
+    conversation = models.CharField(max_length=12, db_index=True)
+    """Its id; of a conversation its own."""
+    source = models.CharField(max_length=12, db_index=True)
+    native = models.CharField(max_length=12)
+    """A hash of the conversation's own id, by which its trace records are known."""
+    first_seen = models.DateTimeField(null=True)
+    last_activity = models.BigIntegerField(null=True)
+    """Epoch milliseconds."""
+    purged_at = models.DateTimeField()
+    purged_by = models.TextField()
+    reason = models.TextField()
+    is_import_allowed = models.BooleanField(default=False)
+    """Else imports of its store leave the conversation out."""
+
+    def __str__(self) -> str:
+        return self.oid
+
+    @property
+    def sentence(self) -> str:
+        """For whoever follows a link to it."""
+        seen = f" first imported on {self.first_seen:%Y-%m-%d} and" if self.first_seen else ""
+        return f"The {self.kind} {self.oid} was{seen} purged on {self.purged_at:%Y-%m-%d} by {self.purged_by}: {self.reason}."
