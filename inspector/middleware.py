@@ -18,6 +18,7 @@ from django_htmx.http import HttpResponseClientRedirect
 from django_htmx.middleware import HtmxDetails
 
 from inspector.access_token import refusal_or_redirect
+from inspector.actions.audit import record
 from inspector.actions.settling import Interrupted, settle_all
 from inspector.database_problems import for_a_page
 from inspector.environment import os_user
@@ -74,13 +75,15 @@ def name_the_operator(get_response: Callable[[HttpRequest], HttpResponse]) -> Ca
             return _sentence(WRONG_HOST, 400)
         if settings.INSPECTOR_LOCAL and not _from_this_machine(request):
             return _sentence(NOT_LOCAL, 403)
-        if settings.INSPECTOR_LOCAL and (answer := refusal_or_redirect(request)):
-            return answer
         try:
+            if settings.INSPECTOR_LOCAL and (answer := refusal_or_redirect(request)):
+                if answer.cookies:
+                    record(os_user(), "sign in", by="link")
+                return answer
             operator = _operator(request)
-        except (DatabaseError, InterfaceError) as error:
+        except (DatabaseError, InterfaceError, AuditKeyProblem) as error:
             # Who is signed in comes from the database as well, and this is no view, whose errors are answered below.
-            if sentence := for_a_page(error):
+            if sentence := _own_problem(error):
                 return _sentence(sentence, 503)
             raise
         if not operator and not _open_to_all(request.path):
@@ -118,6 +121,11 @@ def _to_login(request: HttpRequest) -> HttpResponse:
     return HttpResponseClientRedirect(answer.url) if request.headers.get("HX-Request") == "true" else answer
 
 
+def _own_problem(error: Exception) -> str | None:
+    """What is wrong with our database or with the key of the audit log; None for what is a fault of ours."""
+    return str(error) if isinstance(error, AuditKeyProblem) else for_a_page(error)
+
+
 def _sentence(text: str, status: int) -> HttpResponse:
     return HttpResponse(text + "\n", status=status, content_type="text/plain; charset=utf-8")
 
@@ -133,7 +141,7 @@ def answer_plainly(get_response: Callable[[HttpRequest], HttpResponse]) -> Calla
         return response
 
     def process_exception(request: HttpRequest, exception: Exception) -> HttpResponse | None:
-        sentence = str(exception) if isinstance(exception, AuditKeyProblem) else for_a_page(exception)
+        sentence = _own_problem(exception)
         return _sentence(sentence, 503) if sentence else None
 
     middleware.process_exception = process_exception  # type: ignore[attr-defined]

@@ -85,6 +85,7 @@ def test_the_link_is_exchanged_for_a_cookie_and_leads_to_the_address_without_the
     answer = enter(stranger, "/rules/?q=a+b&tag=%C3%A9%26%3D")
     assert (answer.status_code, answer.headers["Location"]) == (302, "/rules/?q=a+b&tag=%C3%A9%26%3D")
     assert (answer.headers["Cache-Control"], answer.headers["Referrer-Policy"]) == ("no-store", "no-referrer")
+    assert AuditEntry.objects.get().verb == "sign in" and AuditEntry.objects.get().who == os_user()
     morsel = cookie(answer)
     assert morsel.key == "inspector_token_80" and morsel["httponly"] and morsel["samesite"] == "Lax" and morsel["path"] == "/"
     assert morsel["max-age"] == 30 * 86_400 and access_token.token() not in morsel.value
