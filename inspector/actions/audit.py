@@ -225,8 +225,9 @@ def state(values: bool = False) -> AuditState:
     """Walks through all lines and compares the rows of all repairs; with `values` also every kept value. Raises SourceProblem where the key cannot be read."""
     # The head first: while the lines are read, others may be committed, and a head that names one of those would be ahead of them.
     walk = _walked()
-    problems = [*walk.problems, *_repair_problems(walk, Repair.objects.values("pk", *_FACTS).order_by("pk").iterator(), values)]
-    there = set(Repair.objects.values_list("oid", flat=True))
+    rows = list(Repair.objects.values("pk", *_FACTS).order_by("pk"))
+    there = {row["oid"] for row in rows}
+    problems = [*walk.problems, *_repair_problems(walk, rows, values)]
     for oid, (entry, _) in walk.repairs.items():
         if oid not in there and oid not in walk.purged:
             sentence = f"Repair {oid} of line {_named(entry)} is not in the database, and no line says that it was purged."
