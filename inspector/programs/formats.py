@@ -95,6 +95,25 @@ class InRows(Protocol):
     rows: tuple[RowTable, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class RowGroup:
+    """Which rows of a table are of one conversation, as SQL of our own: `own` is the condition with the id for its one `?`; `column` holds the id in
+    the rows that `naming` selects (all where it is ""). `ungrouped`: rows with which no SQL tells the conversations of the store apart."""
+
+    column: str
+    own: str
+    naming: str = ""
+    ungrouped: str = ""
+
+
+@runtime_checkable
+class InRowGroups(Protocol):
+    """A format of rows whose conversations can be read one after the other (see Grouped): `row_groups` says by table which rows are of which."""
+
+    rows: tuple[RowTable, ...]
+    row_groups: Mapping[str, RowGroup]
+
+
 FILE = "file"
 """Storage class of a record that is a whole file."""
 ROW = "row"

@@ -12,6 +12,7 @@ from inspector.programs.formats import (
     Format,
     Grouped,
     InFiles,
+    InRowGroups,
     InRows,
     KnowsKeys,
     Listed,
@@ -20,7 +21,7 @@ from inspector.programs.formats import (
     Stored,
     Table,
 )
-from inspector.sources import files, folders, index_rows, sqlite
+from inspector.sources import files, folders, index_rows, sqlite, table_rows
 from inspector.sources.folders import Start, WholeFile
 from inspector.sources.problems import Changing, TooLarge
 from inspector.traces.model import Problem
@@ -62,7 +63,7 @@ def informed(path: Path, format_: Format, listed: Listed, records: Sequence[Reco
 
 def is_streamed(format_: Format) -> bool:
     """Whether the format says how its records group, so that no more than one conversation is in memory."""
-    return isinstance(format_, Grouped) and not isinstance(format_, InRows | Exported)
+    return isinstance(format_, Grouped) and (isinstance(format_, InRowGroups) or not isinstance(format_, InRows | Exported))
 
 
 @contextmanager
@@ -72,7 +73,30 @@ def opened(path: Path, format_: Format, check: bool, about: str) -> Iterator[Ope
         yield _files(path, format_)
     else:
         with sqlite.snapshot(path) as store:
-            yield _table(path, format_, store, check, about)
+            yield _rows(path, format_, store) if isinstance(format_, InRowGroups) else _table(path, format_, store, check, about)
+
+
+def _rows(path: Path, format_: Format, store: sqlite.Snapshot) -> OpenStore:
+    assert isinstance(format_, Grouped) and isinstance(format_, InRowGroups)
+    size = files.status(path).st_size
+    selections = {rows.name: format_.row_groups[rows.name] for rows in format_.rows if rows.name in store.tables or not rows.optional}
+    if any(group.ungrouped and any(store.rows(name, (group.column,), group.ungrouped)) for name, group in selections.items()):
+        # Ids of another kind: all rows at once tell which are of which.
+        stored = {one.conversation.native_id: one for one in format_.read(list(table_rows.records(store, format_.rows)))}
+        listed = format_.listed(tuple(stored), (), _no_head)
+        return OpenStore(path, format_, listed, size, (), lambda one: stored[one.group].records)
+    ids: dict[str, None] = {}
+    for name, group in selections.items():
+        ids |= dict.fromkeys(str(value) for (value,) in store.rows(name, (group.column,), group.naming))
+
+    def records(listed: Listed) -> Sequence[Record]:
+        return tuple(table_rows.records(store, format_.rows, {name: (group.own, listed.group) for name, group in selections.items()}))
+
+    return OpenStore(path, format_, format_.listed(tuple(sorted(ids)), (), _no_head), size, (), records)
+
+
+def _no_head(group: str, size: int) -> bytes:
+    return b""
 
 
 @dataclass(slots=True)

@@ -1,7 +1,8 @@
 """Rows of SQL tables as records: a key made of columns, and a JSON object of the columns that the format names, and of no others."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 
 from inspector.programs.formats import USER_VERSION, Cell, Record, RowTable
 from inspector.sources.sqlite import Snapshot
@@ -9,8 +10,10 @@ from inspector.sources.statements import quoted
 from inspector.text import jsontext
 
 
-def records(store: Snapshot, selections: Sequence[RowTable]) -> Iterator[Record]:
-    """Key `table:id` or `table:id:seq` (ten digits), `#2` after the second row of one key. Raises NoTable.
+def records(
+    store: Snapshot, selections: Sequence[RowTable], where: Mapping[str, tuple[str, str]] = MappingProxyType({})
+) -> Iterator[Record]:
+    """All rows, or those of a table that its condition (of our own, with the value for its `?`) selects. Key `table:id` or `table:id:seq` (ten digits), `#2` after the second row of one key. Raises NoTable.
 
     A blob is an object with the member `blob` (hex). Columns that a store does not have are left out.
     """
@@ -23,7 +26,8 @@ def records(store: Snapshot, selections: Sequence[RowTable]) -> Iterator[Record]
         columns = [name for name in rows.columns if name in store.tables.get(rows.name, ()) or name in (rows.key, rows.order)]
         order = f"{quoted(rows.key)}, {quoted(rows.order)}" if rows.order else quoted(rows.key)
         counts: dict[str, int] = {}
-        for values in store.rows(rows.name, columns, order=order):
+        condition, *params = where.get(rows.name, ("",))
+        for values in store.rows(rows.name, columns, condition, params, order):
             row = {name: _value(value) for name, value in zip(columns, values, strict=True)}
             key = f"{rows.name}:{_key_part(row[rows.key])}" + (f":{_key_part(row[rows.order])}" if rows.order else "")
             counts[key] = counts.get(key, 0) + 1

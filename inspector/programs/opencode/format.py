@@ -4,11 +4,24 @@ Nothing is ever written into a store: the program keeps sessions, events and ind
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from inspector.conversation.edits import Plan
 from inspector.conversation.model import Chunk, Conversation, Fact
-from inspector.programs.formats import Change, Format, Record, RowTable, Shape, Stored, Table, WriteMode, WriteRefused
+from inspector.programs.formats import (
+    Change,
+    Format,
+    Head,
+    Listed,
+    Record,
+    RowGroup,
+    RowTable,
+    Shape,
+    Stored,
+    Table,
+    WriteMode,
+    WriteRefused,
+)
 from inspector.programs.opencode import reader, writing
 from inspector.programs.opencode.chunks import chunks_of
 from inspector.programs.opencode.sessions import Session, sessions_in
@@ -22,6 +35,11 @@ NEVER_IN_PLACE = (
 _EXPORT = re.compile(rb'\A\s*\{\s*"info"\s*:\s*\{\s*"id"\s*:\s*"ses_')
 _IN_TREE = re.compile(r"(?:.*/)?(?:session/[^/]+/ses_[^/]+|message/ses_[^/]+/msg_[^/]+|part/msg_[^/]+/prt_[^/]+)\.json")
 _TITLE = 80
+_WITHOUT_MESSAGE = "NOT EXISTS (SELECT 1 FROM message WHERE message.id = part.message_id)"
+
+
+def _no_id(column: str) -> str:
+    return f"typeof({column}) <> 'text' OR {column} = ''"
 
 
 class OpencodeStore(Format):
@@ -90,6 +108,30 @@ class OpencodeDb(OpencodeStore):
         RowTable("message", ("id", "session_id", "time_created", "time_updated", "data"), "session_id", "id"),
         RowTable("part", ("id", "message_id", "session_id", "data"), "message_id", "id"),
     )
+    # A part is of the session of its message; of one whose message is gone, its own column says which it was.
+    row_groups: Mapping[str, RowGroup] = {
+        "session": RowGroup("id", "id = ?", ungrouped=_no_id("id")),
+        "message": RowGroup(
+            "session_id",
+            "session_id = ?",
+            ungrouped=f"{_no_id('id')} OR {_no_id('session_id')} OR id IN (SELECT id FROM message GROUP BY id HAVING COUNT(*) > 1)",  # noqa: S608 (SQL of our own)
+        ),
+        "part": RowGroup(
+            "session_id",
+            f"message_id IN (SELECT id FROM message WHERE session_id = ?1) OR (session_id = ?1 AND {_WITHOUT_MESSAGE})",  # noqa: S608 (SQL of our own)
+            _WITHOUT_MESSAGE,
+            f"{_no_id('id')} OR {_no_id('message_id')} OR {_no_id('session_id')}",
+        ),
+    }
+
+    def group_of(self, key: str) -> str | None:
+        return key
+
+    def listed(self, groups: Sequence[str], shared: Sequence[Record], head: Head) -> Sequence[Listed]:
+        return [Listed(group, group, {}) for group in groups]
+
+    def read_group(self, listed: Listed, records: Sequence[Record]) -> Stored:
+        return next(stored for stored in self.read(records) if stored.conversation.native_id == listed.native_id)
 
     def sniff(self, shape: Shape) -> float:
         is_message = {"id", "session_id", "data"} <= set(shape.tables.get("message", ()))
