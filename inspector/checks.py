@@ -18,6 +18,33 @@ def check_settings(**_: Any) -> list[CheckMessage]:
     return [Warning(message, hint=hint, id=f"inspector.{code}") for code, message, hint in _risks()]
 
 
+@register(deploy=True)
+def check_deployment(**_: Any) -> list[CheckMessage]:
+    """Warnings inspector.W101 to W103: what other people need, who reach the pages over a network."""
+    return [Warning(message, hint=hint, id=f"inspector.{code}") for code, message, hint in _risks_for_others()]
+
+
+def _risks_for_others() -> Iterator[tuple[str, str, str]]:
+    if settings.INSPECTOR_LOCAL:
+        yield (
+            "W101",
+            "DJANGO_ALLOWED_HOSTS names this machine only: this is local single-operator mode, without accounts.",
+            "Set DJANGO_ALLOWED_HOSTS and INSPECTOR_BASE_URL to the host name that people use.",
+        )
+    elif not settings.INSPECTOR_BASE_URL.startswith("https://"):
+        yield (
+            "W102",
+            "INSPECTOR_BASE_URL is no https address, so that passwords and conversations cross the network in the clear.",
+            "Let a proxy end TLS, and set INSPECTOR_BASE_URL to its address.",
+        )
+    if "*" in settings.ALLOWED_HOSTS:
+        yield (
+            "W103",
+            "DJANGO_ALLOWED_HOSTS has *, which lets a page of any host name ask as a person who is signed in.",
+            "List the host names that people use.",
+        )
+
+
 @register()
 def check_own_database(**_: Any) -> list[CheckMessage]:
     """Nothing, or the error itself where a server does not let us in: the command line makes one sentence of it, where Django would print a list."""

@@ -36,7 +36,7 @@ VARIABLES = (
     (
         "INSPECTOR_BASE_URL",
         "not set",
-        "The public address, for links that leave the machine and for requests through a proxy that ends TLS.",
+        "The public address, for links that leave the machine and for requests through a proxy. With `https`, cookies are secure, browsers keep to https for a year, and the proxy has to set `X-Forwarded-Proto`.",
     ),
     (
         "DJANGO_ALLOWED_HOSTS",

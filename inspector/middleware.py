@@ -4,7 +4,7 @@ import ipaddress
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from django.conf import settings
 from django.contrib.auth.views import redirect_to_login
@@ -22,22 +22,28 @@ from inspector.actions.audit import record
 from inspector.actions.settling import Interrupted, settle_all
 from inspector.database_problems import for_a_page
 from inspector.environment import os_user
+from inspector.health import PATH as HEALTH_PATH
 from inspector.models import Source
 from inspector.models.transactions import one_snapshot
 from inspector.sources.audit_files import AuditKeyProblem
 from inspector.sources.dsn import Dsn
 from inspector.sources.reach import Limit, OutOfReach, limited
 from inspector.text.at_hand import at_work
-from inspector.views.pages import refusal
+from inspector.views.pages import as_json, refusal
 
 FORWARDING_HEADERS = ("Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Real-IP", "Via")
 NOT_LOCAL = (
     "Inspector runs in local single-operator mode and answers this machine only, but this request came through a proxy or from another machine: "
     "set DJANGO_ALLOWED_HOSTS to the host name that people use, and they can sign in."
 )
+NOT_THROUGH_PROXY = (
+    "This request did not come through the proxy that ends TLS, or the proxy does not set X-Forwarded-Proto, as the guide on deploying shows: "
+    "set it there, or open"
+)
 WRONG_HOST = "Inspector does not answer for this host name: if it is yours, add it to DJANGO_ALLOWED_HOSTS and start again."
 
 View = Callable[..., HttpResponse]
+AnyView = TypeVar("AnyView", bound=Callable[..., HttpResponseBase])
 READING = ("GET", "HEAD")
 
 
@@ -130,6 +136,17 @@ def _sentence(text: str, status: int) -> HttpResponse:
     return HttpResponse(text + "\n", status=status, content_type="text/plain; charset=utf-8")
 
 
+def come_through_the_proxy(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
+    """Where INSPECTOR_BASE_URL is https: one sentence for a request of which no proxy says how it came. Django would redirect it in a circle."""
+
+    def middleware(request: HttpRequest) -> HttpResponse:
+        if settings.SECURE_SSL_REDIRECT and "X-Forwarded-Proto" not in request.headers and request.path != HEALTH_PATH:
+            return _sentence(f"{NOT_THROUGH_PROXY} {settings.INSPECTOR_BASE_URL}", 400)
+        return get_response(request)
+
+    return middleware
+
+
 def answer_plainly(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
     """No body for HEAD (waitress would send it, and the connection's next answer would be garbage); one sentence where our database is busy."""
 
@@ -164,6 +181,35 @@ def writes(view: View) -> View:
     """Marks a view that writes to our database although it is asked with GET; it takes its own snapshot for what it reads."""
     view.writes = True  # type: ignore[attr-defined]
     return view
+
+
+def accepts(*methods: str) -> Callable[[AnyView], AnyView]:
+    """Marks a view that is asked otherwise than by GET and HEAD."""
+
+    def mark(view: AnyView) -> AnyView:
+        view.methods = methods  # type: ignore[attr-defined]
+        return view
+
+    return mark
+
+
+def refuse_other_methods(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
+    """405 for a method that the view is not marked for, before its form token is looked at."""
+
+    def middleware(request: HttpRequest) -> HttpResponse:
+        return get_response(request)
+
+    def process_view(request: HttpRequest, view: View, arguments: list[Any], named: dict[str, Any]) -> HttpResponse | None:
+        methods = getattr(view, "methods", READING)
+        if request.method in methods:
+            return None
+        sentence = f"This address answers {' and '.join(methods)} only: open the page that leads here, and use its links and forms."
+        answer = as_json({"error": sentence}, status=405) if request.path.endswith(".json") else _sentence(sentence, 405)
+        answer["Allow"] = ", ".join(methods)
+        return answer
+
+    middleware.process_view = process_view  # type: ignore[attr-defined]
+    return middleware
 
 
 def read_one_snapshot(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:

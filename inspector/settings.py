@@ -42,17 +42,20 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     "inspector.middleware.answer_plainly",
+    "inspector.middleware.come_through_the_proxy",
     "django.middleware.security.SecurityMiddleware",
     # Before whatever writes a body.
     "inspector.middleware.Compressed",
     "csp.middleware.CSPMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "inspector.cache_headers.limit_what_is_kept",
+    "inspector.health.answer_health",
     "inspector.static_files.serve_static_files",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     # Before CommonMiddleware, whose answer to a foreign host name is a page without a next step.
     "inspector.middleware.name_the_operator",
+    "inspector.middleware.refuse_other_methods",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
@@ -134,7 +137,17 @@ SESSION_COOKIE_NAME = "inspector_session"
 CSRF_COOKIE_NAME = "inspector_csrf"
 SESSION_COOKIE_HTTPONLY = CSRF_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
-SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = not INSPECTOR_LOCAL and INSPECTOR_BASE_URL.startswith("https://")
+CSRF_FAILURE_VIEW = "inspector.views.pages.form_not_accepted"
+
+# A proxy ends TLS and says so in a header, which it has to set: nobody else may reach our port.
+_behind_https = not INSPECTOR_LOCAL and INSPECTOR_BASE_URL.startswith("https://")
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE_SSL_REDIRECT = _behind_https
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if _behind_https else None
+SECURE_SSL_HOST = urlsplit(INSPECTOR_BASE_URL).netloc or None
+SECURE_REDIRECT_EXEMPT = ["^healthz$"]
+SECURE_HSTS_SECONDS = 365 * 86_400 if _behind_https else 0
+# Other names below ours, and lists in browsers, are for the owner of the domain to decide.
+SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
 # With a proxy that ends TLS the browser's origin is https and ours http, so it has to be named.
 CSRF_TRUSTED_ORIGINS = ["{0.scheme}://{0.netloc}".format(urlsplit(INSPECTOR_BASE_URL))] if INSPECTOR_BASE_URL else []
 
@@ -156,6 +169,9 @@ CONTENT_SECURITY_POLICY = {
 
 # The largest request body that a provider takes is 32 MB (Anthropic), and /check/ takes what can be sent.
 DATA_UPLOAD_MAX_MEMORY_SIZE = 40 * 1024 * 1024
+# The largest form has a box for each strategy; one form has a file.
+DATA_UPLOAD_MAX_NUMBER_FIELDS = 200
+DATA_UPLOAD_MAX_NUMBER_FILES = 1
 
 # Without this Django mails errors to nobody when debug mode is off.
 LOGGING = {

@@ -4,7 +4,7 @@ from django.contrib.auth.views import LoginView, LogoutView
 from django.urls import URLPattern, path
 
 from inspector.installation import program
-from inspector.middleware import View
+from inspector.middleware import View, accepts
 from inspector.views import (
     audit,
     bundles,
@@ -85,6 +85,10 @@ urlpatterns = [
     *page_at("strategies/<slug:name>", catalogues.strategy, "strategy", json=catalogues.strategy_json),
     *page_at("whatif", whatif.whatif, "whatif", json=whatif.whatif_json),
     *page_at("formats", catalogues.formats, "formats", json=catalogues.formats_json),
-    path("login/", LoginView.as_view(template_name="login.html", extra_context={"program": program()}), name="login"),
-    path("logout/", LogoutView.as_view(next_page="login"), name="logout"),
+    path(
+        "login/",
+        accepts("GET", "HEAD", "POST")(LoginView.as_view(template_name="login.html", extra_context={"program": program()})),
+        name="login",
+    ),
+    path("logout/", accepts("POST")(LogoutView.as_view(next_page="login")), name="logout"),
 ]

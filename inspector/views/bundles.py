@@ -2,18 +2,17 @@
 
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404
-from django.views.decorators.http import require_GET
 
 from inspector.actions.problems import Refused
 from inspector.actions.seal_bundle import seal_imported
-from inspector.middleware import OperatorRequest, writes
+from inspector.middleware import OperatorRequest, accepts, writes
 from inspector.models import Conversation
 from inspector.presentation.visible import visible
 from inspector.sources.problems import SourceProblem
 from inspector.views.pages import refusal
 
 
-@require_GET
+@accepts("GET")
 @writes
 def bundle(request: OperatorRequest, oid: str) -> HttpResponse:
     """`?mask=0` gives the stored bytes; anything else masks, since a download is made to be handed on."""

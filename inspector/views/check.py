@@ -11,7 +11,7 @@ from django.http import HttpResponse
 
 from inspector.cache_headers import exact
 from inspector.installation import program
-from inspector.middleware import OperatorRequest
+from inspector.middleware import OperatorRequest, accepts
 from inspector.presentation.conversation import scan
 from inspector.presentation.conversation.profile_verdicts import ProfileVerdict
 from inspector.presentation.prompt.checking import Checked, checked
@@ -142,6 +142,7 @@ def _by_wire(result: Checked | None) -> tuple[tuple[ProfileVerdict, ...], tuple[
     )
 
 
+@accepts("GET", "HEAD", "POST")
 def check(request: OperatorRequest) -> HttpResponse:
     """GET is the form; POST judges, and with `do=download` answers with the repaired body."""
     if request.method == "POST" and request.POST.get("do") == "download":
@@ -154,11 +155,14 @@ def check(request: OperatorRequest) -> HttpResponse:
     return page(request, "check.html", content, status=status)
 
 
+@accepts("GET", "HEAD", "POST")
 def check_json(request: OperatorRequest) -> HttpResponse:
     if request.method != "POST":
-        return as_json(
+        answer = as_json(
             {"error": "POST the body as the field `body` or the file `file`, with `format` and `profile` if you like."}, status=405
         )
+        answer["Allow"] = "POST"
+        return answer
     try:
         _, result = _checked(request)
     except NoBody as problem:

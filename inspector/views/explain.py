@@ -9,7 +9,7 @@ from django.http import HttpResponse, HttpResponseRedirect
 from inspector.actions.planning import reader_named
 from inspector.actions.problems import Refused
 from inspector.conversation.model import Chunk
-from inspector.middleware import OperatorRequest
+from inspector.middleware import OperatorRequest, accepts
 from inspector.models import Conversation, loading
 from inspector.models.transactions import one_snapshot
 from inspector.presentation.conversation.overview import crashes_of
@@ -293,6 +293,7 @@ def _page(request: OperatorRequest) -> ExplainPage:
     )
 
 
+@accepts("GET", "HEAD", "POST")
 def explain(request: OperatorRequest) -> HttpResponse:
     """POST is for texts that an address cannot carry; a short one is sent on to its link."""
     error, target, reader = _query(request)
@@ -311,6 +312,7 @@ def explain(request: OperatorRequest) -> HttpResponse:
     )
 
 
+@accepts("GET", "HEAD", "POST")
 def explain_json(request: OperatorRequest) -> HttpResponse:
     error, target, reader = _query(request)
     row, problem = _target(target)

@@ -9,7 +9,7 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib.messages import get_messages
-from django.core.exceptions import RequestDataTooBig
+from django.core.exceptions import RequestDataTooBig, TooManyFieldsSent, TooManyFilesSent
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.cache import get_conditional_response, patch_vary_headers
@@ -173,8 +173,29 @@ def _is_there(tombstone: Tombstone) -> bool:
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     """A form with more text than a form may have is refused before any view runs: the page says where so much can go."""
-    if not isinstance(exception, RequestDataTooBig):
+    if isinstance(exception, RequestDataTooBig):
+        largest = settings.DATA_UPLOAD_MAX_MEMORY_SIZE // 2**20
+        sentence = f"This form holds over {largest} MB, more than can be pasted: choose it as a file on /check/, or give the path of the file to the command scan."
+    elif isinstance(exception, TooManyFieldsSent | TooManyFilesSent):
+        sentence = (
+            f"This address or form has over {settings.DATA_UPLOAD_MAX_NUMBER_FIELDS} fields, or over {settings.DATA_UPLOAD_MAX_NUMBER_FILES} file, "
+            "more than any form here: open the page again, and send its form."
+        )
+    else:
         return defaults.bad_request(request, exception)
-    largest = settings.DATA_UPLOAD_MAX_MEMORY_SIZE // 2**20
-    sentence = f"This form holds over {largest} MB, more than can be pasted: choose it as a file on /check/, or give the path of the file to the command scan."
-    return as_json({"error": sentence}, status=400) if request.path.endswith(".json") else refusal(request, sentence, status=400)
+    return _refused_form(request, sentence, 400)
+
+
+def form_not_accepted(request: HttpRequest, reason: str = "") -> HttpResponse:
+    """A form without its token, or sent from another address than that of its page."""
+    sentence = "This form was not accepted, and nothing was done: its page is too old, or the browser keeps no cookies. Load the page again, and repeat what you did."
+    if reason.startswith(("Origin checking failed", "Referer checking failed")):
+        sentence = (
+            "This form was not accepted, and nothing was done: the browser sent it from another address than that of Inspector. Open Inspector itself; "
+            "behind a proxy, set INSPECTOR_BASE_URL to the address that people open."
+        )
+    return _refused_form(request, sentence, 403)
+
+
+def _refused_form(request: HttpRequest, sentence: str, status: int) -> HttpResponse:
+    return as_json({"error": sentence}, status=status) if request.path.endswith(".json") else refusal(request, sentence, status=status)

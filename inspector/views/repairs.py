@@ -10,7 +10,6 @@ from django.conf import settings
 from django.contrib import messages
 from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404
-from django.views.decorators.http import require_POST
 
 from inspector.actions.apply_repair import apply_repair
 from inspector.actions.decide_repair import STATEMENTS, approve_repair, reject_repair, statement_of
@@ -26,7 +25,7 @@ from inspector.actions.problems import NothingToRepair, Refused
 from inspector.actions.propose_repair import propose_repair
 from inspector.actions.settling import Interrupted
 from inspector.actions.undo_repair import AT_WORK, UNDOABLE, still_holds, undo_repair
-from inspector.middleware import OperatorRequest
+from inspector.middleware import OperatorRequest, accepts
 from inspector.models import Conversation, Repair, loading
 from inspector.presentation import markdown
 from inspector.presentation.json_text import Json, json_fields
@@ -163,6 +162,7 @@ def _first_ticked(offer: Offered) -> tuple[str, ...]:
     return offer.recommended or (tuple(offer.named) if len(offer.named) == 1 else ())
 
 
+@accepts("GET", "HEAD", "POST")
 def new(request: OperatorRequest, oid: str) -> HttpResponse:
     """GET previews and writes nothing; POST proposes what is chosen, where `seen` in its address says what was previewed.
 
@@ -349,7 +349,7 @@ def _act(request: OperatorRequest, oid: str, act: Callable[[Repair], None], done
     return HttpResponseRedirect(f"/repairs/{oid}/")
 
 
-@require_POST
+@accepts("POST")
 def approve(request: OperatorRequest, oid: str) -> HttpResponse:
     signed, stated = request.POST.get("digest", ""), request.POST.get("statement", "")
     return _act(
@@ -360,16 +360,16 @@ def approve(request: OperatorRequest, oid: str) -> HttpResponse:
     )
 
 
-@require_POST
+@accepts("POST")
 def reject(request: OperatorRequest, oid: str) -> HttpResponse:
     return _act(request, oid, lambda repair: reject_repair(repair, request.operator), "Rejected. Nothing was written.")
 
 
-@require_POST
+@accepts("POST")
 def apply(request: OperatorRequest, oid: str) -> HttpResponse:
     return _act(request, oid, lambda repair: apply_repair(repair, request.operator))
 
 
-@require_POST
+@accepts("POST")
 def undo(request: OperatorRequest, oid: str) -> HttpResponse:
     return _act(request, oid, lambda repair: undo_repair(repair, request.operator))

@@ -7,14 +7,13 @@ from django.contrib import messages
 from django.db.models import Sum
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect
-from django.views.decorators.http import require_POST, require_safe
 
 from inspector.actions.import_source import import_targets
 from inspector.actions.planning import web_may_write
 from inspector.actions.problems import Refused
 from inspector.actions.set_deployed_reader import set_deployed_reader
 from inspector.actions.set_write_back import set_write_back
-from inspector.middleware import OperatorRequest
+from inspector.middleware import OperatorRequest, accepts
 from inspector.models import ConversationCount, Payload, Record, Source, TraceRecord
 from inspector.presentation.json_text import json_fields
 from inspector.presentation.visible import visible
@@ -191,6 +190,7 @@ def _deployed(source: Source) -> Reader | None:
         return None
 
 
+@accepts("GET", "HEAD", "POST")
 def source(request: OperatorRequest, oid: str) -> HttpResponse:
     """GET shows it; POST with `reader` says which reader is deployed on it."""
     if request.method == "POST":
@@ -198,7 +198,6 @@ def source(request: OperatorRequest, oid: str) -> HttpResponse:
     return page(request, "source.html", _page(get_object_or_404(Source, oid=oid)), twins=("json",))
 
 
-@require_safe
 def source_json(request: OperatorRequest, oid: str) -> HttpResponse:
     content = _page(get_object_or_404(Source, oid=oid))
     more = {
@@ -223,7 +222,7 @@ def _set_reader(request: OperatorRequest, oid: str) -> HttpResponse:
     return redirect("source", oid=oid)
 
 
-@require_POST
+@accepts("POST")
 def reimport(request: OperatorRequest, oid: str) -> HttpResponse:
     """Every source here was imported by a command, so a person who may read its path has chosen it; no other path can be asked for."""
     source = get_object_or_404(Source, oid=oid)
@@ -246,7 +245,7 @@ def _many(count: int, thing: str) -> str:
     return f"{count} {thing}{'' if count == 1 else 's'}"
 
 
-@require_POST
+@accepts("POST")
 def write_back(request: OperatorRequest, oid: str) -> HttpResponse:
     source = get_object_or_404(Source, oid=oid)
     on = request.POST.get("on") == "1"

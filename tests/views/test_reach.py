@@ -15,7 +15,7 @@ from inspector.actions.decide_repair import approve_repair
 from inspector.actions.import_source import import_targets
 from inspector.actions.planning import preview_repair
 from inspector.actions.writing import keep
-from inspector.middleware import OperatorRequest
+from inspector.middleware import OperatorRequest, accepts
 from inspector.models import Conversation, Repair, Source
 from inspector.sources import files
 from inspector.sources.places import place
@@ -230,6 +230,7 @@ def test_an_address_is_connected_to_where_it_is_listed_or_nothing_is(
             server.accept()
 
 
+@accepts("GET", "POST")
 def reads_by_itself(request: OperatorRequest) -> HttpResponse:
     """A view that nobody gave a thought to."""
     return HttpResponse(files.read_bytes(Path(request.GET["path"])))

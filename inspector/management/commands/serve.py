@@ -24,10 +24,11 @@ from inspector import access_token
 from inspector.actions import audit
 from inspector.actions.renewing import stale
 from inspector.actions.settling import settle_all
+from inspector.connections import TimedChannel
 from inspector.demo.database import served
 from inspector.environment import os_user
 from inspector.installation import program
-from inspector.large_pages import LargePages
+from inspector.large_pages import Application, LargePages
 from inspector.presentation.visible import visible
 
 PORTS_TO_TRY = 50
@@ -37,6 +38,12 @@ CONNECTIONS = 4_000
 """Open at once, however slow: a connection takes a thread only after its whole request is here."""
 IDLE_SECONDS = 30
 """After which a connection that neither sends nor reads is closed."""
+CLEANUP_SECONDS = 10
+"""Between two looks for such connections."""
+HEADERS = 64 * 2**10
+"""Bytes of the headers of a request, with the address."""
+BODY = 64 * 2**20
+"""Bytes of a request: the largest upload of the page Check, in the encoding of a form."""
 SPOOLED = 64 * 2**20
 """Bytes of an answer that wait, in a temporary file, for a client that reads slowly, while the thread goes on to the next request."""
 IN_MEMORY = 64 * 2**10
@@ -168,8 +175,16 @@ def who_may_use_it(operator: str | None) -> str:
 def run(listening: socket.socket) -> None:
     """Serves until SIGINT or SIGTERM; requests that are running then have five seconds to end."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    try:
+        server_of(LargePages(get_internal_wsgi_application()), listening).run()
+    finally:
+        listening.close()
+
+
+def server_of(application: Application, listening: socket.socket) -> Any:
+    """waitress, set so that slow clients keep nobody waiting."""
     server = waitress.create_server(
-        LargePages(get_internal_wsgi_application()),
+        application,
         sockets=[listening],
         threads=THREADS,
         connection_limit=connection_limit(),
@@ -179,14 +194,15 @@ def run(listening: socket.socket) -> None:
         outbuf_high_watermark=SPOOLED,
         outbuf_overflow=IN_MEMORY,
         inbuf_overflow=IN_MEMORY,
+        max_request_header_size=HEADERS,
+        max_request_body_size=BODY,
+        cleanup_interval=CLEANUP_SECONDS,
         ident=None,
         # Removed, they would make a request that a proxy passes on look like one of the person at this machine.
         clear_untrusted_proxy_headers=False,
     )
-    try:
-        server.run()
-    finally:
-        listening.close()
+    server.channel_class = TimedChannel
+    return server
 
 
 def connection_limit() -> int:

@@ -1,0 +1,69 @@
+"""Whether this server can work, at /healthz: for a proxy or a monitor, without signing in and without a secret."""
+
+import tempfile
+from collections.abc import Callable
+from functools import cache
+
+from django.db import DatabaseError, InterfaceError, connection
+from django.db.migrations.loader import MigrationLoader
+from django.db.migrations.recorder import MigrationRecorder
+from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
+
+from inspector.cache_headers import NOTHING
+from inspector.presentation.json_text import json_text
+
+PATH = "/healthz"
+_SPOOLED = b"\0" * 65_536
+"""More than is kept in memory of an answer: a full disk is noticed."""
+
+
+def answer_health(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
+    """200 where everything works, else 503; before host names, sessions and tokens are looked at."""
+
+    def middleware(request: HttpRequest) -> HttpResponse:
+        if request.path != PATH:
+            return get_response(request)
+        if request.method not in ("GET", "HEAD"):
+            return HttpResponseNotAllowed(("GET", "HEAD"))
+        works = {name: check() for name, check in CHECKS.items()}
+        report = {name: "ok" if ok else "failed" for name, ok in works.items()}
+        headers = {"Cache-Control": NOTHING}
+        return HttpResponse(json_text(report), status=200 if all(works.values()) else 503, content_type="application/json", headers=headers)
+
+    return middleware
+
+
+def _database_answers() -> bool:
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT 1")
+            return bool(cursor.fetchone())
+    except (DatabaseError, InterfaceError):
+        return False
+
+
+def _is_migrated() -> bool:
+    try:
+        return _migrations() <= set(MigrationRecorder(connection).applied_migrations())
+    except (DatabaseError, InterfaceError):
+        return False
+
+
+@cache
+def _migrations() -> frozenset[tuple[str, str]]:
+    """Those of this version: read once, as a server runs the code that it was started with."""
+    return frozenset(MigrationLoader(None).disk_migrations)
+
+
+def _spool_is_writable() -> bool:
+    """Where long requests and answers wait for slow clients."""
+    try:
+        with tempfile.TemporaryFile() as file:
+            file.write(_SPOOLED)
+            file.flush()
+    except OSError:
+        return False
+    return True
+
+
+CHECKS: dict[str, Callable[[], bool]] = {"database": _database_answers, "migrations": _is_migrated, "spool": _spool_is_writable}
