@@ -134,18 +134,18 @@ def wire_message(value: dict[str, Any], place: str, placed: tuple[tuple[str, Chu
 class _Parts(Sequence[PromptPart]):
     """Made when they are looked at, since a verdict looks at none, and kept from then on where `is_kept`."""
 
-    __slots__ = ("_is_kept", "_made", "_place", "_placed")
+    __slots__ = ("_is_kept", "_known", "_place", "_placed")
 
     def __init__(self, place: str, placed: tuple[tuple[str, Chunk], ...], is_kept: bool) -> None:
         self._place, self._placed, self._is_kept = place, placed, is_kept
-        self._made: tuple[PromptPart, ...] = ()
+        self._known: tuple[PromptPart, ...] = ()
 
     def _all(self) -> tuple[PromptPart, ...]:
         place = self._place
-        made = self._made or tuple(PromptPart(f"{place}.{path}" if path else place, chunk, words(chunk)) for path, chunk in self._placed)
+        parts = self._known or tuple(PromptPart(f"{place}.{path}" if path else place, chunk, words(chunk)) for path, chunk in self._placed)
         if self._is_kept:
-            self._made = made
-        return made
+            self._known = parts
+        return parts
 
     def __len__(self) -> int:
         return len(self._placed)
@@ -298,13 +298,13 @@ def block_messages(
         placed: list[Placed] = []
         empties: list[Placed] = []
         for message, chunk in unit.chunks():
-            is_said = chunk.kind not in _UNSAID
-            if not is_said and is_empty(chunk):
+            is_content = chunk.kind not in _UNSAID
+            if not is_content and is_empty(chunk):
                 empties.append((field, message, chunk))
                 continue
-            if not is_said and is_verbatim(draft, chunk):
+            if not is_content and is_verbatim(draft, chunk):
                 block = chunk.payload["block"]
-            elif isinstance(encoded := ("" if is_said else unsent(chunk)) or encode(chunk), str):
+            elif isinstance(encoded := ("" if is_content else unsent(chunk)) or encode(chunk), str):
                 draft.lose(chunk, encoded)
                 continue
             else:

@@ -10,6 +10,7 @@ from typing import Any
 from inspector.text import jsontext
 
 _SPACE = re.compile(r"[ \t\n\r]*")
+_BLANKS = " \t\n\r"
 _DECODER = json.JSONDecoder()
 
 Span = tuple[int, int]
@@ -26,6 +27,8 @@ class Verbatim:
 
 def skip(text: str, at: int) -> int:
     """The next place from `at` on that is no white space."""
+    if text[at : at + 1] not in _BLANKS:
+        return at
     space = _SPACE.match(text, at)
     return space.end() if space else at
 

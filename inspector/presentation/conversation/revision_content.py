@@ -36,7 +36,7 @@ class Summary:
     chunk_count: int
 
 
-@dataclass(frozen=True, slots=True)
+@light_dataclass(frozen=True, slots=True)
 class RecordContent:
     """One record: its key as text, and as bytes where it does not survive as that; `pieces` are those of a value that was not kept before."""
 
@@ -143,7 +143,7 @@ def _records(stored: Stored) -> list[RecordContent]:
 def _chunks(stored: Stored) -> Iterator[tuple[ChunkPlace, str]]:
     """Each chunk with its searchable words."""
     numbers = {record.key: number for number, record in enumerate(stored.records)}
-    search = [_Search(record.value.data) for record in stored.records]
+    search: dict[int, _Search] = {}
     # A chunk is named by its record: it has the record's key, or that and the number of a block. Of one record only, by anything.
     alone = 0 if len(stored.records) == 1 else -1
     roles: dict[str, str] = {}
@@ -154,6 +154,8 @@ def _chunks(stored: Stored) -> Iterator[tuple[ChunkPlace, str]]:
         number = numbers.get(chunk.key, -1)
         if number < 0:
             number = numbers.get(chunk.key.rpartition("#")[0], alone)
+        if number >= 0 and number not in search:
+            search[number] = _Search(stored.records[number].value.data)
         start, size = search[number].place(kept_raw(chunk)) if number >= 0 else (-1, 0)
         columns = (
             *(position, _column(chunk.seq), _column(chunk.msg_idx), _column(chunk.chunk_idx)),
@@ -172,6 +174,8 @@ class _Search:
 
     def place(self, kept: bytes | Span) -> tuple[int, int]:
         """Where in the record the bytes are, and their number; -1 for no such place. Blocks of one line have the same bytes, and not only equal ones."""
+        if kept is self._data:
+            return 0 if kept else -1, len(kept)
         if isinstance(kept, Span):
             if kept.data is self._data and kept.stop > kept.start:
                 return kept.start, kept.stop - kept.start

@@ -33,7 +33,9 @@ def repeated_lines(case: Case) -> tuple[tuple[tuple[Chunk, ...], tuple[Chunk, ..
 
 def _has_similar(chunks: list[Chunk]) -> bool:
     """Whether two of the blocks could be one. Writing every block out takes time, and hardly an answer has such blocks."""
-    return len(chunks) > 1 and len({(chunk.kind, chunk.call_id, len(chunk.text)) for chunk in chunks}) < len(chunks)
+    if len({chunk.kind for chunk in chunks}) == len(chunks):
+        return False
+    return len({(chunk.kind, chunk.call_id, len(chunk.text)) for chunk in chunks}) < len(chunks)
 
 
 def _kept_and_repeated(chunks: list[Chunk], named: Counter[str]) -> tuple[tuple[Chunk, ...], tuple[Chunk, ...]] | None:

@@ -4,17 +4,25 @@ from collections.abc import Iterator
 
 from inspector.conversation.model import Chunk, Message
 from inspector.conversation.queries import span_text
-from inspector.rules.base import Case
+from inspector.rules.base import Case, cached_per_case
 from inspector.traces import observe
 
 
 def merges(case: Case) -> Iterator[tuple[Message, list[Message]]]:
     """Each message of the reading that holds chunks of several true messages, with those messages in order."""
-    owner = {chunk.key: index for index, message in enumerate(case.messages) for chunk in message.chunks}
+    owner = _owner(case)
     for message in case.reading.grouped:
+        if len(message.chunks) < 2:
+            continue
         indexes = list(dict.fromkeys(owner[chunk.key] for chunk in message.chunks if chunk.key in owner))
         if len(indexes) > 1:
             yield message, [case.messages[index] for index in indexes]
+
+
+@cached_per_case
+def _owner(case: Case) -> dict[str, int]:
+    """Key of a chunk -> the index of its true message."""
+    return {chunk.key: index for index, message in enumerate(case.messages) for chunk in message.chunks}
 
 
 def listing(messages: list[Message]) -> tuple[tuple[str, str], ...]:
