@@ -39,6 +39,19 @@ def insert(model: type[Model], fields: Sequence[str], rows: Iterable[Sequence[An
         cursor.executemany(sql, values)
 
 
+def put(model: type[Model], key: str, fields: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """As `insert`; a row whose `key`, a unique one of `fields`, is there gets the values of the others. Only inside `one_writer`."""
+    quote = connection.ops.quote_name
+    meta = model._meta
+    columns = {field.name: quote(str(field.column)) for field in meta.concrete_fields}
+    names = ", ".join(columns[name] for name in fields)
+    holes = ", ".join(["%s"] * len(fields))
+    values = ", ".join(f"{columns[name]} = EXCLUDED.{columns[name]}" for name in fields if name != key)
+    sql = f"INSERT INTO {quote(meta.db_table)} ({names}) VALUES ({holes}) ON CONFLICT ({columns[key]}) DO UPDATE SET {values}"  # noqa: S608 (names of our own models)
+    with connection.cursor() as cursor:
+        cursor.executemany(sql, list(rows))
+
+
 def update(model: type[Model], fields: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     """Sets `fields`; each of `rows` has their values, as the database takes them, and then the primary key. The ORM's way makes an expression of each value."""
     quote = connection.ops.quote_name
