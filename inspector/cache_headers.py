@@ -12,8 +12,8 @@ from django.utils.cache import get_conditional_response
 
 NOTHING = "no-store"
 ASK_EACH_TIME = "private, no-cache"
-_FORM_TOKEN = re.compile(rb'((?:csrfmiddlewaretoken" value="|x-csrftoken": "))\w{64}')
-"""In text of a page every quotation mark is escaped, so that only our own forms match."""
+_FORM_TOKENS = tuple(re.compile(before + rb"\w{64}") for before in (rb'csrfmiddlewaretoken" value="', rb'x-csrftoken": "'))
+"""In text of a page every quotation mark is escaped, so that only our own forms match. Two, since one with a choice takes six times as long."""
 
 Answer = TypeVar("Answer", bound=HttpResponseBase)
 
@@ -54,5 +54,7 @@ def _etag(request: HttpRequest, response: HttpResponse) -> str:
     content = response.content
     if response.get("Content-Type", "").startswith("text/html"):
         # The token in a form has another mask in each page, and every mask of one secret is accepted.
-        content = _FORM_TOKEN.sub(rb"\1", content) + str(request.META.get("CSRF_COOKIE")).encode()
+        for form_token in _FORM_TOKENS:
+            content = form_token.sub(b"", content)
+        content += str(request.META.get("CSRF_COOKIE")).encode()
     return f'"{hashlib.sha256(content).hexdigest()[:32]}"'

@@ -25,6 +25,7 @@ from django.core.handlers.wsgi import WSGIRequest
 from django.db import DatabaseError, close_old_connections, connection
 from django.http import HttpResponse
 
+from inspector.access_token import PARAMETER
 from inspector.middleware import name_the_operator
 from inspector.models import Conversation, analyses
 from inspector.views import content
@@ -124,6 +125,9 @@ def reads_whole(environ: Environ) -> bool:
 def is_let_in(environ: Environ) -> bool:
     """Whether the person may see pages at all: whoever is refused gets no process of their own for that."""
     request = WSGIRequest({**environ, "wsgi.input": io.BytesIO()})
+    if PARAMETER in request.GET:
+        # The link is exchanged, and that recorded, once: by the application here.
+        return False
     try:
         answer: Any = SessionMiddleware(AuthenticationMiddleware(name_the_operator(_let_in)))(request)
     except DatabaseError:

@@ -276,3 +276,11 @@ def test_another_user_of_this_machine_gets_nothing_from_a_real_server(tmp_path: 
                 urllib.request.urlopen(url, timeout=60)
         finally:
             server.terminate()
+
+
+def test_opening_the_link_again_and_again_is_recorded_without_the_token(stranger: Client) -> None:
+    enter(stranger)
+    enter(stranger, "/rules/")
+    stranger.get("/rules/?token=wrong")
+    entries = list(AuditEntry.objects.filter(verb="sign in").values())
+    assert len(entries) == 2 and access_token.token() not in json.dumps(entries, default=str)

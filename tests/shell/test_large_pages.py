@@ -19,7 +19,7 @@ from pytest_django import Settings
 from inspector import large_pages
 from inspector.access_token import bearer, token
 from inspector.large_pages import LARGE, LargePages, is_let_in, reads_whole
-from inspector.models import Conversation, StoredAnalysis, analyses
+from inspector.models import AuditEntry, Conversation, StoredAnalysis, analyses
 from tests.actions.building import imported, merged
 from tests.shell.test_serve import SECONDS, environ, fetch, manage, serving
 
@@ -139,6 +139,9 @@ def test_who_is_not_let_in_gets_no_process(tmp_path: Path, settings: Settings) -
     statuses: list[str] = []
     answer = LargePages(WSGIHandler())(stranger, lambda status, headers, problem=None: statuses.append(status))
     assert statuses == ["403 Forbidden"] and b"the link that it prints" in b"".join(answer)
+    linked = RequestFactory().get(path, {"token": token()}).environ
+    answer = LargePages(WSGIHandler())(linked, lambda status, headers, problem=None: statuses.append(status))
+    assert statuses[1:] == ["302 Found"] and AuditEntry.objects.filter(verb="sign in").count() == 1
     settings.INSPECTOR_LOCAL = False
     assert not is_let_in(program)
     client = Client()
