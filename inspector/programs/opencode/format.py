@@ -22,7 +22,7 @@ from inspector.programs.formats import (
     WriteMode,
     WriteRefused,
 )
-from inspector.programs.opencode import reader, writing
+from inspector.programs.opencode import events, reader, writing
 from inspector.programs.opencode.chunks import chunks_of
 from inspector.programs.opencode.sessions import Session, sessions_in
 from inspector.text import jsontext
@@ -107,6 +107,7 @@ class OpencodeDb(OpencodeStore):
         ),
         RowTable("message", ("id", "session_id", "time_created", "time_updated", "data"), "session_id", "id"),
         RowTable("part", ("id", "message_id", "session_id", "data"), "message_id", "id"),
+        RowTable("event", ("aggregate_id", "seq", "type", "data"), "aggregate_id", "seq", optional=True),
     )
     # A part is of the session of its message; of one whose message is gone, its own column says which it was.
     row_groups: Mapping[str, RowGroup] = {
@@ -116,6 +117,8 @@ class OpencodeDb(OpencodeStore):
             "session_id = ?",
             ungrouped=f"{_no_id('id')} OR {_no_id('session_id')} OR id IN (SELECT id FROM message GROUP BY id HAVING COUNT(*) > 1)",  # noqa: S608 (SQL of our own)
         ),
+        # A session that only events name was deleted.
+        "event": RowGroup("aggregate_id", "aggregate_id = ?", "0", f"{_no_id('aggregate_id')} OR typeof(seq) <> 'integer'"),
         "part": RowGroup(
             "session_id",
             f"message_id IN (SELECT id FROM message WHERE session_id = ?1) OR (session_id = ?1 AND {_WITHOUT_MESSAGE})",  # noqa: S608 (SQL of our own)
@@ -180,6 +183,8 @@ def _facts(session: Session) -> dict[str, Fact]:
     add("missingSession", "no row or file of the session itself" if session.info is None else "")
     add("orphanParts", [_orphan(part.id, part.message, part.value or {}) for part in session.orphans])
     ids = {message.id for message in session.messages}
+    for name, value in events.facts_of(session).items():
+        add(name, value)
     parents = [(message.id, (message.info or {}).get("parentID")) for message in session.messages]
     add("missingParents", sorted({parent for _, parent in parents if isinstance(parent, str) and parent not in ids}))
     return facts

@@ -2,6 +2,7 @@
 
 from inspector.programs.base import Calls, Home, Program, Repairs, SyntheticResult, SyntheticResults
 from inspector.programs.opencode import reader
+from inspector.programs.opencode.events import trace_of
 from inspector.programs.opencode.format import NEVER_IN_PLACE, OPENCODE, OPENCODE_EXPORT, OPENCODE_TREE
 from inspector.programs.opencode.placing import placed_in_steps
 
@@ -18,6 +19,7 @@ PROGRAM = Program(
         Home(OPENCODE.name, "~/.local/share", "opencode/opencode*.db", "XDG_DATA_HOME"),
         Home(OPENCODE_TREE.name, "~/.local/share", "opencode/storage", "XDG_DATA_HOME"),
     ),
+    own_trace=trace_of,
     read_only={format_.name: NEVER_IN_PLACE for format_ in _FORMATS},
     new_file_as={format_.name: OPENCODE_EXPORT for format_ in _FORMATS},
     synthetic=SyntheticResults(

@@ -43,6 +43,7 @@ class Session:
     messages: list[StoredMessage] = field(default_factory=list)
     orphans: list[StoredPart] = field(default_factory=list)
     records: list[Record] = field(default_factory=list)
+    events: list[dict[str, Any]] = field(default_factory=list)
 
 
 def sessions_in(records: Iterable[Record]) -> dict[str, Session]:
@@ -50,6 +51,7 @@ def sessions_in(records: Iterable[Record]) -> dict[str, Session]:
     sessions: dict[str, Session] = {}
     messages: dict[str, StoredMessage] = {}
     parts: list[tuple[StoredPart, Record]] = []
+    events: list[tuple[dict[str, Any], Record]] = []
     for record in records:
         kind = _kind(record)
         value, reason = _object(record.value.data)
@@ -69,6 +71,8 @@ def sessions_in(records: Iterable[Record]) -> dict[str, Session]:
             session = sessions.setdefault(message.session, Session(message.session))
             session.messages.append(message)
             session.records.append(record)
+        elif kind == "event":
+            events.append((value, record))
         elif kind == "part":
             data, reason = _data(value, reason)
             owner = _text(value, "message_id", "messageID") or _folder(record)
@@ -82,6 +86,11 @@ def sessions_in(records: Iterable[Record]) -> dict[str, Session]:
         session = sessions.setdefault(session_id, Session(session_id))
         session.records.append(record)
         (message_of_part.parts if message_of_part else session.orphans).append(part)
+    for event, record in events:
+        # Of a session that is gone nobody needs them.
+        if (owner_of_event := sessions.get(_text(event, "aggregate_id"))) is not None:
+            owner_of_event.records.append(record)
+            owner_of_event.events.append(event)
     for session in sessions.values():
         session.messages.sort(key=lambda message: (message.created, message.id))
         for message in session.messages:

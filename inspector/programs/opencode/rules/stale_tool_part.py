@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from inspector.conversation.model import Kind
 from inspector.programs.opencode.chunks import about
+from inspector.programs.opencode.events import outcomes_in
 from inspector.rules.base import Case, Match, Origin, Rule, Severity
 
 
@@ -11,14 +12,18 @@ def check(case: Case) -> Iterator[Match]:
     answered = {chunk.call_id for chunk in case.conversation.chunks if chunk.kind is Kind.TOOL_RESULT}
     if case.running:
         return
+    outcomes = outcomes_in(case.conversation)
     for chunk in case.conversation.chunks:
         state = about(chunk).get("stale")
         if chunk.kind is Kind.TOOL_CALL and state and chunk.call_id not in answered:
             name = chunk.tool_name[:60]
+            recorded = outcomes.get(chunk.key)
+            ended = f". Event {recorded.seq:,} of the session has its {'error' if recorded.is_error else 'output'}" if recorded else ""
             yield Match(
                 (chunk,),
                 f"The call of {name} at seq {chunk.seq} is {state} in the store, where nothing was written for a quarter of an hour or more: opencode shows it "
-                "as running, and sends `[Tool execution was interrupted]` for it on each request.",
+                f"as running, and sends `[Tool execution was interrupted]` for it on each request{ended}.",
+                evidence=(("event", f"{recorded.seq:,}"), ("what it keeps", recorded.text[:160])) if recorded else (),
             )
 
 
@@ -37,6 +42,6 @@ RULE = Rule(
     ),
     check=check,
     references=("opencode #19023", "opencode #28989", "opencode 1.18.33, run: killed in a tool"),
-    repaired_by=("insert-interrupted-result",),
+    repaired_by=("recover-output-from-events", "insert-interrupted-result"),
     fixed_in_code="Close parts that are pending or running when the program starts.",
 )
