@@ -29,6 +29,7 @@ from inspector.rules.base import Case
 from inspector.sources import captures
 from inspector.streams.captures import own
 from inspector.streams.model import Exchange
+from inspector.text.at_hand import AtHand
 from inspector.traces import model as traces
 from inspector.traces.bodies import Body, decompress
 from inspector.traces.tree import build
@@ -40,7 +41,11 @@ def format_of(source: Source) -> Format:
 
 def stored(conversation: Conversation, revision: int | None = None) -> Stored:
     """The records of a revision (the newest unless named), read as their format reads them. Raises Revision.DoesNotExist."""
-    return _stored(conversation.pk, conversation.source.format, revision or conversation.revision)
+    return _AT_HAND.put(None, _stored(conversation.pk, conversation.source.format, revision or conversation.revision))
+
+
+_AT_HAND: AtHand[Stored] = AtHand(1)
+"""What is larger than its cache is needed by several steps of one page: the request, the case and the plan."""
 
 
 def _size_of_stored(stored: Stored) -> int:

@@ -366,7 +366,9 @@ def _worse_elsewhere(before: PreviewSide, later: PreviewSide) -> Iterator[str]:
     for other in PROFILES:
         if other.wire != judge.wire or other.name == judge.name or other in templates.OFFERED:
             continue
-        refused = _verdict(later, judge, other).violations
+        # What is after a repair is judged whole, so that the verdict of a part of its profile is there already.
+        is_part = other.part_of == judge.name
+        refused = other.among(later.judgement.violations) if is_part else _verdict(later, judge, other).violations
         if refused and _verdict(before, judge, other).sendable:
             yield f"{other.name} would refuse the result, and does not refuse what is stored: {refused[0].text}"
 

@@ -187,6 +187,7 @@ ANTHROPIC_COMPATIBLE = Profile(
     tuple(rule for rule in RULES if rule.id not in _ANTHROPICS_ALONE),
     check_compatible,
     wire=ANTHROPIC,
+    part_of=ANTHROPIC_PROFILE.name,
 )
 
 OFFERED = (ANTHROPIC_PROFILE, ANTHROPIC_COMPATIBLE)

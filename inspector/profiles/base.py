@@ -165,6 +165,8 @@ class Profile:
     models: tuple[str, ...] = ()
     projection: str = ""
     """The projection that makes its prompt, where the plain one of the wire shape leaves out what this provider wants."""
+    part_of: str = ""
+    """The profile whose violations by the rules here are all that this one has: its verdict follows from that of the other."""
 
     def judge(self, prompt: Prompt, model: str | None = None, thinking: bool | None = None, continued: bool = False) -> Judgement:
         """One pass over the prompt; seqs are filled in from its source map, of the message where a block has none of its own."""
@@ -177,6 +179,11 @@ class Profile:
             for violation in violated
         )
         return Judgement(self.name, violations, self._notes(model))
+
+    def among(self, violations: Sequence[Violation]) -> tuple[Violation, ...]:
+        """Those by a rule of this profile."""
+        ids = {rule.id for rule in self.rules}
+        return tuple(violation for violation in violations if violation.id in ids)
 
     def _notes(self, model: str | None) -> tuple[str, ...]:
         if model is None or not self.models or any(part.startswith(self.models) for part in (model, *model.split("/"))):

@@ -3,7 +3,10 @@
 from typing import Any
 
 from inspector.planning import preview as previews
+from inspector.profiles.anthropic_turns import turns
 from inspector.profiles.catalogue import profile
+from inspector.profiles.judging import judgement_of
+from tests.counting import counted
 from tests.strategies.before_and_after import OPENAI, RESULT, USE, previewed, said, text, thinking
 
 SURVIVES = "whether its signature survives that, nobody can know offline"
@@ -95,3 +98,20 @@ def test_a_profile_that_refuses_what_is_stored_too_is_not_named() -> None:
     preview = previewed(body, ["drop-empty-blocks"], "openai-chat", OPENAI)
     assert not profile("deepseek-thinking").judge(preview.before.prompt, None).sendable
     assert not [warning for warning in refusing(preview) if warning.startswith("deepseek-thinking")]
+
+
+def test_the_verdict_of_a_part_of_a_profile_needs_no_second_look() -> None:
+    """Another provider over Messages asks for less than Anthropic, and in the same words."""
+    rule, part = profile("anthropic-2026-07"), profile("anthropic-compatible")
+    use, result = {**USE, "id": "t1", "name": "ls"}, {**RESULT, "tool_use_id": "t1"}
+    unanswered = {"messages": [said("user", text("go")), said("assistant", use), said("user", text("and?"), text(" "))]}
+    whole = {**THOUGHT, "messages": [*THOUGHT["messages"], said("assistant", thinking("", signature=""), use), said("user", result)]}
+    assert part.part_of == rule.name
+    for body, expected in ((unanswered, 3), (whole, 2)):
+        preview = previewed(body, ["drop-empty-blocks"])
+        judged = [judgement_of(preview.after.prompt, preview.after.case.conversation, judge.name).violations for judge in (rule, part)]
+        assert part.among(judged[0]) == judged[1] and judged[0]
+        with counted(turns) as counts:
+            refusing(preview)
+        # The result and what is stored, each once; and what is stored by the part, where that refuses the result.
+        assert counts == {"turns": expected}

@@ -1,10 +1,6 @@
 """What a step of a repair works out: a session is parsed, read and judged no more often than the step needs."""
 
 import re
-from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from cProfile import Profile
 from dataclasses import replace
 from pathlib import Path
 
@@ -24,26 +20,11 @@ from inspector.rules.base import _read_case as read_case
 from inspector.rules.base import findings
 from inspector.views.preview_part import preview_part
 from tests.actions.building import WHO, A, U, approved, bring, broken, imported, merged
+from tests.counting import counted
 from tests.programs.pi_openclaw.session_files import a, call, header, lines, r, text, u
 
 pytestmark = pytest.mark.django_db
 CHOSEN = {"strategy": "insert-interrupted-result", "mode": "replay-suffix"}
-
-
-@contextmanager
-def counted(*functions: Callable[..., object]) -> Iterator[Counter[str]]:
-    """How often each of the functions is called inside, by its name."""
-    counts: Counter[str] = Counter({function.__name__: 0 for function in functions})
-    names = {function.__code__: function.__name__ for function in functions}
-    profile = Profile()
-    profile.enable()
-    try:
-        yield counts
-    finally:
-        profile.disable()
-        for entry in profile.getstats():
-            if entry.code in names:
-                counts[names[entry.code]] += entry.callcount
 
 
 @pytest.fixture
@@ -83,6 +64,16 @@ def test_an_applied_repair_is_planned_once_and_what_was_written_is_judged_once(c
     assert repair.state == Repair.State.VERIFIED
     # The file as it is, and the lines after it. The case before, the case after, and that of the import, which is read at another moment.
     assert counts == {"preview": 1, "write": 1, "_read_on": 2, "_read_case": 3, "findings": 1}
+
+
+def test_a_first_preview_reads_the_records_of_a_large_conversation_once(
+    client: Client, session: Conversation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is larger than its cache is in memory as long as the page is worked out."""
+    monkeypatch.setattr(loading._stored, "most_bytes", 0)
+    with counted(loading.read_records) as counts:
+        shown(client, session)
+    assert counts == {"read_records": 1}
 
 
 def test_an_undo_does_not_plan_the_repair_again(client: Client, session: Conversation) -> None:
