@@ -61,11 +61,12 @@ class EditMismatch(ValueError):
 
 def apply(conversation: Conversation, edits: Iterable[Edit]) -> Conversation:
     """The conversation with `edits` done. Raises EditMismatch where an edit's `old` is not what is there."""
-    order: list[str | None] = [None]
-    chunks: dict[str, Chunk] = {}
-    for chunk in conversation.chunks:
-        order.append(chunk.key)
-        chunks[chunk.key] = chunk
+    chunks = {chunk.key: chunk for chunk in conversation.chunks}
+    base = conversation.chunks
+    if len(chunks) < len(base):
+        # A store that has a key twice: the later one counts.
+        base = tuple(chunks[chunk.key] for chunk in base)
+    changed_keys: set[str | None] = set()
     facts = dict(conversation.facts)
     inserted: dict[str | None, list[Chunk]] = {}
     new_keys: set[str] = set()
@@ -80,25 +81,38 @@ def apply(conversation: Conversation, edits: Iterable[Edit]) -> Conversation:
                 if chunks.get(chunk.key) != chunk:
                     raise EditMismatch(f"chunk {chunk.key} is not as the edit has it")
                 del chunks[chunk.key]
+                changed_keys.add(chunk.key)
             case Replace(old, new):
                 if chunks.get(old.key) != old:
                     raise EditMismatch(f"chunk {old.key} is not as the edit has it")
                 chunks[old.key] = new
+                changed_keys.add(old.key)
             case Set(_, name, old_value, new_value):
                 if (facts[name].value if name in facts else _value(conversation, name)) != old_value:
                     raise EditMismatch(f"fact {name} is not as the edit has it")
                 facts[name] = replace(facts[name], value=new_value) if name in facts else Fact(name, new_value)
-    result: list[Chunk] = []
-
-    for key in order:
-        if key is not None and key in chunks:
-            result.append(chunks[key])
-        # Each run is taken once, and without recursion: thousands of chunks may come one after the other.
-        waiting = inserted.pop(key, [])[::-1]
-        while waiting:
-            result.append(waiting.pop())
-            waiting += inserted.pop(result[-1].key, [])[::-1]
+    changed_keys |= inserted.keys()
+    result = _run(None, inserted)
+    unchanged_from = 0
+    # What is between two edits is taken as it is, all at once: most edits change a few chunks of a long conversation.
+    for place in [place for place, chunk in enumerate(base) if chunk.key in changed_keys]:
+        key = base[place].key
+        result += base[unchanged_from:place]
+        result += [chunks[key]] if key in chunks else []
+        result += _run(key, inserted)
+        unchanged_from = place + 1
+    result += base[unchanged_from:]
     return replace(conversation, chunks=tuple(result), facts=facts)
+
+
+def _run(key: str | None, inserted: dict[str | None, list[Chunk]]) -> list[Chunk]:
+    """What is inserted after a chunk, and after that; taken out of `inserted`, and without recursion: thousands of chunks may come one after the other."""
+    run: list[Chunk] = []
+    waiting = inserted.pop(key, [])[::-1]
+    while waiting:
+        run.append(waiting.pop())
+        waiting += inserted.pop(run[-1].key, [])[::-1]
+    return run
 
 
 def _value(conversation: Conversation, name: str) -> str | None:
@@ -115,7 +129,7 @@ def between(base: Conversation, final: Conversation) -> tuple[Edit, ...]:
         if chunk.key not in old:
             edits.append(Insert(previous, chunk))
         else:
-            if chunk != old[chunk.key]:
+            if chunk is not old[chunk.key] and chunk != old[chunk.key]:
                 edits.append(Replace(old[chunk.key], chunk))
         previous = chunk.key
     for name, fact in final.facts.items():

@@ -11,6 +11,9 @@ from inspector.text import jsontext
 
 _SPACE = re.compile(r"[ \t\n\r]*")
 _BLANKS = " \t\n\r"
+_NAME = re.compile(r'"([^"\\]*)"[ \t\n\r]*:[ \t\n\r]*')
+"""The name of a member without escapes, as nearly all are, up to its value."""
+_NEXT = re.compile(r"[ \t\n\r]*,?[ \t\n\r]*")
 _DECODER = json.JSONDecoder()
 
 Span = tuple[int, int]
@@ -65,13 +68,15 @@ def member_values(text: str) -> list[MemberValue]:
     at = skip(text, skip(text, 0) + 1)
     while text[at] != "}":
         start = at
-        name, at = _DECODER.raw_decode(text, at)
-        at = skip(text, skip(text, at) + 1)
+        if plain := _NAME.match(text, at):
+            name, at = plain[1], plain.end()
+        else:
+            name, at = _DECODER.raw_decode(text, at)
+            at = skip(text, skip(text, at) + 1)
         value, end = _DECODER.raw_decode(text, at)
         spans.append((name, start, at, end, value))
-        at = skip(text, end)
-        if text[at] == ",":
-            at = skip(text, at + 1)
+        after = _NEXT.match(text, end)
+        at = after.end() if after else end
     return spans
 
 
@@ -110,17 +115,27 @@ def amended(
     """The object `text` with members set to other texts or left out; new ones follow the others. `known_members` are its `member_values`, where they are known."""
     spans = member_values(text) if known_members is None else known_members
     last = {name: number for number, (name, *_) in enumerate(spans)}
+    if not removed_names and values.keys() <= last.keys():
+        return _exchanged(text, [(*spans[number][2:4], values[spans[number][0]]) for number in sorted(last[name] for name in values)])
     pieces: list[Piece] = []
     for number, (name, start, at, end, _) in enumerate(spans):
         if name in removed_names:
             continue
         is_set = name in values and last[name] == number
         pieces.append((text[start:at] + values[name] if is_set else text[start:end], number))
-    colon = ":" if not spans else text[spans[0][1] : spans[0][2]][len(jsontext.compact(spans[0][0])) :]
-    pieces += [
-        (f"{jsontext.compact(name)}{colon if ':' in colon else ':'}{value}", None) for name, value in values.items() if name not in last
-    ]
+    # After the name, whose text may have other escapes than ours.
+    colon = ":" if not spans else text[spans[0][1] : spans[0][2]].rpartition('"')[2]
+    pieces += [(f"{jsontext.compact(name)}{colon}{value}", None) for name, value in values.items() if name not in last]
     return rearranged(text, [(start, end) for _, start, _, end, _ in spans], pieces)
+
+
+def _exchanged(text: str, places: Sequence[tuple[int, int, str]]) -> str:
+    """The text with what is at each place (start, end, in order) exchanged for another text."""
+    parts, at = [], 0
+    for start, end, new in places:
+        parts += (text[at:start], new)
+        at = end
+    return "".join((*parts, text[at:]))
 
 
 def encoded(value: Any) -> str:

@@ -1,7 +1,8 @@
 """What a write keeps account of: ids that are given out, references that follow them, and which stored rows already are what the path needs."""
 
 import hashlib
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -11,6 +12,8 @@ from inspector.programs.pi_openclaw.encoding import REFERENCES, EntryPlace, iso,
 from inspector.programs.pi_openclaw.entries import moment
 from inspector.programs.pi_openclaw.file import File, StoredEntry, entry_key
 from inspector.programs.pi_openclaw.path import FIRST_KEPT, PathStep, Planned
+
+_USUAL_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", re.ASCII)
 
 
 @dataclass(slots=True)
@@ -31,8 +34,7 @@ class Ledger:
     @classmethod
     def of(cls, plan: Plan, stored: Stored, file: File, path: Planned) -> "Ledger":
         used_ids = {str(entry.entry.get(name)) for entry in file.entries.values() for name in ("id", "storedId")}
-        times = [entry for item in file.entries.values() if (entry := time_of(item.entry)) is not None]
-        now = iso(max(moment(plan.options.get("now")) or 0, *times, 0))
+        now = iso(max(moment(plan.options.get("now")) or 0, latest(entry.entry for entry in file.entries.values())))
         ledger = cls(
             file,
             path,
@@ -98,8 +100,13 @@ class Ledger:
         return is_root and (not self.in_openclaw or base is next(iter(self.file.entries.values())))
 
 
-def time_of(entry: Any) -> int | None:
-    return moment(entry.get("timestamp")) if isinstance(entry, Mapping) and isinstance(entry.get("timestamp"), str) else None
+def latest(entries: Iterable[Any]) -> int:
+    """The last time that an entry names (epoch ms); 0 where none does."""
+    texts = {text for entry in entries if isinstance(entry, Mapping) and isinstance(text := entry.get("timestamp"), str)}
+    # As the programs write times their texts have the order of the times: of those the last one is read, as far as it is a time.
+    usual = sorted(text for text in texts if _USUAL_TIME.fullmatch(text))
+    last = next((time for text in reversed(usual) if (time := moment(text)) is not None), 0)
+    return max((last, *(moment(text) or 0 for text in texts.difference(usual))))
 
 
 def row_time(step: PathStep, before: str) -> str:

@@ -13,7 +13,7 @@ from inspector.programs.pi_openclaw.facts import NO_HEADER, header_problem
 from inspector.programs.pi_openclaw.file import opened
 from inspector.programs.pi_openclaw.folder import SAFE_ID
 from inspector.programs.pi_openclaw.in_place import inserted, replayed
-from inspector.programs.pi_openclaw.ledger import Ledger, time_of
+from inspector.programs.pi_openclaw.ledger import Ledger, latest
 from inspector.programs.pi_openclaw.lines import keeps_ids
 from inspector.programs.pi_openclaw.listing import NEW, entry, index_of
 from inspector.programs.pi_openclaw.new_file import new_file
@@ -36,8 +36,8 @@ _NO_IDS = "This file is of version 1, in which entries have no ids; write a new 
 
 def options(mode: str, stored: Stored, fresh_id: str) -> dict[str, str]:
     """Id and time of what is new. Both follow from the stored entries and `fresh_id`, so that the same question has the same answer."""
-    times = [time for chunk in stored.conversation.chunks if (time := time_of(chunk.payload.get("entry"))) is not None]
-    values = {"fresh_id": fresh_id, "now": iso(max(times, default=0) + 1)}
+    last = latest(chunk.payload.get("entry") for chunk in stored.conversation.chunks)
+    values = {"fresh_id": fresh_id, "now": iso(last + 1)}
     return values | {"fork_id": fresh_id} if mode == NEW else values
 
 

@@ -19,6 +19,8 @@ from inspector.programs.formats import Change, Stored, WriteRefused
 from inspector.programs.pi_openclaw import file as session_file
 from inspector.programs.pi_openclaw import path as session_path
 from inspector.programs.pi_openclaw import writing as session_writing
+from inspector.programs.pi_openclaw.encoding import iso
+from inspector.programs.pi_openclaw.ledger import latest
 from inspector.programs.pi_openclaw.openclaw import OPENCLAW
 from inspector.programs.pi_openclaw.pi import PI
 from inspector.programs.pi_openclaw.verifying import verified
@@ -683,3 +685,12 @@ def test_a_file_that_grew_is_not_written(tmp_path: Path) -> None:
         stores.commit(place.parent, OPENCLAW, {}, OPENCLAW.guard(base)[1], made)
     assert place.read_bytes() == BROKEN + more
     assert [each.name for each in place.parent.iterdir()] == ["s.jsonl"]
+
+
+def test_the_time_of_new_rows_comes_after_every_time_of_the_file() -> None:
+    """Most texts of times have their order; another zone, and what only looks like a time, are looked at one by one."""
+    usual = [{"timestamp": f"2026-09-21T00:00:{second:02}.000Z"} for second in (5, 59, 7)]
+    none = [{}, "no entry", {"timestamp": 7}, {"timestamp": "2099-99-99T00:00:00.000Z"}]
+    assert iso(latest([*usual, *none])) == "2026-09-21T00:00:59.000Z"
+    assert iso(latest([*usual, {"timestamp": "2026-09-21T02:01:00+02:00"}])) == "2026-09-21T00:01:00.000Z"
+    assert latest(none) == latest([]) == 0
