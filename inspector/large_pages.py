@@ -27,8 +27,8 @@ from django.http import HttpResponse
 
 from inspector.access_token import PARAMETER
 from inspector.middleware import name_the_operator
-from inspector.models import Conversation, analyses
-from inspector.views import content
+from inspector.models import Conversation, Repair, analyses
+from inspector.views import content, repairs
 from inspector.views.choice import choice_of
 from inspector.views.content import ways
 
@@ -44,6 +44,7 @@ PIECE = 1 << 20
 LOST = b"This page was not made: the process that read the conversation was ended, most often because memory ran out. Free some memory and load it again.\n"
 _ABOUT = re.compile(r"/(conversations|findings|repairs)/([0-9a-f]{12})(/.*|\..*)")
 _OF_WINDOWS = re.compile(r"/(chunks/\d+/.*)?")
+_NEW_REPAIR = "/repairs/new/"
 
 
 class LargePages:
@@ -116,7 +117,7 @@ def reads_whole(environ: Environ) -> bool:
         if not connection.in_atomic_block:
             close_old_connections()
         row = Conversation.objects.filter(**{path: oid}, chunk_count__gte=LARGE).select_related("source").first()
-        return row is not None and not (kind == "conversations" and _OF_WINDOWS.fullmatch(rest) and _is_kept(row, rest, environ))
+        return row is not None and not _is_made_here(row, kind, oid, rest, environ)
     except DatabaseError:
         # The page itself says what is wrong with the database.
         return False
@@ -139,6 +140,21 @@ def _let_in(_: Any) -> HttpResponse:
     return HttpResponse(status=HTTPStatus.NO_CONTENT)
 
 
+def _is_made_here(row: Conversation, kind: str, oid: str, rest: str, environ: Environ) -> bool:
+    """Whether all that the page shows of the conversation is kept."""
+    is_get = environ.get("REQUEST_METHOD") == "GET"
+    if (kind, rest) == ("conversations", _NEW_REPAIR):
+        return is_get and repairs.is_new_page_kept(_request(environ), row)
+    if (kind, rest) == ("repairs", "/"):
+        repair = _repair(oid)
+        return is_get and repair is not None and repairs.is_page_kept(repair)
+    return kind == "conversations" and bool(_OF_WINDOWS.fullmatch(rest)) and _is_kept(row, rest, environ)
+
+
+def _repair(oid: str) -> Repair | None:
+    return Repair.objects.filter(oid=oid).select_related("conversation__source").first()
+
+
 def _is_kept(row: Conversation, rest: str, environ: Environ) -> bool:
     choice = choice_of(_request(environ), row)
     if rest != "/":
@@ -155,9 +171,16 @@ def _request(environ: Environ) -> Any:
 def _keep(environ: Environ) -> None:
     """What the page of a conversation was made of, for its next view: this process has it in memory, and is not waited for any more."""
     about = _ABOUT.fullmatch(environ["PATH_INFO"])
-    if about is None or about[1] != "conversations" or about[3] != "/":
+    if about is None or environ["REQUEST_METHOD"] != "GET":
+        return
+    if about[1] == "repairs" and about[3] == "/" and (repair := _repair(about[2])) is not None:
+        repairs.keep_page(repair)
+    if about[1] != "conversations" or about[3] not in ("/", _NEW_REPAIR):
         return
     row = Conversation.objects.select_related("source").get(oid=about[2])
+    if about[3] == _NEW_REPAIR:
+        repairs.keep_new_page(_request(environ), row)
+        return
     choice = choice_of(_request(environ), row)
     # A page of all profiles, or of other entries of the tree, reads the whole though it is kept.
     if analyses.stored(row, ways(choice)) is None:

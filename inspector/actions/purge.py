@@ -168,7 +168,7 @@ def _secure_delete() -> None:
             cursor.execute("PRAGMA secure_delete = ON")
 
 
-_TABLES = "inspector_payload inspector_record inspector_searchtext inspector_chunkrow inspector_finding inspector_conversation inspector_revision inspector_repair inspector_repairchange inspector_tracerecord inspector_storedanalysis inspector_analysisblock inspector_analysisfinding inspector_jobresult"
+_TABLES = "inspector_payload inspector_record inspector_searchtext inspector_chunkrow inspector_finding inspector_conversation inspector_revision inspector_repair inspector_repairchange inspector_tracerecord inspector_storedanalysis inspector_storedpreview inspector_analysisblock inspector_analysisfinding inspector_jobresult"
 
 
 def overwrite() -> str:

@@ -1,6 +1,6 @@
 """What Inspector keeps in its own database."""
 
-from inspector.models.analysis import AnalysisBlock, AnalysisFinding, StoredAnalysis
+from inspector.models.analysis import AnalysisBlock, AnalysisFinding, StoredAnalysis, StoredPreview
 from inspector.models.conversation import (
     ChunkRow,
     Conversation,
@@ -39,6 +39,7 @@ __all__ = [
     "SearchText",
     "Source",
     "StoredAnalysis",
+    "StoredPreview",
     "Stream",
     "StreamFinding",
     "StreamPart",

@@ -44,7 +44,7 @@ class Ways:
 
     @property
     def key(self) -> str:
-        return _digest((self.revision, self.reader, self.projection, self.profile, self.step, self.leaf))
+        return digest_of_values((self.revision, self.reader, self.projection, self.profile, self.step, self.leaf))
 
 
 def own_ways(conversation: Conversation) -> Ways:
@@ -57,10 +57,10 @@ def basis(conversation: Conversation, is_timed: bool) -> str:
     source = conversation.source
     traces = source.traces.order_by("pk").values_list("pk", "read_at")
     code = unchanged.code(("inspector", *(program.package for program in programs())))
-    return _digest((code, source.read_at if is_timed else None, *traces))
+    return digest_of_values((code, source.read_at if is_timed else None, *traces))
 
 
-def _digest(values: Sequence[object]) -> str:
+def digest_of_values(values: Sequence[object]) -> str:
     return hashlib.sha256(repr(values).encode("utf-8", "surrogatepass")).hexdigest()
 
 

@@ -59,3 +59,24 @@ class AnalysisFinding(models.Model):
 
     def __str__(self) -> str:
         return f"{self.code} in analysis {self.analysis_id}"
+
+
+class StoredPreview(models.Model):
+    """What the pages of a repair show of a plan on one revision. `key` is the digest of what is asked, `basis` of all else that the answer depends on."""
+
+    conversation = models.ForeignKey(Conversation, on_delete=models.CASCADE, related_name="previews", db_index=False)
+    key = models.CharField(max_length=64)
+    basis = models.CharField(max_length=64)
+    is_timed = models.BooleanField()
+    """Whether it depends on when the source was read."""
+    request = JsonText()
+    choice = models.CharField(max_length=64, blank=True)
+    """Digest of what a person chose on a page that led to the request; "" where none did. The same choice is the same request until the source is read again."""
+    data = models.BinaryField()
+    written_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=("conversation", "key"), name="preview_key")]
+
+    def __str__(self) -> str:
+        return f"preview of {self.conversation_id}"

@@ -131,7 +131,8 @@ def amended(
 
 def _exchanged(text: str, places: Sequence[tuple[int, int, str]]) -> str:
     """The text with what is at each place (start, end, in order) exchanged for another text."""
-    parts, at = [], 0
+    parts: list[str] = []
+    at = 0
     for start, end, new in places:
         parts += (text[at:start], new)
         at = end

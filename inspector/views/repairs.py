@@ -2,13 +2,14 @@
 
 import re
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import NamedTuple
 from urllib.parse import urlencode
 
 from django.conf import settings
 from django.contrib import messages
-from django.http import HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404
 
 from inspector.actions.apply_repair import apply_repair
@@ -40,7 +41,20 @@ from inspector.views import facts
 from inspector.views.pages import absolute, as_json, as_markdown, page, unless_unchanged
 from inspector.views.paging import ListWindow, window
 from inspector.views.preview_part import PreviewPart
-from inspector.views.shown_previews import Offered, Shown, base_of_page, offered, request_of_choice, shown, shown_of
+from inspector.views.shown_previews import (
+    Offered,
+    Shown,
+    base_of_page,
+    is_kept,
+    is_kept_of,
+    is_offer_kept,
+    keep_shown,
+    keep_shown_of_choice,
+    offered,
+    request_of_choice,
+    shown_of,
+    shown_of_choice,
+)
 
 _TIME = re.compile("[0-9]{1,14}")
 LINKABLE = 4000
@@ -113,7 +127,7 @@ class RepairChoice(NamedTuple):
     leaf: str
 
 
-def _chosen(request: OperatorRequest, row: Conversation) -> RepairChoice:
+def _chosen(request: HttpRequest, row: Conversation) -> RepairChoice:
     data = request.POST if request.method == "POST" else request.GET
     named = tuple(dict.fromkeys(data.getlist("strategy")))
     reader = visible(data.get("reader", "")) or row.source.reader
@@ -131,7 +145,7 @@ def _new_page(request: OperatorRequest, row: Conversation) -> NewRepairPage:
         mode = mode_named(format_, mode)
         reader = reader_named(format_, choice.reader)
         if choice.strategies:
-            preview = shown(row, row.revision, request_of_choice(row, *choice))
+            preview = shown_of_choice(row, choice.strategies, mode, reader, choice.leaf)
     except Refused as refusal:
         preview = Shown(None, "", str(refusal))
     del base
@@ -160,6 +174,39 @@ def _new_page(request: OperatorRequest, row: Conversation) -> NewRepairPage:
 def _first_ticked(offer: Offered) -> tuple[str, ...]:
     """Before anybody chose: what is recommended, else the only strategy that a finding names; of several, each another way, a person picks."""
     return offer.recommended or (tuple(offer.named) if len(offer.named) == 1 else ())
+
+
+def _complete(choice: RepairChoice, row: Conversation) -> tuple[tuple[str, ...], str, str, str]:
+    """With the names of mode and reader that are meant by default. Raises Refused."""
+    format_ = loading.format_of(row.source)
+    return choice.strategies, mode_named(format_, choice.mode), reader_named(format_, choice.reader), choice.leaf
+
+
+def is_new_page_kept(request: HttpRequest, row: Conversation) -> bool:
+    """Whether the page of a new repair reads nothing of the conversation itself."""
+    choice = _chosen(request, row)
+    try:
+        return is_offer_kept(row, choice.leaf) and (not choice.strategies or is_kept(row, *_complete(choice, row)))
+    except Refused:
+        return True
+
+
+def keep_new_page(request: HttpRequest, row: Conversation) -> None:
+    """For its next view."""
+    choice = _chosen(request, row)
+    with suppress(Refused):
+        if choice.strategies:
+            keep_shown_of_choice(row, *_complete(choice, row))
+
+
+def is_page_kept(repair: Repair) -> bool:
+    """Whether the page of a repair reads nothing of the conversation, neither here nor in its store."""
+    return not repair.intent and repair.state not in UNDOABLE and is_kept_of(repair)
+
+
+def keep_page(repair: Repair) -> None:
+    """For its next view."""
+    keep_shown(repair.conversation, repair.revision, request_of(repair))
 
 
 @accepts("GET", "HEAD", "POST")

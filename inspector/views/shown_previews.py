@@ -1,24 +1,30 @@
 """What the pages of a repair show of a revision, kept for the next view: what can be chosen, and the preview of what is chosen.
 
 All of it follows from the records of the revision, when its source and traces were read, and what is asked: another of these is another key.
+The preview of a large conversation is kept in our database, since its page is made by a process of its own.
 """
 
-from collections.abc import Hashable
-from dataclasses import dataclass
+from collections.abc import Hashable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Any
 
 from inspector.actions.kept_previews import RequestKey, around, base_case, kept_preview, key_of, read_at, request_named
 from inspector.actions.planning import RepairRequest, at_leaf, request_for, request_of, shown_digest
 from inspector.actions.problems import Refused
-from inspector.models import Conversation, Repair, analyses, loading
+from inspector.conversation.model import Chunk
+from inspector.models import Conversation, Repair, analyses, loading, previews
 from inspector.models.cached import MEGABYTE, bounded_cache
+from inspector.planning.preview import DiffRow
 from inspector.planning.recommend import LARGE, without_waiting
 from inspector.planning.suggested import suggested
+from inspector.presentation.packed import Unreadable, packed, unpacked
 from inspector.profiles.judging import judged_case
 from inspector.programs.formats import Stored
 from inspector.rules.base import Case
 from inspector.rules.catalogue import all_findings
-from inspector.views.preview_part import PreviewPart, preview_part
+from inspector.views.preview_part import PreviewPart, PromptWindow, preview_part
 
 FINDINGS = 2_000
 """Findings of a large conversation, the most dangerous first, of which the page marks the strategies."""
@@ -48,9 +54,23 @@ class Shown:
 
 def base_of_page(row: Conversation, leaf: str) -> tuple[Case, Stored] | None:
     """What a page must hold on to while it asks for the rest, so that a conversation larger than any cache is loaded and judged once; None where nothing is loaded."""
-    if _offered.is_known(*_offered_key(row, leaf)) or (not leaf and _analysis(row) is not None):
-        return None
-    return base_case(row, row.source.reader), loading.stored(row)
+    return None if is_offer_kept(row, leaf) else (base_case(row, row.source.reader), loading.stored(row))
+
+
+def is_offer_kept(row: Conversation, leaf: str) -> bool:
+    """Whether what can be chosen is known without the conversation."""
+    return _offered.is_known(*_offered_key(row, leaf)) or (not leaf and _analysis(row) is not None)
+
+
+def is_kept(row: Conversation, strategies: tuple[str, ...], mode: str, reader: str, leaf: str) -> bool:
+    """Whether our database has the preview of what is chosen."""
+    known = previews.request_of(row, _choice(row, strategies, mode, reader, leaf))
+    return known is not None and previews.kept(_place(row, row.revision, _key_of_json(known), around(row))) is not None
+
+
+def is_kept_of(repair: Repair) -> bool:
+    row = repair.conversation
+    return previews.kept(_place(row, repair.revision, key_of(request_of(repair)), around(row))) is not None
 
 
 def offered(row: Conversation, leaf: str) -> Offered:
@@ -90,7 +110,21 @@ def _offered(pk: int, revision: int, read: tuple[Hashable, ...], reader: str, pr
 def request_of_choice(row: Conversation, strategies: tuple[str, ...], mode: str, reader: str, leaf: str) -> RepairRequest:
     """As `request_for`; asked again, the same, with the time that the first had for an entry in a list. Raises Refused."""
     own_judges = row.source.projection, row.source.profile
-    return request_named(_request_key(row.pk, row.revision, read_at(row), strategies, mode, reader, own_judges, leaf))
+    arguments = row.pk, row.revision, read_at(row), strategies, mode, reader, own_judges, leaf
+    if row.chunk_count >= LARGE and not _request_key.is_known(*arguments):
+        known = previews.request_of(row, _choice(row, strategies, mode, reader, leaf))
+        if known is not None:
+            return request_named(_key_of_json(known))
+    return request_named(_request_key(*arguments))
+
+
+def _choice(row: Conversation, *chosen: Hashable) -> str:
+    return previews.choice_of(row, (chosen, row.source.projection, row.source.profile))
+
+
+def _key_of_json(request: Sequence[Any]) -> RequestKey:
+    strategies, mode, reader, projection, profile, options = request
+    return tuple(strategies), mode, reader, projection, profile, tuple((name, value) for name, value in options)
 
 
 @bounded_cache(4 * MEGABYTE, lambda key: 5_000)
@@ -115,6 +149,30 @@ def shown(row: Conversation, revision: int, request: RepairRequest) -> Shown:
     return page if page.read in (None, read) else _shown(row.pk, revision, around(row), read, key)
 
 
+def shown_of_choice(row: Conversation, strategies: tuple[str, ...], mode: str, reader: str, leaf: str) -> Shown:
+    """Of the newest revision. Raises Refused."""
+    return shown(row, row.revision, request_of_choice(row, strategies, mode, reader, leaf))
+
+
+def keep_shown_of_choice(row: Conversation, strategies: tuple[str, ...], mode: str, reader: str, leaf: str) -> None:
+    """As `keep_shown`; the next time the same is chosen, the conversation is not even loaded to know what is asked. Raises Refused."""
+    request = request_of_choice(row, strategies, mode, reader, leaf)
+    keep_shown(row, row.revision, request)
+    previews.note_choice(_place(row, row.revision, key_of(request), around(row)), _choice(row, strategies, mode, reader, leaf))
+
+
+def keep_shown(row: Conversation, revision: int, request: RepairRequest) -> None:
+    """Keeps what the page of a large conversation showed, for the next view: this process has it in memory."""
+    key = key_of(request)
+    place = _place(row, revision, key, around(row))
+    if not _shown.is_known(row.pk, revision, around(row), None, key) or previews.kept(place) is not None:
+        return
+    page = shown(row, revision, request)
+    # What no text can encode is worked out again.
+    with suppress(RecursionError):
+        previews.keep(place, packed(_without_records(page)), page.read is not None)
+
+
 def shown_of(repair: Repair) -> Shown:
     """On the revision that the repair was proposed on."""
     return shown(repair.conversation, repair.revision, request_of(repair))
@@ -135,6 +193,45 @@ def _size_of_shown(page: Shown) -> int:
 def _shown(pk: int, revision: int, around: tuple[Hashable, ...], read: datetime | None, key: RequestKey) -> Shown:
     """`read` is None where it is not known yet whether it matters when the source was read."""
     row = Conversation.objects.select_related("source").get(pk=pk)
+    if row.chunk_count < LARGE:
+        return _computed(row, revision, key)
+    data = previews.kept(_place(row, revision, key, around))
+    if data is not None:
+        with suppress(Unreadable):
+            return unpacked(Shown, data)
+    return _computed(row, revision, key)
+
+
+def _place(row: Conversation, revision: int, key: RequestKey, around: Hashable) -> previews.PreviewPlace:
+    return previews.place_of(row, revision, key, around)
+
+
+def _without_records(page: Shown) -> Shown:
+    """The page shows what chunks say, and never the bytes of their records, which may be a line of megabytes for each."""
+    part = page.part
+    if part is None:
+        return page
+    runs = tuple(replace(run, shown=_bare_rows(run.shown), folded=_bare_rows(run.folded), last=_bare_rows(run.last)) for run in part.runs)
+    before, after = (replace(side, prompt=_bare_prompt(side.prompt)) for side in (part.before, part.after))
+    return replace(page, part=replace(part, runs=runs, before=before, after=after))
+
+
+def _bare_rows(rows: Sequence[DiffRow]) -> tuple[DiffRow, ...]:
+    return tuple(replace(row, before=_bare(row.before), after=_bare(row.after)) for row in rows)
+
+
+def _bare_prompt(prompt: PromptWindow) -> PromptWindow:
+    messages = tuple(
+        replace(message, pieces=tuple(replace(piece, chunk=_bare(piece.chunk)) for piece in message.pieces)) for message in prompt.messages
+    )
+    return replace(prompt, messages=messages)
+
+
+def _bare(chunk: Chunk | None) -> Chunk | None:
+    return chunk if chunk is None else replace(chunk, raw=b"")
+
+
+def _computed(row: Conversation, revision: int, key: RequestKey) -> Shown:
     try:
         preview = kept_preview(row, revision, request_named(key))
     except Refused as problem:
