@@ -15,6 +15,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 from inspector.sources.dsn import Place
 from inspector.sources.places import SCHEMES, NoAddress, place
+from inspector.text import limits
 
 LOOPBACK_NAMES = ("localhost", "127.0.0.1", "[::1]")
 YES = {"1", "true", "yes", "on"}
@@ -39,6 +40,12 @@ VARIABLES = (
         "The public address, for links that leave the machine and for requests through a proxy. With `https`, cookies are secure, browsers keep to https for a year, and the proxy has to set `X-Forwarded-Proto`.",
     ),
     (
+        limits.VALUE_NAME,
+        "64",
+        "Megabytes of one value of a database or one line of a file; a larger one is reported and not read. An import takes up to seven times as much memory.",
+    ),
+    (limits.FILE_NAME, "256", "Megabytes of a file that is read at once, such as a session; a larger one is refused."),
+    (
         "DJANGO_ALLOWED_HOSTS",
         "loopback names",
         "Host names, with commas between them. Any other name than a loopback name ends local mode: people sign in.",
@@ -61,6 +68,13 @@ def flag(name: str) -> bool:
     if value not in YES | NO:
         raise ImproperlyConfigured(f"{name} must be true or false, and {value!r} is neither: set it to one of them or unset it.")
     return value in YES
+
+
+def megabytes(name: str) -> None:
+    """Raises ImproperlyConfigured where variable `name` is set and no number of megabytes. What reads it is `inspector.text.limits`."""
+    text = os.environ.get(name, "").strip()
+    if text and not (text.isdecimal() and 0 < int(text) < 1024):
+        raise ImproperlyConfigured(f"{name} must be a number of megabytes from 1 to 1023, and {text!r} is none: set it to one or unset it.")
 
 
 def host_names(name: str) -> list[str]:

@@ -20,6 +20,10 @@ class Cell:
     type: str = "text"
 
 
+TOO_LARGE = "too-large"
+"""Type of a cell whose value is over `limits.LARGEST_VALUE` and was not read; its data is empty. No write touches one."""
+
+
 @light_dataclass(frozen=True, slots=True)
 class Record:
     """One row, line or key-value pair exactly as stored. `key` is the store's key (decoded with surrogateescape)."""

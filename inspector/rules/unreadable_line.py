@@ -6,13 +6,12 @@ from inspector.conversation.model import Chunk, Kind
 from inspector.conversation.tree import entries
 from inspector.programs.base import Trait
 from inspector.rules.base import Case, Match, Origin, Rule, Severity, bounded
+from inspector.text import limits
 
 _SHOWN = 80
 _CUT = ("torn", "nul")
 """Damage of a line that a program wrote, and that did not reach the disk whole."""
 _CUT_OFF = "What is cut off is nowhere in this file: look among the backups of it. The other lines are read as before."
-_READ_HERE = ("too-deep", "huge-integer")
-"""What a program may read, and Inspector does not."""
 
 
 def check(case: Case) -> Iterator[Match]:
@@ -42,7 +41,7 @@ def _is_line(chunk: Chunk) -> bool:
 
 def _match(case: Case, chunk: Chunk, is_last: bool) -> Match:
     where = f"The {'last line' if is_last else 'line'} at seq {chunk.seq}"
-    if chunk.damage in _READ_HERE:
+    if chunk.damage in limits.OWN_DAMAGE:
         text = f"{where} is not read here: it is {chunk.reason}."
         return Match(
             (chunk,),

@@ -25,9 +25,10 @@ from inspector.sources.problems import (
     TooLarge,
 )
 from inspector.sources.reach import SIDES as SIDES
+from inspector.text import limits
 
-LIMIT = 1 << 30
-"""Bytes: what a file read at once and one line may hold, the same as SQLite's limit for one value (1e9) and a little more."""
+LIMIT = limits.LARGEST_FILE
+"""Bytes: what a file read at once and one line of a journal may hold."""
 NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
 """For the last part of a path whose links were resolved: a link that was put there since could lead anywhere."""
 _YEAR_9999 = 253_000_000_000

@@ -15,6 +15,7 @@ from inspector.sources.problems import (
     Damaged,
     Empty,
     Failed,
+    LargeValue,
     Locked,
     Missing,
     NoRoom,
@@ -24,6 +25,8 @@ from inspector.sources.problems import (
     SourceProblem,
     Unfinished,
 )
+from inspector.sources.statements import is_too_large
+from inspector.text import limits
 
 MAGIC = b"SQLite format 3\0"
 TRIES = 4
@@ -92,6 +95,8 @@ def connect(path: Path, options: str, seconds: float | None = None) -> Connectio
     )
     connection.text_factory = lambda data: data.decode("utf-8", "surrogateescape")
     try:
+        # Before it is read: neither a value of a gigabyte nor an expression of the schema that makes one gets memory.
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, limits.LARGEST_VALUE)
         connection.execute("PRAGMA trusted_schema=OFF")
         connection.execute("PRAGMA cell_size_check=ON")
     except sqlite3.Error:
@@ -123,6 +128,8 @@ def named(error: sqlite3.Error, path: Path, *, writing: bool = False) -> SourceP
     if name.startswith("SQLITE_CORRUPT") or name in ("SQLITE_NOTADB", "SQLITE_IOERR_SHORT_READ", "SQLITE_FORMAT"):
         # NOTADB too: nothing is opened before its first bytes show a database.
         return Damaged(path, str(error))
+    if is_too_large(error):
+        return LargeValue(path, limits.LARGEST_VALUE >> 20, limits.VALUE_NAME)
     if name == "SQLITE_FULL":
         return NoRoom(path)
     if name.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")):

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from inspector.programs.formats import Element
 from inspector.sources.dsn import Place
+from inspector.text import limits
 
 THE_FILE = "the file"
 """The place of damage that SQLite finds."""
@@ -227,7 +228,17 @@ class TooLarge(SourceProblem):
     what: str
     limit: int
     """In bytes."""
-    template = "{what} of {place} is over the limit of {limit} bytes; split the file or check that it is the right one."
+    template = (
+        "{what} of {place} is over the limit of {limit:,} bytes; check that it is the right file, split it, "
+        f"or set {limits.FILE_NAME} to the megabytes that a file may have."
+    )
+
+
+@dataclass(eq=False)
+class LargeValue(SourceProblem):
+    megabytes: int
+    variable: str
+    template = "{place} holds a value of more than {megabytes} MB, which is over what is read here; set {variable} to the megabytes that it may have."
 
 
 class OverLimit(SourceProblem):

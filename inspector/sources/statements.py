@@ -4,12 +4,17 @@ import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from inspector.programs.formats import Cell, Table
+from inspector.programs.formats import TOO_LARGE, Cell, Table
 from inspector.sources.problems import Moved, NoTable, Utf16
 
 
 def quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
+
+
+def is_too_large(error: sqlite3.Error) -> bool:
+    """Whether a value is over the limit of its connection (`opening.connect`)."""
+    return getattr(error, "sqlite_errorname", "") == "SQLITE_TOOBIG"
 
 
 def encoded(key: str) -> bytes:
@@ -53,7 +58,10 @@ def where(table: Table) -> tuple[str, list[bytes]]:
 def records(
     connection: sqlite3.Connection, table: Table, prefix: str | None = None, between: tuple[str, str] | None = None
 ) -> Iterator[tuple[bytes, bytes, str]]:
-    """(key, value as bytes, storage class) in the byte order of keys; `between`: those from one text key to another, both included."""
+    """(key, value as bytes, storage class) in the byte order of keys; `between`: those from one text key to another, both included.
+
+    A value over the limit of the connection comes as b"", TOO_LARGE.
+    """
     condition, params = where(table)
     key, value = quoted(table.key), quoted(table.value)
     if prefix is not None:
@@ -67,12 +75,28 @@ def records(
     if between is not None:
         condition += f" AND {key} COLLATE BINARY BETWEEN CAST(? AS TEXT) AND CAST(? AS TEXT)"
         params += map(encoded, between)
-    sql = (
-        f"SELECT CAST({key} AS BLOB), CAST({value} AS BLOB), typeof({value}) FROM {quoted(table.name)} "  # noqa: S608 (names quoted)
-        f"WHERE {condition} ORDER BY {key} COLLATE BINARY"
-    )
-    for key_bytes, data, kind in connection.execute(sql, params):
-        yield key_bytes or b"", data or b"", kind
+    place = f"FROM {quoted(table.name)} WHERE {condition} ORDER BY {key} COLLATE BINARY LIMIT ? OFFSET ?"
+    sql = f"SELECT CAST({key} AS BLOB), CAST({value} AS BLOB), typeof({value}) {place}"
+    count, is_whole = 0, False
+    while not is_whole:
+        try:
+            for key_bytes, data, kind in connection.execute(sql, (*params, -1, count)):
+                count += 1
+                yield key_bytes or b"", data or b"", kind
+            is_whole = True
+        except sqlite3.Error as error:
+            if not is_too_large(error):
+                raise
+            # Of this row or of the next one: Python steps to that before it gives this one.
+            try:
+                ((key_bytes, data, kind),) = connection.execute(sql, (*params, 1, count)).fetchall()
+            except sqlite3.Error as own_error:
+                if not is_too_large(own_error):
+                    raise
+                ((key_bytes,),) = connection.execute(f"SELECT CAST({key} AS BLOB) {place}", (*params, 1, count)).fetchall()
+                data, kind = b"", TOO_LARGE
+            count += 1
+            yield key_bytes or b"", data or b"", kind
 
 
 def keys(connection: sqlite3.Connection, table: Table) -> Iterator[bytes]:
@@ -92,7 +116,12 @@ def cell(path: Path, connection: sqlite3.Connection, table: Table, key: str) -> 
         f"SELECT CAST({value} AS BLOB), typeof({value}) FROM {quoted(table.name)} "  # noqa: S608 (names quoted)
         f"WHERE {condition} AND {quoted(table.key)} COLLATE BINARY = CAST(? AS TEXT)"
     )
-    rows = connection.execute(sql, [*fixed, encoded(key)]).fetchall()
+    try:
+        rows = connection.execute(sql, [*fixed, encoded(key)]).fetchall()
+    except sqlite3.Error as error:
+        if not is_too_large(error):
+            raise
+        return Cell(b"", TOO_LARGE)
     if len(rows) > 1:
         raise Moved(path, [(key, f"is there {len(rows)} times")], 1)
     return Cell(rows[0][0] or b"", rows[0][1]) if rows else None

@@ -7,12 +7,13 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from inspector.programs.formats import Cell, Change, Table
+from inspector.programs.formats import TOO_LARGE, Cell, Change, Table
 from inspector.sources import elements, files
 from inspector.sources.locks import alone
 from inspector.sources.opening import MAGIC, connect, head, named, problems_of
-from inspector.sources.problems import NAMED, Busy, Failed, Linked, Locked, Moved, NotADatabase, NotKept
+from inspector.sources.problems import NAMED, Busy, Failed, LargeValue, Linked, Locked, Moved, NotADatabase, NotKept
 from inspector.sources.statements import cell, encoded, quoted, records, require, tables, where
+from inspector.text import limits
 
 _STORED = {
     "text": "CAST(? AS TEXT)",
@@ -90,6 +91,9 @@ class _Store:
 
     def put(self, key: str, before: Cell | None, after: Cell | None) -> None:
         name, value = quoted(self.table.name), quoted(self.table.value)
+        if before is not None and before.type == TOO_LARGE:
+            # It was not read, so nothing could give it back.
+            raise LargeValue(self.path, limits.LARGEST_VALUE >> 20, limits.VALUE_NAME)
         if after is None:
             self.connection.execute(f"DELETE FROM {name} WHERE {self.row}", [*self.fixed, encoded(key)])  # noqa: S608 (quoted)
             return

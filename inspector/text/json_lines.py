@@ -91,6 +91,7 @@ def _read(raw: bytes, start: RecordStart) -> tuple[tuple[RecordPart, ...], tuple
 def _part(text: str, number: int = 0) -> RecordPart:
     """The record that `text` is. The plain decoder comes first: how jsontext counts depths is slow on text that is no JSON."""
     try:
+        jsontext.refuse_large(text)
         # Without a look for blanks around it: hardly a line has any.
         value, end = _DECODER.raw_decode(text) if text[:1] == "{" else (None, 0)
         if end != len(text) and (not end or text[end:].strip(" \t\n\r")):

@@ -4,6 +4,8 @@ import json
 import re
 from typing import Any
 
+from inspector.text import limits
+
 # Far below where Python gives up, which depends on how deep the caller is: what was read can then be compared and written too.
 MAX_DEPTH = 400
 # A string that is cut off goes to the end: tried again from each quote in it, a torn line of a megabyte would take half an hour.
@@ -41,7 +43,8 @@ def encode(text: str) -> bytes:
 
 
 def parse(text: str) -> Any:
-    """The value of `text`. Integers stay exact. Raises Unreadable: `not-json`, `too-deep`, `huge-integer`."""
+    """The value of `text`. Integers stay exact. Raises Unreadable: `not-json`, and the codes of `limits.OWN_DAMAGE`."""
+    refuse_large(text)
     if _depth(text) > MAX_DEPTH:
         raise Unreadable("too-deep", f"nested more than {MAX_DEPTH} levels deep, which is over what is read here")
     try:
@@ -57,6 +60,14 @@ def parse(text: str) -> Any:
         raise
     except ValueError:
         raise Unreadable("huge-integer", "holds an integer of over 4,300 digits, which is over what is read here") from None
+
+
+def refuse_large(text: str | bytes) -> None:
+    """Raises Unreadable where a text has more than is read of one value."""
+    if len(text) > limits.most_members():
+        members = text.count("," if isinstance(text, str) else b",")  # type: ignore[arg-type]
+        if len(text) > limits.LARGEST_VALUE or members > limits.most_members():
+            raise Unreadable("too-large", limits.reason(f"{len(text):,} characters and {members:,} commas"))
 
 
 def object_of(text: str | bytes) -> dict[str, Any]:

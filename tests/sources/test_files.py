@@ -110,7 +110,7 @@ def test_limits_are_kept_to_the_byte(tmp_path: Path) -> None:
     path = tmp_path / "j"
     path.write_bytes(b"12345\n1234567")
     assert len(list(files.lines(path, limit=7))) == 2
-    with pytest.raises(TooLarge, match=r"The line at byte 6 .* limit of 6 bytes; split"):
+    with pytest.raises(TooLarge, match=r"The line at byte 6 .* limit of 6 bytes; check"):
         list(files.lines(path, limit=6))
     assert files.read_bytes(path, 13) == b"12345\n1234567"
     with pytest.raises(TooLarge, match="limit of 12 bytes"):

@@ -259,12 +259,12 @@ def test_storage_classes_are_told_apart(tmp_path: Path) -> None:
     assert found == [("a", "text", b"1"), ("b", "blob", b"1"), ("c", "integer", b"1"), ("d", "real", b"1.5"), ("e", "null", b"")]
 
 
-def test_a_value_of_a_hundred_megabytes_is_read(tmp_path: Path) -> None:
+def test_a_value_of_sixty_megabytes_is_read(tmp_path: Path) -> None:
     path = make(tmp_path / "d.db", {})
     with closing(sqlite3.connect(path)) as connection:
-        connection.execute("INSERT INTO kv VALUES ('conversation-store', 'big', CAST(zeroblob(100000000) AS TEXT))")
+        connection.execute("INSERT INTO kv VALUES ('conversation-store', 'big', CAST(zeroblob(60000000) AS TEXT))")
         connection.commit()
-    assert len(read(path)["big"]) == 100_000_000
+    assert len(read(path)["big"]) == 60_000_000
 
 
 def test_tables_with_hostile_names_are_listed_and_read_and_views_are_not(tmp_path: Path) -> None:

@@ -12,11 +12,11 @@ from typing import Any
 from inspector.conversation import queries
 from inspector.conversation.model import Chunk, Conversation, Dropped, Kind, Message, Reading
 from inspector.readers.base import Reader
+from inspector.text import limits
 
 INTERRUPTED = "interrupted: tool execution did not complete"
 # Damage that JSON.parse of the client would stumble over as well; the rest is a limit of ours, or a shape it lets through.
 _NOT_PARSED = {"not-json", "not-utf8", "not-text"}
-_OUR_LIMIT = {"too-deep", "huge-integer"}
 _THROWS = {
     "null": "the row is JSON null and load reads a field of it",
     "missing-chunk": "the row has no chunk and reconcile reads its type",
@@ -76,7 +76,7 @@ def group(
                 failure = failure or f"load throws: row seq {chunk.seq} is {chunk.reason}"
             warnings.append(f"skipping corrupt chunk row {chunk.key}")
             dropped.append(Dropped((chunk,), f"skipped by load as a corrupt row ({chunk.reason})"))
-        elif chunk.damage in _OUR_LIMIT:
+        elif chunk.damage in limits.OWN_DAMAGE:
             dropped.append(Dropped((chunk,), f"not read by Inspector ({chunk.reason}); the client may read it"))
         elif chunk.damage == "null":
             failure = failure or f"load throws: row seq {chunk.seq}: {_THROWS[chunk.damage]}"

@@ -7,8 +7,8 @@ from math import isfinite
 from typing import Any
 
 from inspector.conversation.model import Chunk, Fact, Kind, Message, TurnMetrics
-from inspector.programs.formats import Cell, Record
-from inspector.text import jsontext
+from inspector.programs.formats import TOO_LARGE, Cell, Record
+from inspector.text import jsontext, limits
 from inspector.text.jsontext import Unreadable
 
 ROLES = ("system", "user", "assistant", "tool")
@@ -45,6 +45,8 @@ def read_chunk(record: Record, seq: int) -> Chunk:
     def unreadable(damage: str, reason: str, payload: Mapping[str, Any] | None = None, role: str = "", **indexes: int | None) -> Chunk:
         return Chunk(record.key, seq, role, Kind.UNREADABLE, payload or {}, raw=raw, damage=damage, reason=reason, **indexes)  # type: ignore[arg-type]
 
+    if record.value.type == TOO_LARGE:
+        return unreadable(TOO_LARGE, limits.reason(f"more than {limits.LARGEST_VALUE >> 20} MB"))
     if record.value.type != "text":
         return unreadable("not-text", f"stored as {record.value.type.upper()}, not as text")
     try:

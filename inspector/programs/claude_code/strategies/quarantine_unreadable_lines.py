@@ -7,9 +7,7 @@ from inspector.conversation.model import Kind
 from inspector.programs.claude_code.quarantine import QUARANTINED, named
 from inspector.rules.base import Case
 from inspector.strategies.base import Strategy
-
-_READ_ELSEWHERE = ("too-deep", "huge-integer")
-"""What is only over a limit of Inspector."""
+from inspector.text import limits
 
 
 def propose(case: Case) -> Iterator[Edit]:
@@ -18,7 +16,7 @@ def propose(case: Case) -> Iterator[Edit]:
     lines = {
         chunk.msg_idx
         for chunk in whole.chunks
-        if chunk.kind is Kind.UNREADABLE and "entry" not in chunk.payload and chunk.damage not in _READ_ELSEWHERE
+        if chunk.kind is Kind.UNREADABLE and "entry" not in chunk.payload and chunk.damage not in limits.OWN_DAMAGE
     }
     numbers = sorted(number for number in lines if number is not None)
     if numbers and case.conversation.fact(QUARANTINED) is None:

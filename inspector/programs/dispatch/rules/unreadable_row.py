@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 
 from inspector.rules.base import Case, Match, Origin, Rule, Severity
+from inspector.text import limits
 
-NOT_JSON = frozenset({"not-json", "not-utf8", "not-text", "too-deep", "huge-integer"})
+NOT_JSON = frozenset({"not-json", "not-utf8", "not-text"}) | limits.OWN_DAMAGE
 
 
 def check(case: Case) -> Iterator[Match]:

@@ -11,7 +11,7 @@ from inspector.programs.dispatch.strategies.traced_chunks import TracedChunk, ch
 from inspector.programs.formats import Cell, Record
 from inspector.rules.base import Case
 from inspector.strategies.base import Strategy
-from inspector.text import jsontext
+from inspector.text import jsontext, limits
 from inspector.text.jsontext import Unreadable
 
 
@@ -60,7 +60,7 @@ def _from_trace(chunks: Sequence[Chunk], place: int, names: Sequence[str], trace
 
 def lost(chunk: Chunk) -> bool:
     """Whether nothing of the row's content can be read, here or in the program. Rows over our own limits are not lost."""
-    return chunk.kind is Kind.UNREADABLE and not chunk.payload and chunk.damage not in ("too-deep", "huge-integer")
+    return chunk.kind is Kind.UNREADABLE and not chunk.payload and chunk.damage not in limits.OWN_DAMAGE
 
 
 def _row(chunk: Chunk, payload: Mapping[str, Any], target: Suffix) -> Chunk | None:
