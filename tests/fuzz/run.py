@@ -5,6 +5,7 @@ var/fuzz/broken/, and the exit status is 1: it becomes a case in tests/fuzz/case
 """
 
 import argparse
+import hashlib
 import os
 import re
 import subprocess
@@ -81,6 +82,15 @@ def _fuzz(name: str, seconds: int) -> int:
     broken.mkdir(exist_ok=True)
     for number, seed in enumerate(target.seeds()):
         (kept / f"seed-{number}").write_bytes(seed)
+
+    def run(data: bytes) -> None:
+        try:
+            target.run(data)
+        except BaseException:
+            # libFuzzer writes what made it stop, and not what raised.
+            (broken / f"{kept.name}-{hashlib.sha256(data).hexdigest()[:12]}").write_bytes(data)
+            raise
+
     options = (
         f"-max_total_time={seconds}",
         f"-max_len={LARGEST}",
@@ -88,7 +98,7 @@ def _fuzz(name: str, seconds: int) -> int:
         f"-rss_limit_mb={MEMORY_MB}",
         "-print_final_stats=1",
     )
-    atheris.Setup([sys.argv[0], *options, f"-artifact_prefix={broken}/{name.replace(' ', '-')}-", str(kept)], target.run)
+    atheris.Setup([sys.argv[0], *options, f"-artifact_prefix={broken}/{name.replace(' ', '-')}-", str(kept)], run)
     atheris.Fuzz()
     return 0
 
