@@ -100,7 +100,7 @@ def seal(sealed: Sealed, reports: Mapping[str, Any], mask: Mask | None = None) -
         members[member] = b"".join(_record_line(record, mask) for record in stored.records)
         about: dict[str, Any] = {
             "member": member,
-            "native_id": stored.conversation.native_id,
+            "native_id": _masked(stored.conversation.native_id, mask),
             "shared": {name: _masked(value, mask) for name, value in _shared(stored, sealed.origin.format).items()},
         }
         if not number and sealed.bleeding:
@@ -244,7 +244,7 @@ def _record_line(record: Record, mask: Mask | None) -> bytes:
         value = {"text": data.decode()}
     except UnicodeDecodeError:
         value = {"base64": base64.b64encode(data).decode()}
-    return _json({"key": record.key, "type": record.value.type, "sha256": digest(record.value.data), **value})
+    return _json({"key": _masked(record.key, mask), "type": record.value.type, "sha256": digest(record.value.data), **value})
 
 
 def _records(data: bytes, is_masked: bool) -> Iterator[Record]:
@@ -261,7 +261,8 @@ def _records(data: bytes, is_masked: bool) -> Iterator[Record]:
 
 
 def _trace_line(record: TraceRecord, names: Mapping[str, str], mask: Mask | None) -> bytes:
-    row: dict[str, Any] = {name: getattr(record, name) for name in _TYPES}
+    values = ((name, getattr(record, name)) for name in _TYPES)
+    row: dict[str, Any] = {name: _masked(value, mask) if isinstance(value, str) else value for name, value in values}
     texts = {"message": record.message, "attributes": dict(record.attributes), "links": [dict(link) for link in record.links]}
     row |= texts if mask is None else json.loads(mask(_json(texts)))
     # A body that nobody holds keeps the name under which it was known.

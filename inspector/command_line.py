@@ -7,6 +7,7 @@ import traceback
 from pathlib import Path
 
 from inspector.installation import INSTALLED
+from inspector.presentation.masking import masked
 
 PIPE_CLOSED = 141
 INTERRUPTED = 130
@@ -30,11 +31,11 @@ def main(argv: list[str] | None = None) -> int:
         return INTERRUPTED
     except Exception as error:
         if "--traceback" in argv:
-            traceback.print_exc()
+            sys.stderr.write(masked(traceback.format_exc()))
             return REFUSED
         sentence = expected(error)
         if sentence is None and os.environ.get("DJANGO_DEBUG", "").lower() in {"1", "true", "yes", "on"}:
-            traceback.print_exc()
+            sys.stderr.write(masked(traceback.format_exc()))
             return REFUSED
         sys.stderr.write(printable(sentence or unexpected(error, argv)) + "\n")
         return REFUSED
@@ -89,5 +90,5 @@ def unexpected(error: Exception, argv: list[str]) -> str:
 
 
 def printable(text: str) -> str:
-    """`text` with control characters escaped: parts of it come from stores, and a terminal would obey them."""
-    return "".join(character if character.isprintable() or character == "\n" else ascii(character)[1:-1] for character in text)
+    """`text` with secrets masked and control characters escaped: parts of it come from stores, and a terminal would obey them."""
+    return "".join(character if character.isprintable() or character == "\n" else ascii(character)[1:-1] for character in masked(text))

@@ -3,6 +3,8 @@
 import logging
 import re
 
+from inspector.presentation.masking import masked
+
 _TOKEN = re.compile(r"([?&]token=)[^&\s]*")
 
 
@@ -12,3 +14,10 @@ class WithoutToken(logging.Filter):
     def filter(self, record: logging.LogRecord) -> bool:
         record.msg, record.args = _TOKEN.sub(r"\1***", record.getMessage()), ()
         return True
+
+
+class MaskedFormatter(logging.Formatter):
+    """A traceback quotes what a store contains."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return masked(super().format(record))

@@ -23,6 +23,7 @@ from inspector.actions.settling import Interrupted, settle_all
 from inspector.database_problems import for_a_page
 from inspector.environment import os_user
 from inspector.health import PATH as HEALTH_PATH
+from inspector.masked_answers import asks_to_reveal
 from inspector.models import Source
 from inspector.models.transactions import one_snapshot
 from inspector.sources.audit_files import AuditKeyProblem
@@ -201,7 +202,7 @@ def refuse_other_methods(get_response: Callable[[HttpRequest], HttpResponse]) ->
 
     def process_view(request: HttpRequest, view: View, arguments: list[Any], named: dict[str, Any]) -> HttpResponse | None:
         methods = getattr(view, "methods", READING)
-        if request.method in methods:
+        if request.method in methods or asks_to_reveal(request, methods):
             return None
         sentence = f"This address answers {' and '.join(methods)} only: open the page that leads here, and use its links and forms."
         answer = as_json({"error": sentence}, status=405) if request.path.endswith(".json") else _sentence(sentence, 405)

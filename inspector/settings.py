@@ -60,6 +60,8 @@ MIDDLEWARE = [
     "inspector.middleware.refuse_other_methods",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
+    # After the check of the form token, since to reveal is a POST, and around all that shows what is stored.
+    "inspector.masked_answers.mask_secrets",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     # Before the first that opens a store.
@@ -180,7 +182,7 @@ LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "filters": {"without_token": {"()": "inspector.logs.WithoutToken"}},
-    "formatters": {"line": {"format": "{asctime} {levelname} {name}: {message}", "style": "{"}},
+    "formatters": {"line": {"()": "inspector.logs.MaskedFormatter", "fmt": "{asctime} {levelname} {name}: {message}", "style": "{"}},
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}, "nowhere": {"class": "logging.NullHandler"}},
     "root": {"handlers": ["stderr"], "level": "WARNING"},
     "loggers": {

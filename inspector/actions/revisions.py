@@ -12,6 +12,7 @@ from inspector.models import ChunkRow, Conversation, Payload, Record, Revision, 
 from inspector.models.bulk import insert, update
 from inspector.models.conversation import GOES_ON
 from inspector.presentation.conversation.revision_content import COLUMNS, END, RecordContent, RevisionContent, payload_places
+from inspector.presentation.masking import masked
 from inspector.presentation.visible import folded
 from inspector.programs.formats import FILE
 from inspector.sources.files import FileContent
@@ -74,7 +75,7 @@ def write_revisions(batch: Sequence[tuple[Conversation, RevisionContent]]) -> No
 
 def names_of(title: str, native_id: str) -> str:
     """By what a conversation is searched for; the characters between them are in neither."""
-    return folded(title) + END.decode() + folded(native_id)
+    return folded(masked(title)) + END.decode() + folded(masked(native_id))
 
 
 @dataclass(slots=True)

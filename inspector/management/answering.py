@@ -9,6 +9,8 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from inspector.actions.problems import Refused
 from inspector.conversation.edits import EditMismatch
 from inspector.presentation.json_text import json_text
+from inspector.presentation.masked_json import masked_output
+from inspector.presentation.masking import masked, revealing
 from inspector.presentation.visible import visible
 from inspector.programs.formats import WriteRefused
 from inspector.sources.problems import SourceProblem, Unfinished, without_password
@@ -17,6 +19,7 @@ from inspector.text.unknown import UnknownName
 if TYPE_CHECKING:
     from inspector.actions.settling import Interrupted
 
+_MASKED = "Secrets are masked in what was printed. --reveal prints them; the audit trail keeps that."
 _SENTENCES = (Refused, SourceProblem, WriteRefused, EditMismatch, UnknownName)
 
 
@@ -40,11 +43,28 @@ def _settled(targets: list[str]) -> "list[Interrupted]":
     return [interruption for name in targets for interruption in settle_source(name)]
 
 
+class MaskedOutput:
+    """What a command prints, whoever prints it: masked. `exact` is for bytes that were asked for as they are, such as a repaired body."""
+
+    def __init__(self, exact: Any) -> None:
+        self.exact = exact
+        self.masked = 0
+
+    def write(self, text: str = "", *arguments: Any, **named: Any) -> None:
+        shown = masked_output(text)
+        self.masked += shown != text
+        self.exact.write(shown, *arguments, **named)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.exact, name)
+
+
 class AnsweringCommand(BaseCommand):
     """A command of ours: subclasses declare arguments in `declare` and do their work in `answer`."""
 
     # The checks are about serving pages, and their warnings would appear between the lines of an answer.
     requires_system_checks = []
+    reveal_help = "show secrets as they are stored, not masked; the audit trail keeps who asked"
     queues = False
     """Whether a worker may do it as well: what it does may be done again, and needs nobody at a terminal."""
     # Django's own options would be half of every --help.
@@ -66,8 +86,32 @@ class AnsweringCommand(BaseCommand):
 
             parser.add_argument("--queue", action="store_true", help=HELP)
         parser.add_argument("--json", action="store_true", help="print the answer as JSON")
+        if any(action.dest == "target" for action in parser._actions):
+            parser.add_argument("--reveal", "--exact", action="store_true", dest="reveal", help=self.reveal_help)
 
     def handle(self, *args: Any, **options: Any) -> None:
+        if options.get("reveal"):
+            self._record_reveal(options)
+            with revealing():
+                self._handle(options)
+            return
+        out, err = MaskedOutput(self.stdout), MaskedOutput(self.stderr)
+        self.stdout, self.stderr = out, err  # type: ignore[assignment]
+        try:
+            self._handle(options)
+        finally:
+            if out.masked and "reveal" in options:
+                err.exact.write(_MASKED)
+            self.stdout, self.stderr = out.exact, err.exact
+
+    def _record_reveal(self, options: dict[str, Any]) -> None:
+        from inspector.actions import audit
+        from inspector.environment import os_user
+
+        name = type(self).__module__.rpartition(".")[2]
+        audit.record(os_user(), "reveal", command=name, target=[masked(target) for target in _named(options.get("target"))])
+
+    def _handle(self, options: dict[str, Any]) -> None:
         if options.get("queue"):
             with refusals():
                 self.queue(options)

@@ -32,7 +32,7 @@ def put(data: bytes, out: str, stdout: Any) -> None:
         return
     raw = getattr(stdout, "buffer", None)
     if raw is None:
-        stdout.write(data.decode("utf-8", "replace"), ending="")
+        getattr(stdout, "exact", stdout).write(data.decode("utf-8", "replace"), ending="")
         return
     stdout.flush()
     raw.write(data)

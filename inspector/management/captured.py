@@ -320,7 +320,7 @@ def write_lines(lines: Iterator[bytes], stdout: Any) -> None:
     raw = getattr(stdout, "buffer", None)
     if raw is None:
         for line in lines:
-            stdout.write(line.decode(), ending="")
+            getattr(stdout, "exact", stdout).write(line.decode(), ending="")
         return
     stdout.flush()
     for line in lines:

@@ -14,6 +14,8 @@ from inspector.actions.problems import NothingToRepair, Refused
 from inspector.management.target import Chosen
 from inspector.planning.preview import Preview, digest
 from inspector.presentation.json_text import json_text
+from inspector.presentation.masked_json import masked_output
+from inspector.presentation.masking import without_digits
 from inspector.presentation.repair.plan import plan_report
 from inspector.sources import files
 from inspector.sources.problems import shown
@@ -94,9 +96,7 @@ def verified(plan: PlanFile, chosen: Chosen) -> Preview:
     mode_named(chosen.format, plan.request.mode)
     try:
         preview = preview_of(chosen.case(plan.request.reader), chosen.stored, chosen.format, plan.source, plan.request)
-        same = preview.digest == plan.plan_digest and _as_read(plan_report("", preview)) == {
-            name: plan.content.get(name) for name in _SHOWN
-        }
+        same = preview.digest == plan.plan_digest and _as_read(plan_report("", preview)) == _as_read(plan.content)
     except (NothingToRepair, KeyError, ValueError):
         same = False
     if not same:
@@ -107,7 +107,10 @@ def verified(plan: PlanFile, chosen: Chosen) -> Preview:
     return preview
 
 
-def _as_read(report: dict[str, Any]) -> dict[str, Any]:
-    """As it comes back from a file: numbers that JSON cannot carry are null there."""
-    back: dict[str, Any] = json.loads(json_text({name: report[name] for name in _SHOWN}))
+def _as_read(report: Mapping[str, Any]) -> dict[str, Any]:
+    """As it comes back from a file: numbers that JSON cannot carry are null there, and secrets are masked, with the key of the machine that printed it.
+
+    The digest covers what is under the masks.
+    """
+    back: dict[str, Any] = json.loads(without_digits(masked_output(json_text({name: report.get(name) for name in _SHOWN}))))
     return back

@@ -88,6 +88,7 @@ class Conversation(models.Model):
 
     class Meta:
         ordering = ("place", "id")
+        permissions = (("reveal", "Can see secrets as they are stored"),)
         # Partial ones: SQLite seeks in no index for NOT is_gone, and takes one with this very condition.
         indexes = [
             models.Index(fields=("place", "id"), name="listed", condition=Q(is_gone=False)),

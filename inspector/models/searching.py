@@ -19,6 +19,7 @@ from django.db.models.expressions import RawSQL
 from inspector.models import loading
 from inspector.models.conversation import ChunkRow, Conversation, Payload, Record, SearchText
 from inspector.models.transactions import is_in_memory, one_writer
+from inspector.presentation.masked_json import masked_bytes
 from inspector.presentation.visible import folded
 
 END = "\x1f"
@@ -113,12 +114,17 @@ def positions_in_bytes(conversation: Conversation, revision: int, q: str) -> lis
         for digest, *place in rows.filter(payload__in=payloads[start : start + FEW]).values_list("payload", "position", "start", "size"):
             slices.setdefault(digest, []).append((place[0], place[1], place[2]))
         for digest, places in slices.items():
-            data = bytes(Payload.objects.values_list("data", flat=True).get(pk=digest)).lower()
-            positions.update(position for position, first, size in places if part in data[first : first + size])
+            data = bytes(Payload.objects.values_list("data", flat=True).get(pk=digest))
+            positions.update(position for position, first, size in places if _shows(data[first : first + size], part))
     if without_bytes := set(rows.filter(payload="").values_list("position", flat=True)):
         chunks = loading.stored(conversation, revision).conversation.chunks
-        positions.update(position for position in without_bytes if part in chunks[position].raw.lower())
+        positions.update(position for position in without_bytes if _shows(chunks[position].raw, part))
     return sorted(positions)
+
+
+def _shows(data: bytes, part: bytes) -> bool:
+    """Whether stored bytes have it outside of their masks: a search that matched a secret would give it away, letter by letter."""
+    return part in data.lower() and part in masked_bytes(data).lower()
 
 
 def _many(words: str) -> list[int]:

@@ -1,7 +1,9 @@
 """Secrets out of stored JSON, so that it can still be read as what it was: a row stays a row, a body a body."""
 
+import json
 from typing import Any
 
+from inspector.presentation.json_text import json_text
 from inspector.presentation.masking import mask, masked
 from inspector.text import jsontext
 from inspector.text.jsontext import Unreadable
@@ -27,9 +29,26 @@ def masked_bytes(data: bytes) -> bytes:
     return jsontext.encode(jsontext.compact(_masked(value)))
 
 
+def masked_output(text: str) -> str:
+    """`text` with its secrets masked; JSON stays JSON, indented as it was."""
+    flat = masked(text)
+    if flat == text or not text.lstrip().startswith(("{", "[", '"')):
+        return flat
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return flat
+    try:
+        if _shape(json.loads(flat)) == _shape(value):
+            return flat
+    except ValueError:
+        pass
+    return json_text(_masked(value))
+
+
 def _shape(value: Any) -> Any:
     if isinstance(value, dict):
-        return {name: _shape(member) for name, member in value.items()}
+        return ("members", [_shape(member) for member in value.values()])
     if isinstance(value, list):
         return [_shape(member) for member in value]
     return str if isinstance(value, str) else (type(value), value)
@@ -37,7 +56,7 @@ def _shape(value: Any) -> Any:
 
 def _masked(value: Any) -> Any:
     if isinstance(value, dict):
-        return {name: _member(name, member) for name, member in value.items()}
+        return {masked(name): _member(name, member) for name, member in value.items()}
     if isinstance(value, list):
         return [_masked(member) for member in value]
     return masked(value) if isinstance(value, str) else value

@@ -44,6 +44,11 @@ def revealing(exact: bool = True) -> Iterator[None]:
         _revealing.reset(token)
 
 
+def start_revealing() -> None:
+    """From here on, until the `revealing` around it ends."""
+    _revealing.set(True)
+
+
 def is_revealing() -> bool:
     return _revealing.get()
 
@@ -61,6 +66,11 @@ def masked(text: str) -> str:
 def mask(secret: str, kind: str) -> str:
     digest = hmac.new(_key, secret.encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()
     return f"[masked {kind} {digest[:4]}]"
+
+
+def without_digits(text: str) -> str:
+    """Masks of any installation as one: `[masked KIND]`."""
+    return _MASK.sub(lambda match: f"{match[0][:-6]}]", text)
 
 
 def replaced(text: str, spans: Iterable[Span]) -> str:
@@ -147,7 +157,11 @@ def _prefixed(view: str) -> Iterator[Span]:
     end = 0
     for prefix in _any_prefix().finditer(view):
         at, rule = prefix.start(), _RULES[prefix[0]]
-        if at < end or _goes_on(view, at) or not (match := _pattern_of(rule.prefix).match(view, at)):
+        if (
+            at < end
+            or _goes_on(view, at, "_-" if rule.kind == "api-key" else "")
+            or not (match := _pattern_of(rule.prefix).match(view, at))
+        ):
             continue
         start, end = prefix.end(), match.end()
         if _is_random(view[start:end], rule.kind):
@@ -155,9 +169,9 @@ def _prefixed(view: str) -> Iterator[Span]:
             yield Span(start if rule.prefix.endswith(("s/", "=")) else at, end, rule.kind)
 
 
-def _goes_on(view: str, at: int) -> bool:
-    """Whether the character before is of the same word."""
-    return at > 0 and (view[at - 1].isalnum() or view[at - 1] in "_-")
+def _goes_on(view: str, at: int, joints: str = "") -> bool:
+    """Whether the character before is of the same word. Ids are put together of a name and what they name: `call_ghp_...`."""
+    return at > 0 and (view[at - 1].isalnum() or view[at - 1] in joints)
 
 
 def _is_random(body: str, kind: str) -> bool:
@@ -465,7 +479,8 @@ _JWT = re.compile(r"eyJ[\w=-]{8,}+(?:\.[\w=+/-]{4,}+){0,4}")
 
 def _jwts(text: str, view: str, low: str) -> Iterator[Span]:
     for match in _JWT.finditer(view):
-        if not _goes_on(view, match.start()) and ("." in match[0] or len(match[0]) >= 40):
+        # Base64 of any JSON begins so; a header alone, as where a line was cut, names its algorithm or type first.
+        if not _goes_on(view, match.start()) and ("." in match[0] or match[0].startswith(("eyJhbGciOi", "eyJ0eXAiOi"))):
             yield Span(*match.span(), "jwt")
 
 

@@ -9,12 +9,12 @@ from typing import NamedTuple
 
 
 class Prefixed(NamedTuple):
-    """A token that begins with `prefix` and goes on with at least `least` characters of `body`; `alone`: of exactly that many."""
+    """A token that begins with `prefix` and goes on with at least `least` characters of `body`, few enough for one that a page cut; `alone`: of exactly that many."""
 
     kind: str
     prefix: str
     body: str = r"[\w-]"
-    least: int = 10
+    least: int = 6
     alone: bool = False
 
     def pattern(self) -> re.Pattern[str]:

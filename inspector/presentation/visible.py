@@ -2,10 +2,14 @@
 
 import re
 
+from inspector.presentation.masking import presentable
+
 # Controls but tab and newline, invisible and direction-changing characters, and lone surrogates.
 _HIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb\ud800-\udfff]")
 _SHOWN = bytes(code for code in range(0x80) if not _HIDDEN.match(chr(code)))
 CLIP = 1500
+LONGEST_CUT = 4000
+"""Characters after a cut that are looked at: a secret that is longer is recognized by its beginning."""
 
 
 def visible(text: str) -> str:
@@ -28,7 +32,9 @@ def _escape(match: re.Match[str]) -> str:
 
 def clipped(text: str, limit: int = CLIP) -> tuple[str, int]:
     """The first `limit` characters, visible, and how many were left out. Clipped by characters, so the page never jumps."""
-    return visible(text[:limit]), max(0, len(text) - limit)
+    # Masked before it is cut: the first half of a secret is one too.
+    shown = presentable(text[: limit + LONGEST_CUT])[:limit]
+    return visible(shown), max(0, len(text) - limit)
 
 
 def size(count: int) -> str:

@@ -7,6 +7,7 @@ from inspector.actions.problems import Refused
 from inspector.actions.seal_bundle import seal_imported
 from inspector.middleware import OperatorRequest, accepts, writes
 from inspector.models import Conversation
+from inspector.presentation.masking import is_revealing
 from inspector.presentation.visible import visible
 from inspector.sources.problems import SourceProblem
 from inspector.views.pages import refusal
@@ -15,9 +16,9 @@ from inspector.views.pages import refusal
 @accepts("GET")
 @writes
 def bundle(request: OperatorRequest, oid: str) -> HttpResponse:
-    """`?mask=0` gives the stored bytes; anything else masks, since a download is made to be handed on."""
+    """Masked, since a download is made to be handed on; as it is stored where the request reveals."""
     row = get_object_or_404(Conversation.objects.select_related("source"), oid=oid)
-    masked = request.GET.get("mask") != "0"
+    masked = not is_revealing()
     try:
         data = seal_imported(row, masked, request.operator)
     except (Refused, SourceProblem) as problem:

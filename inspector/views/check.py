@@ -11,6 +11,7 @@ from django.http import HttpResponse
 
 from inspector.cache_headers import exact
 from inspector.installation import program
+from inspector.masked_answers import own_content
 from inspector.middleware import OperatorRequest, accepts
 from inspector.presentation.conversation import scan
 from inspector.presentation.conversation.profile_verdicts import ProfileVerdict
@@ -150,7 +151,7 @@ def check(request: OperatorRequest) -> HttpResponse:
             data, result = _checked(request)
             headers = {"Content-Disposition": 'attachment; filename="request-repaired.json"'}
             repaired = data if result.repaired is None else result.repaired
-            return exact(HttpResponse(repaired, content_type="application/octet-stream", headers=headers))
+            return own_content(exact(HttpResponse(repaired, content_type="application/octet-stream", headers=headers)))
     content, status = _page(request)
     return page(request, "check.html", content, status=status)
 
@@ -167,7 +168,7 @@ def check_json(request: OperatorRequest) -> HttpResponse:
         _, result = _checked(request)
     except NoBody as problem:
         return as_json({"error": str(problem)}, status=400)
-    return as_json(_report(result))
+    return own_content(as_json(_report(result)))
 
 
 def _report(result: Checked) -> dict[str, Any]:

@@ -61,11 +61,18 @@ def page(request: HttpRequest, template: str, content: Any, part: str = "", twin
         "navigation": navigation(request),
         "local_mode": settings.INSPECTOR_LOCAL,
         "program": program(),
+        "reveals": getattr(request, "reveals", False),
+        "may_reveal": status == 200 and may_reveal(request),
         "twins": [Link(f".{ending}", twin(request, ending)) for ending in twins],
     }
     response = render(request, f"{template}#{part}" if is_part else template, context, status=status)
     patch_vary_headers(response, ["HX-Request"])
     return response
+
+
+def may_reveal(request: HttpRequest) -> bool:
+    """Whether who asks may see secrets as they are stored: by the permission `inspector.reveal`, and in local mode always."""
+    return bool(settings.INSPECTOR_LOCAL) or request.user.has_perm("inspector.reveal")
 
 
 def twin(request: HttpRequest, ending: str) -> str:
@@ -120,7 +127,7 @@ def _etag(request: HttpRequest, facts: object) -> str:
         [(name, getattr(settings, name)) for name in sorted(dir(settings)) if name.startswith("INSPECTOR_")],
         (request.scheme, request.get_host(), request.get_full_path()),
         [request.headers.get(name) for name in OF_HTMX],
-        (request.operator, request.user.is_authenticated),  # type: ignore[attr-defined]
+        (request.operator, request.user.is_authenticated, may_reveal(request)),  # type: ignore[attr-defined]
         # The token in a form has another mask in each page, and every mask of one secret is accepted.
         request.META.get("CSRF_COOKIE"),
         [(write.repair.oid, write.sentence) for write in getattr(request, "interrupted", ())],

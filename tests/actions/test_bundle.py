@@ -337,13 +337,16 @@ def test_bombs_are_refused_by_what_they_would_unpack_to(tmp_path: Path, monkeypa
 
 def test_command_and_button(incident: Conversation, tmp_path: Path, client: Client) -> None:
     page = client.get(f"/conversations/{incident.oid}/").content.decode()
-    assert f"/conversations/{incident.oid}/bundle.zip?mask=1" in page
-    masked, exact = (client.get(f"/conversations/{incident.oid}/bundle.zip?mask={mask}") for mask in (1, 0))
+    assert page.count(f"/conversations/{incident.oid}/bundle.zip") == 2
+    masked, exact = (
+        client.get(f"/conversations/{incident.oid}/bundle.zip"),
+        client.post(f"/conversations/{incident.oid}/bundle.zip", {"reveal": "1"}),
+    )
     assert masked["Content-Disposition"] == f'attachment; filename="{incident.oid}-masked.zip"'
     assert exact.content == seal_imported(incident, False, "a")
     assert client.post(f"/conversations/{incident.oid}/bundle.zip").status_code == 405
     out = tmp_path / "out.zip"
-    ran = run("bundle", incident.oid, "--out", out, "--json")
+    ran = run("bundle", incident.oid, "--out", out, "--json", "--exact")
     assert ran.status == 0 and out.read_bytes() == exact.content and ran.json["masked"] is False
     again_ = run("bundle", incident.oid, "--out", out)
     assert again_.status == 2 and "already exists" in again_.err

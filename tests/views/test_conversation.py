@@ -325,12 +325,11 @@ def test_traces_of_hostile_ids_do_not_break_the_page(get: Get, tmp_path: Path) -
     assert "show what was observed" in get(conversation, f"/?step={quote(value.replace('&lt;', '<').replace('&gt;', '>'))}")
 
 
-def test_secrets_are_masked_in_markdown_and_not_in_the_page(get: Get, tmp_path: Path) -> None:
+def test_secrets_are_masked_in_markdown_and_on_the_page(get: Get, tmp_path: Path) -> None:
     key = "sk-proj-" + "Ab3dEf7hIj1LmN0pQrStUvWxYz" * 2
     conversation = imported(tmp_path / "a.db", Store().append(U(f"my key is {key}")).append(A(f"the key {key} is set")))
-    assert key in get(conversation)
-    text = get(conversation, ".md")
-    assert key not in text and key[8:30] not in text and "my key is" in text
+    for text in (get(conversation), get(conversation, ".json"), get(conversation, ".md")):
+        assert key[8:30] not in text and "my key is" in text
 
 
 # Twins, chunks and the prompt

@@ -18,20 +18,20 @@ from inspector.sources.problems import shown
 
 
 class Command(AnsweringCommand):
-    """`bundle TARGET --out FILE [--mask]`; `import_source FILE` opens it again, anywhere."""
+    """`bundle TARGET --out FILE [--exact]`; `import_source FILE` opens it again, anywhere."""
 
     help = "Seals a conversation (rows, archive, trace, findings, repairs) into one zip with digests, which import_source opens again; it is never written back."
+    reveal_help = "seal every byte as it is stored; without it secrets are masked, and the digests of the originals are kept"
 
     def declare(self, parser: CommandParser) -> None:
         add_target_arguments(parser)
         parser.add_argument("--out", metavar="FILE", required=True, help="the new file, for example evidence.zip; one that is there stays")
-        parser.add_argument("--mask", action="store_true", help="mask the secrets that are recognized; digests of the originals are kept")
 
     def answer(self, options: dict[str, Any]) -> None:
         if not options["out"]:
             raise CommandError("Name the new file after --out, for example evidence.zip.")
         target = load(options)
-        chosen, out, masked = target.one(), Path(options["out"]), options["mask"]
+        chosen, out, masked = target.one(), Path(options["out"]), not options["reveal"]
         # With traces of the command line the conversation is more than what the database knows of it.
         if chosen.row is not None and not options["traces"]:
             data = seal_imported(chosen.row, masked, os_user())
@@ -43,7 +43,9 @@ class Command(AnsweringCommand):
             self.say_json({"out": options["out"], "conversation": chosen.oid, "masked": masked, "bytes": len(data), "sha256": sha256})
             return
         secrets = (
-            "secrets masked where they are recognized" if masked else "secrets as they were stored: look before you share it, or use --mask"
+            "secrets masked where they are recognized (--exact keeps them)"
+            if masked
+            else "secrets as they are stored: look before you share it"
         )
         self.say(f"Sealed {chosen.oid} in {shown(options['out'], 4096)}: {size(len(data))}, {secrets}.")
         self.say(f"sha256 {sha256}")

@@ -10,6 +10,7 @@ from zlib import crc32
 from inspector.conversation.model import Chunk, Conversation, Span, kept_raw
 from inspector.planning.preview import digest
 from inspector.presentation.conversation.row_words import arguments
+from inspector.presentation.masking import masked
 from inspector.presentation.visible import folded, visible
 from inspector.programs.formats import FILE, Stored
 from inspector.text.light import light_dataclass
@@ -109,7 +110,8 @@ def _spoken(stored: Stored, places: list[ChunkPlace]) -> Iterator[bytes]:
     """The words of one chunk after the other, whose places are added to `places`."""
     for place, words in _chunks(stored):
         places.append(place)
-        yield (folded(words) + _END).encode()
+        # Masked: a search that matched a secret would give it away, letter by letter, to who may not see it.
+        yield (folded(masked(words)) + _END).encode()
 
 
 def shared_facts(stored: Stored) -> dict[str, str | None]:

@@ -2,6 +2,7 @@
 
 from inspector.conversation.model import Chunk, Kind
 from inspector.presentation.conversation.row_words import arguments
+from inspector.presentation.masking import masked
 from inspector.presentation.tree.model import Node
 
 _WORDS = 200
@@ -31,7 +32,8 @@ def words(node: Node) -> str:
     if not parts and node.is_entry:
         fields = ((name, node.about.get(name)) for name in _OWN)
         parts = [f"{name} {value[:80]}" for name, value in fields if isinstance(value, str) and value]
-    line = " · ".join(parts)
+    # Masked before it is cut: the first half of a secret is one too.
+    line = masked(" · ".join(parts))
     return line if len(line) <= _WORDS else f"{line[:_WORDS]}…"
 
 
@@ -41,7 +43,7 @@ def _of_chunk(chunk: Chunk, is_only: bool) -> str:
     if chunk.kind is Kind.UNREADABLE and not chunk.text:
         return _line(chunk.raw[:_WORDS].decode("utf-8", "backslashreplace"))
     if chunk.kind is Kind.TOOL_CALL:
-        return _line(f"→ {chunk.tool_name} {arguments(chunk)[:_WORDS]}")
+        return _line(f"→ {chunk.tool_name} {arguments(chunk)[: 4 * _WORDS]}")
     if chunk.kind is Kind.THINKING and not is_only:
         return ""
     text = _line(chunk.text[: 4 * _WORDS])
@@ -51,4 +53,4 @@ def _of_chunk(chunk: Chunk, is_only: bool) -> str:
 
 
 def _line(text: str) -> str:
-    return " ".join(text.split())
+    return masked(" ".join(text.split()))
