@@ -176,6 +176,8 @@ def _goes_on(view: str, at: int, joints: str = "") -> bool:
 
 def _is_random(body: str, kind: str) -> bool:
     """A run of letters and digits that no word joined by hyphens has; only kinds whose prefix is a common word ask for so much."""
+    if len(set(body)) < 3:
+        return False
     if kind == "api-key":
         return any(len(part) >= 12 and any(map(str.isdigit, part)) for part in re.split("[-_.]", body))
     return any(map(str.isdigit, body)) or len(body) >= 20
@@ -319,6 +321,10 @@ def _names_no_secret(name: str, literal: str) -> bool:
 
 _IDENTIFIERS = re.compile(r"\$?[A-Za-z_]\w*(?:(?:\.|::|->)[A-Za-z_]\w*)+$")
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*$")
+_TEST = re.compile(r"[A-Za-z_][\w/-]*$")
+"""What passes: `--- PASS: TestSession/first`."""
+_BLANKS = ("xxx", "...", "…", "***")
+"""In the place of what somebody left out."""
 _NOT_LITERAL = (
     "$",
     "{",
@@ -345,6 +351,10 @@ _NOT_LITERAL = (
 
 def _is_secret(value: str, how: _Assignment) -> bool:
     low = value.lower()
+    if any(part in low for part in _BLANKS) or (value[-1:] == "=" and value[:-1].isalpha()):
+        return False
+    if not any(map(str.isalnum, value)) or (how.name.lower() == "pass" and how.op == ":" and not how.quoted and _TEST.match(value)):
+        return False
     if "\0" in value or low in PLACEHOLDERS or value.startswith(_NOT_LITERAL) or len(set(value)) < 3:
         return False
     if low.rstrip("?!.") in PLACEHOLDERS or (
