@@ -259,3 +259,12 @@ def test_a_capture_is_masked_within_its_pieces(db: None, client: Client, tmp_pat
 
     assert not _leaks(pieces(client.get(address))) and b"[masked github-token " in pieces(client.get(address))
     assert _leaks(pieces(client.post(address, {"reveal": "1"})))
+
+
+def test_what_only_acts_reveals_nothing(planted: Sequence[Source], client: Client) -> None:
+    source = planted[0]
+    before = Conversation.objects.count()
+    answer = client.post(f"/sources/{source.oid}/import/", {"reveal": "1"})
+    assert not _leaks(_content(answer)) and not AuditEntry.objects.filter(verb="reveal").exists()
+    assert Conversation.objects.count() == before
+    assert client.post(f"/conversations/{Conversation.objects.all()[0].oid}/", {}).status_code == 405
