@@ -21,7 +21,7 @@ def _mask(apps: Any, schema_editor: Any) -> None:
 
 
 class Migration(migrations.Migration):
-    dependencies = [("inspector", "0023_tombstones")]
+    dependencies = [("inspector", "0024_stored_previews")]
     operations = [
         migrations.AlterModelOptions(
             name="conversation",
