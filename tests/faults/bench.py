@@ -63,9 +63,12 @@ class Bench:
         self.scratch = folder / "scratch"
         self.scratch.mkdir(parents=True)
         self.store = Files(self.store_folder, self.scratch)
+        from django.conf import settings
         from django.db import connection
 
         connection.settings_dict["NAME"] = str(self.database)
+        # The head of the audit log counts the lines of this very database, and is saved and restored with it.
+        settings.INSPECTOR_AUDIT_KEY_FILE = self.own / f"{self.database.name}.audit-key"
 
     # A case ----------------------------------------------------------------------------------------------------------------------
 
@@ -74,7 +77,8 @@ class Bench:
         for path in (self.store_folder, self.own):
             shutil.rmtree(path, ignore_errors=True)
             path.mkdir()
-        shutil.copy(self.migrated, self.database)
+        for path in self.migrated.parent.glob(f"{self.migrated.name}*"):
+            shutil.copy(path, self.own / path.name.replace(self.migrated.name, self.database.name))
         self.case = case
         self.close()
         self.store = {"files": Files, "sqlite": Sqlite, "postgres": Postgres}[case.kind](self.store_folder, self.scratch)
