@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from inspector.actions.planning import refuse_doubles
+from inspector.actions.problems import Refused
 from inspector.checking import NotAHistory, check_all
 from inspector.conversation import notation
 from inspector.conversation.edits import Plan
@@ -93,7 +95,10 @@ def use_store(path: str) -> None:
             client = reader(name)
             read = client.read(client.path(stored.conversation) if client.path else stored.conversation)
             assert read.reader == name
-        _preview(store.format, stored)
+        # As every command and page does before it plans: no edit can name one of two records with one key.
+        with suppress(Refused):
+            refuse_doubles(stored)
+            _preview(store.format, stored)
 
 
 def _preview(format_: Format, stored: Stored) -> None:
