@@ -10,8 +10,8 @@ from inspector.programs.claude_code.format import CLAUDE_CODE
 from inspector.programs.formats import Cell, Listed, Record
 
 STEPS = 60
-MOST = 230
-"""Calls for each line. They were 326 while each rule worked out by itself what several ask for."""
+MOST = 260
+"""Calls for each line. They were 326 while each rule worked out by itself what several ask for, and nothing was masked; now they are 237."""
 
 
 def session() -> bytes:
