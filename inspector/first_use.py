@@ -5,14 +5,35 @@ An older database is never migrated by itself: the command says how, so that its
 
 import sqlite3
 from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
 from django.core.management import call_command
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.signals import connection_created
 
+from inspector.sources.private import close_file, close_folder, refuse_open_folder
+from inspector.sources.problems import SourceProblem
+from inspector.sources.reach import SIDES
+
 WAIT_SECONDS = 60
+
+
+def close_to_others(connection: BaseDatabaseWrapper, **_: Any) -> None:
+    """Receives Django's `connection_created`: an SQLite database, its side files and our data folder. Raises ImproperlyConfigured where one of them cannot be closed."""
+    close_folder(settings.VAR_DIR)
+    if connection.vendor != "sqlite" or connection.is_in_memory_db():  # type: ignore[attr-defined]
+        return
+    database = Path(connection.settings_dict["NAME"])
+    try:
+        refuse_open_folder(database.parent)
+        for suffix in ("", *SIDES):
+            close_file(database.with_name(database.name + suffix))
+    except SourceProblem as problem:
+        connection.close()
+        raise ImproperlyConfigured(str(problem)) from None
 
 
 def make_tables(connection: BaseDatabaseWrapper, **_: Any) -> None:

@@ -98,6 +98,7 @@ def settle(repair: Repair) -> Comparison:
     comparison = compare(repair)
     if comparison.needs_rollback or comparison.is_partial:
         return comparison
+    _clear(repair, comparison)
     if repair.intent == Repair.Intent.APPLY:
         # Where another repair that wrote the same is applied already, the values in the store are that one's.
         if comparison.is_written and not any(writes_the_same(repair, other) for other in others_applied(repair)):
@@ -112,6 +113,13 @@ def settle(repair: Repair) -> Comparison:
     else:
         withdraw(repair)
     return comparison
+
+
+def _clear(repair: Repair, comparison: Comparison) -> None:
+    """The process that wrote has ended, since the claim is ours: what it left next to the files is nobody's."""
+    source = repair.conversation.source
+    with suppress(SourceProblem, OSError):
+        stores.clear(place(source.path), loading.format_of(source), [change.key for change in comparison.changes])
 
 
 def settle_failed(repair: Repair, problem: SourceProblem) -> None:

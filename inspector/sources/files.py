@@ -2,6 +2,7 @@
 
 import errno
 import os
+import shutil
 import stat
 import tempfile
 from collections.abc import Iterator
@@ -9,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
-from inspector.sources import reach
+from inspector.sources import private, reach
 from inspector.sources.problems import (
     AlreadyThere,
     Failed,
@@ -33,6 +34,8 @@ NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
 """For the last part of a path whose links were resolved: a link that was put there since could lead anywhere."""
 _YEAR_9999 = 253_000_000_000
 _WINDOW = 1 << 14
+_PREFIX = "inspector-work-"
+"""Of the names of our folders for temporary files."""
 
 
 class FileLine(NamedTuple):
@@ -223,6 +226,13 @@ def new_file(out: Path) -> Iterator[int]:
 
 @contextmanager
 def workspace() -> Iterator[Path]:
-    """A private folder (mode 0700) for rehearsals and copies, removed afterwards."""
-    with tempfile.TemporaryDirectory(prefix="inspector-") as folder, reach.including(Path(folder)):
+    """A private folder (mode 0700) for rehearsals and copies, removed afterwards; those of processes that were killed are removed first."""
+    remove_unused_workspaces()
+    with tempfile.TemporaryDirectory(prefix=_PREFIX) as folder, private.used(Path(folder)), reach.including(Path(folder)):
         yield Path(folder)
+
+
+def remove_unused_workspaces() -> None:
+    """What processes left that were killed: it holds stored conversations."""
+    for folder in private.unused(Path(tempfile.gettempdir()).glob(f"{_PREFIX}*")):
+        shutil.rmtree(folder, ignore_errors=True)

@@ -303,13 +303,15 @@ def refuse_at_work(path: Path, changes: Sequence[Change], quiet: float) -> None:
     )
 
 
-def clear(path: Path, keys: Iterable[str]) -> None:
-    """Removes what a write of these files that was killed left next to them: our temporary files, and folders that held nothing else."""
+def clear(path: Path, keys: Iterable[str], lock_suffix: str = "") -> None:
+    """Removes what a write of these files that was killed left next to them: our temporary files, our locks, and folders that held nothing else."""
     base = root(path)
     for key in keys:
         place = place_of(base, key)
         with suppress(OSError):
             temporary_of(place).unlink(missing_ok=True)
+        if lock_suffix:
+            lock_files.remove_stale(place.with_name(place.name + lock_suffix))
         remove_if_empty(place.parent, base)
 
 

@@ -1,6 +1,7 @@
 """The lock files of OpenClaw: one that a live process holds is respected, and ours is there while we write.
 
-`<file>.jsonl.lock` is made exclusively and holds {pid, createdAt}, later also starttime; the program takes one of a dead process for stale.
+`<file>.jsonl.lock` is made exclusively and holds {pid, createdAt}, later also starttime; the program takes one of a dead process for stale. Ours says whose it
+is, so that one that a killed process of ours left is removed.
 """
 
 import json
@@ -21,6 +22,7 @@ YOUNG = 10.0
 """Seconds for which a lock file without a process in it may be one that is just being written."""
 
 _MOST = 1 << 16
+_OURS = "inspector"
 
 
 @dataclass(eq=False)
@@ -47,10 +49,11 @@ class NotALock(SourceProblem):
 
 @contextmanager
 def holding(places: Sequence[Path], suffix: str) -> Iterator[None]:
-    """Holds the lock of each file; that of a dead process stays as it is, and is never removed by us. Raises SessionLocked, NotALock, NotReadable, OSError."""
+    """Holds the lock of each file; that of a dead process of the program stays as it is, and is never removed by us. Raises SessionLocked, NotALock, NotReadable, OSError."""
     with ExitStack() as stack:
         for place in places:
             lock = place.with_name(place.name + suffix)
+            remove_stale(lock)
             if _create(lock):
                 stack.callback(_release, lock)
                 continue
@@ -60,9 +63,20 @@ def holding(places: Sequence[Path], suffix: str) -> Iterator[None]:
         yield
 
 
+def remove_stale(lock: Path) -> None:
+    """Removes a lock that a process of ours left that was killed; any other stays."""
+    with suppress(OSError, SourceProblem):
+        owner = _owner(lock)
+        pid, start = owner.get("pid"), owner.get("starttime")
+        if owner.get("program") != _OURS or not isinstance(pid, int) or pid == os.getpid():
+            return
+        if (not is_alive(pid) or (isinstance(start, int) and start_time(pid) not in (None, start))) and _owner(lock) == owner:
+            lock.unlink()
+
+
 def _text() -> bytes:
     now = datetime.now(UTC)
-    owner: dict[str, Any] = {"pid": os.getpid(), "createdAt": f"{now:%Y-%m-%dT%H:%M:%S}.{now.microsecond // 1000:03d}Z"}
+    owner: dict[str, Any] = {"pid": os.getpid(), "program": _OURS, "createdAt": f"{now:%Y-%m-%dT%H:%M:%S}.{now.microsecond // 1000:03d}Z"}
     start = start_time(os.getpid())
     return json.dumps(owner | ({"starttime": start} if start is not None else {}), indent=2).encode()
 

@@ -129,7 +129,7 @@ def roll_back(place: Place) -> None:
 def clear(place: Place, format_: Format, keys: Sequence[str]) -> None:
     """Of a store of files, what a killed write of these files left next to them."""
     if isinstance(place, Path) and isinstance(format_, InFiles):
-        folders.clear(place, keys)
+        folders.clear(place, keys, format_.lock_suffix if isinstance(format_, SharesFiles) else "")
 
 
 def copy(place: Place, out: Path, format_: Format) -> None:

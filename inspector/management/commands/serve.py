@@ -30,6 +30,7 @@ from inspector.environment import os_user
 from inspector.installation import program
 from inspector.large_pages import Application, LargePages
 from inspector.presentation.visible import visible
+from inspector.sources import files
 
 PORTS_TO_TRY = 50
 THREADS = 64
@@ -83,6 +84,7 @@ class Command(BaseCommand):
         if not options["json"]:
             self.stderr.write(who_may_use_it(os_user() if settings.INSPECTOR_LOCAL else None) + " Stop it with Ctrl-C.")
         self.stdout.flush()
+        files.remove_unused_workspaces()
         if sentence := audit.sentence_on_start():
             self.stderr.write(visible(sentence))
         for interrupted in settle_all():
