@@ -78,7 +78,7 @@ def _compare_with_others(repair: Repair, operator: str) -> None:
     for other in others_applied(repair):
         with claimed(other):
             comparison = compare(other)
-            if comparison.is_exactly_back:
+            if comparison.is_overwritten:
                 close_overwritten(other, operator)
             elif comparison.is_written and writes_the_same(repair, other):
                 sentence = f"Repair {other.oid} wrote the conversation {visible(target_of(repair))} already, so nothing was written now."

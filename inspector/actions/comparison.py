@@ -22,9 +22,10 @@ UNDOABLE = (Repair.State.APPLIED, Repair.State.VERIFIED)
 
 
 class ValueState(StrEnum):
-    """One value of the store now: as it was before the repair, as the repair wrote it, that with more appended, or anything else."""
+    """One value of the store now: as it was before the repair, that with more appended, as the repair wrote it, that with more appended, or anything else."""
 
     BEFORE = "before"
+    REVERTED = "reverted"
     AFTER = "after"
     GROWN = "grown"
     OTHER = "other"
@@ -47,11 +48,16 @@ class Comparison:
     @property
     def is_back(self) -> bool:
         """As `is_written`, of the values from before the repair."""
-        return self._any(ValueState.BEFORE) and not self._any(ValueState.AFTER, ValueState.GROWN)
+        return self._any(ValueState.BEFORE, ValueState.REVERTED) and not self._any(ValueState.AFTER, ValueState.GROWN)
 
     @property
     def is_exactly_back(self) -> bool:
         return set(self.values) <= {ValueState.BEFORE}
+
+    @property
+    def is_overwritten(self) -> bool:
+        """Of an applied repair: a program wrote its own copy from before it back, and may have gone on from there."""
+        return set(self.values) <= {ValueState.BEFORE, ValueState.REVERTED}
 
     @property
     def is_partial(self) -> bool:
@@ -110,10 +116,12 @@ def _value(change: Change, cell: Cell | None) -> ValueState:
     state = elements.state(change, cell)
     if state is not elements.ChangeState.NEITHER:
         return ValueState(state.value)
-    if change.element or cell is None or change.after is None or cell.type != "file" or not cell.data.startswith(change.after.data):
+    if change.element or cell is None or cell.type != "file":
         return ValueState.OTHER
-    # Where the repair took the end of a file away, one that grew without the repair begins like one that grew after it.
-    return ValueState.OTHER if change.before and cell.data.startswith(change.before.data) else ValueState.GROWN
+    # Of a file that was lengthened or shortened both may be true: the longer one says which it was.
+    both = ((change.before, ValueState.REVERTED), (change.after, ValueState.GROWN))
+    starts = [(len(value.data), state) for value, state in both if value is not None and cell.data.startswith(value.data)]
+    return max(starts, default=(0, ValueState.OTHER))[1]
 
 
 def target_of(repair: Repair) -> str:
@@ -184,6 +192,8 @@ def _record_of(chunk_key: str, changes: Sequence[Change]) -> str:
 
 
 def _what(change: Change, value: ValueState) -> str:
+    if value is ValueState.REVERTED:
+        return "is as before the repair, with more at its end"
     if value is ValueState.GROWN:
         return "has more at its end"
     if change.element and value is ValueState.OTHER:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from itertools import islice
 
+from django.apps import apps
 from django.conf import settings
 from django.db import DatabaseError, connection
 from django.db.models import Max, Min, Q, QuerySet
@@ -168,9 +169,6 @@ def _secure_delete() -> None:
             cursor.execute("PRAGMA secure_delete = ON")
 
 
-_TABLES = "inspector_payload inspector_record inspector_searchtext inspector_chunkrow inspector_finding inspector_conversation inspector_revision inspector_repair inspector_repairchange inspector_tracerecord inspector_storedanalysis inspector_storedpreview inspector_analysisblock inspector_analysisfinding inspector_jobresult"
-
-
 def overwrite() -> str:
     """Writes the database new without what was deleted, also what was deleted before. Returns "" or the sentence that says what may still be there."""
     scan_cache.remove(settings.VAR_DIR / scan_cache.NAME)
@@ -179,7 +177,8 @@ def overwrite() -> str:
     try:
         with connection.cursor() as cursor:
             if connection.vendor == "postgresql":
-                cursor.execute(f"VACUUM (FULL) {', '.join(_TABLES.split())}")
+                tables = (connection.ops.quote_name(model._meta.db_table) for model in apps.get_app_config("inspector").get_models())
+                cursor.execute(f"VACUUM (FULL) {', '.join(tables)}")
                 return ""
             cursor.execute("VACUUM")
             is_busy = cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]

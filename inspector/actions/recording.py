@@ -11,7 +11,7 @@ from inspector.models.transactions import one_writer
 from inspector.programs.formats import Change
 
 UNDONE = "Undone: every record holds its bytes from before the repair."
-OVERWRITTEN = "Another program overwrote this repair: the store holds every value from before it."
+OVERWRITTEN = "Another program overwrote this repair: the store holds every value from before it, and what that program wrote since."
 
 
 def intend(repair: Repair, intent: Repair.Intent, operator: str, changes: tuple[Change, ...] | None = None) -> None:
@@ -47,9 +47,8 @@ def record_undone(repair: Repair, outcome: str = UNDONE, **detail: Any) -> None:
 
 
 def close_overwritten(repair: Repair, operator: str) -> None:
-    """Nothing of the repair is in the store any more, so that there is nothing to undo."""
-    repair.undone_by = operator
-    record_undone(repair, f"{OVERWRITTEN} Nothing was written.")
+    """Nothing of the repair is in the store any more, so that there is nothing to undo; nobody undid it either."""
+    record_outcome(repair, operator, Repair.State.OVERWRITTEN, f"{OVERWRITTEN} Nothing was written.", "overwritten")
 
 
 def record_outcome(repair: Repair, operator: str, state: Repair.State, outcome: str, verb: str) -> None:

@@ -106,7 +106,7 @@ def settle(repair: Repair) -> Comparison:
         else:
             withdraw(repair)
     elif comparison.is_back:
-        changed = [(key, "has another value") for key in comparison.keys(ValueState.OTHER)]
+        changed = [(key, "has another value") for key in comparison.keys(ValueState.OTHER, ValueState.REVERTED)]
         outcome = "" if comparison.is_exactly_back else f" Since then {listed(changed)}."
         record_undone(repair, f"Undone: every record was given its bytes from before the repair.{outcome} {RECORDED_LATE}")
         import_after_write(repair.conversation.source.path, repair.undone_by, target_of(repair))
@@ -186,7 +186,7 @@ def _explains(repair: Repair, comparison: Comparison) -> bool:
 
 
 def _refuse_others(repair: Repair, comparison: Comparison, forward: bool) -> None:
-    moved = comparison.keys(ValueState.OTHER, ValueState.GROWN)
+    moved = comparison.keys(ValueState.OTHER, ValueState.GROWN, ValueState.REVERTED)
     if moved:
         raise Refused(
             f"The write of this repair was interrupted, and another program wrote since: {listed([(key, 'has another value') for key in moved])}. "

@@ -47,7 +47,7 @@ def _take_back(repair: Repair, operator: str) -> None:
     source = repair.conversation.source
     format_, target = loading.format_of(source), target_of(repair)
     comparison = compare(repair)
-    if comparison.is_exactly_back:
+    if comparison.is_overwritten:
         close_overwritten(repair, operator)
         import_after_write(source.path, operator, target)
         return
@@ -115,7 +115,7 @@ def still_holds(repair: Repair) -> tuple[bool, str]:
     comparison = compare(repair)
     if not Repair.objects.filter(pk=repair.pk, state=repair.state, intent="").exists():
         return False, AT_WORK
-    if comparison.is_exactly_back:
+    if comparison.is_overwritten:
         return False, f"{OVERWRITTEN} Stop that program before you repair it again; undo this repair to close it (nothing is written)."
     changed = differences(repair, comparison)
     if not changed:

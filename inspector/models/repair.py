@@ -17,6 +17,7 @@ class Repair(models.Model):
         APPLIED = "applied"
         VERIFIED = "verified"
         UNDONE = "undone"
+        OVERWRITTEN = "overwritten"
         STALE = "stale"
         FAILED = "failed"
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from inspector.conversation.model import Fact
 from inspector.programs.formats import Cell, Change, InFiles, LooksAround, Record, Shape
 from inspector.sources import elements, files, lock_files, open_files, reach
-from inspector.sources.carrying import carry_over, opened_files
+from inspector.sources.carrying import carry_over, link_of, link_old, opened_files, refuse_late_writers
 from inspector.sources.elements import ChangeState
 from inspector.sources.problems import (
     NAMED,
@@ -251,16 +251,22 @@ def write_new(out: Path, data: bytes) -> None:
 
 
 def commit(
-    path: Path, watch: Mapping[str, Cell | None], changes: Sequence[Change], keeps_times: bool = False, lock_suffix: str = ""
+    path: Path,
+    watch: Mapping[str, Cell | None],
+    changes: Sequence[Change],
+    keeps_times: bool = False,
+    lock_suffix: str = "",
+    is_copy: bool = False,
 ) -> float:
     """Writes `changes`, all or none, and returns the milliseconds from the last comparison to the last rename.
 
     `watch`: key -> its content, None = no such file. New files are complete under a temporary name, on the disk, before the first rename;
-    a rename that fails puts back those before it. `keeps_times`, `lock_suffix`: see SharesFiles. Raises Moved, NotAList, NotWritable, SessionLocked, NotALock.
+    a rename that fails puts back those before it, and so does a process that has an old file open for writing. `keeps_times`, `lock_suffix`: see SharesFiles. Raises Moved, NotAList, NotWritable, SessionLocked, NotALock.
     """
     base = root(path)
     new_files: list[tuple[Path, Path]] = []
     opened: dict[Path, int] = {}
+    linked: dict[Path, Path] = {}
     try:
         with lock_files.holding([place_of(base, change.key) for change in changes] if lock_suffix else (), lock_suffix):
             # A file that conversations share is written whole, as it is now with the one part in it or out of it.
@@ -275,16 +281,21 @@ def commit(
                 # Not of a shared file: by its time a program sees that its copy in memory is old.
                 shared = {place_of(base, change.key) for change in changes if change.element}
                 take_times([(temporary, target) for temporary, target in new_files if target not in shared])
+            linked = link_old(base, files_now)
             _rename(path, base, new_files, files_now)
             _read_back(path, base, changes)
             milliseconds = (perf_counter() - start) * 1000
-            carry_over(path, base, opened, files_now)
+            if not is_copy:
+                carry_over(path, base, opened, files_now, lambda: refuse_late_writers(base, opened, linked, files_now))
             return milliseconds
     except OSError as error:
         raise _unwritten(error, path) from error
     finally:
         for descriptor in opened.values():
             os.close(descriptor)
+        for link in linked.values():
+            with suppress(OSError):
+                link.unlink(missing_ok=True)
         for temporary, target in new_files:
             # On a disk that went read-only it stays, and the next write of this file removes it.
             with suppress(OSError):
@@ -303,6 +314,12 @@ def refuse_at_work(path: Path, changes: Sequence[Change], quiet: float) -> None:
     )
 
 
+def refuse_writers(path: Path, changes: Sequence[Change]) -> None:
+    """Raises OpenElsewhere where another process may write to a file that is replaced or removed."""
+    base = root(path)
+    open_files.refuse_writers(place_of(base, change.key) for change in changes if change.before is not None or change.element)
+
+
 def clear(path: Path, keys: Iterable[str], lock_suffix: str = "") -> None:
     """Removes what a write of these files that was killed left next to them: our temporary files, our locks, and folders that held nothing else."""
     base = root(path)
@@ -310,6 +327,7 @@ def clear(path: Path, keys: Iterable[str], lock_suffix: str = "") -> None:
         place = place_of(base, key)
         with suppress(OSError):
             temporary_of(place).unlink(missing_ok=True)
+            link_of(place).unlink(missing_ok=True)
         if lock_suffix:
             lock_files.remove_stale(place.with_name(place.name + lock_suffix))
         remove_if_empty(place.parent, base)

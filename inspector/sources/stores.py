@@ -159,9 +159,11 @@ def commit(
     if isinstance(format_, InFiles):
         if isinstance(format_, Unlocked) and not is_copy:
             folders.refuse_at_work(place, changes, format_.quiet_seconds)
+        elif not is_copy:
+            folders.refuse_writers(place, changes)
         if isinstance(format_, SharesFiles):
-            return folders.commit(place, watch, changes, format_.keeps_times, "" if is_copy else format_.lock_suffix)
-        return folders.commit(place, watch, changes)
+            return folders.commit(place, watch, changes, format_.keeps_times, "" if is_copy else format_.lock_suffix, is_copy)
+        return folders.commit(place, watch, changes, is_copy=is_copy)
     return sqlite.commit(place, format_.table, guard, watch, changes)
 
 

@@ -55,7 +55,7 @@ def of_finding(request: OperatorRequest, oid: str) -> object:
 
 def of_ended_repair(request: OperatorRequest, oid: str) -> object:
     """None while the repair may still be decided, applied or undone: its page then looks into the store."""
-    ended = (Repair.State.REJECTED, Repair.State.UNDONE)
+    ended = (Repair.State.REJECTED, Repair.State.UNDONE, Repair.State.OVERWRITTEN)
     row = Repair.objects.filter(oid=oid, state__in=ended, intent="", claimed_at=None).values_list("conversation__oid", *REPAIR).first()
     return None if row is None else (row, of_analysis(request, row[0]))
 

@@ -319,7 +319,7 @@ def _steps(repair: Repair) -> tuple[tuple[str, str], ...]:
     if state in order:
         at = order.index(state)
         return tuple((name, "done" if place <= at else "now" if place == at + 1 else "") for place, name in enumerate(order))
-    reached = {"rejected": 1, "stale": 1 + bool(repair.approved_digest), "failed": 2, "undone": 4}.get(state, 1)
+    reached = {"rejected": 1, "stale": 1 + bool(repair.approved_digest), "failed": 2, "undone": 4, "overwritten": 4}.get(state, 1)
     return (*((name, "done") for name in order[:reached]), (state, "end"))
 
 

@@ -160,7 +160,7 @@ def test_a_store_that_another_program_overwrote_with_its_old_copy_is_not_called_
     holds, sentence = verify_repair(repair)
     assert not holds and sentence.startswith("Another program overwrote this repair") and "undone, though" not in sentence
     undo_repair(repair, WHO, interactive=True)
-    assert repair.state == Repair.State.UNDONE and "Another program overwrote" in repair.outcome and path.read_bytes() == old
+    assert repair.state == Repair.State.OVERWRITTEN and "Another program overwrote" in repair.outcome and path.read_bytes() == old
 
 
 @BOTH

@@ -103,7 +103,7 @@ def test_a_repair_that_was_overwritten_cannot_undo_the_one_that_was_written_afte
     path.write_bytes(old)
     second = applied(again(path), RENUMBER, mode=mode)
     first.refresh_from_db()
-    assert first.state == Repair.State.UNDONE and "Another program overwrote this repair" in first.outcome
+    assert first.state == Repair.State.OVERWRITTEN and "Another program overwrote this repair" in first.outcome
     with pytest.raises(Refused, match="only an applied one can be undone"):
         undo(first)
     assert verify_repair(second)[0]
