@@ -25,7 +25,7 @@ from inspector.actions.planning import listed, preview_repair
 from inspector.actions.problems import Refused
 from inspector.actions.proving import surprise
 from inspector.actions.recording import record_applied, record_outcome, record_undone, withdraw
-from inspector.actions.writing import back
+from inspector.actions.writing import back, kept_changes
 from inspector.installation import program
 from inspector.models import Repair, Source, loading
 from inspector.presentation.visible import visible
@@ -52,6 +52,15 @@ def settle_all() -> list[Interrupted]:
     """Settles every interrupted repair as far as reading goes, and returns those that need a write. Never raises for what a store or our own
     database does: the next look tries again."""
     return _settled(Q())
+
+
+def clear_interrupted() -> None:
+    """Removes what killed writes left next to the files of stores; for the start of a server, since a look leaves a store as it is."""
+    for repair in Repair.objects.filter(intent__in=Repair.Intent.values).select_related("conversation__source"):
+        source = repair.conversation.source
+        # At work: its own process still needs them.
+        with suppress(AtWork, Refused, SourceProblem, OSError, DatabaseError), claimed(repair):
+            stores.clear(place(source.path), loading.format_of(source), [change.key for change in kept_changes(repair)])
 
 
 def settle_source(name: str) -> list[Interrupted]:
@@ -98,7 +107,6 @@ def settle(repair: Repair) -> Comparison:
     comparison = compare(repair)
     if comparison.needs_rollback or comparison.is_partial:
         return comparison
-    _clear(repair, comparison)
     if repair.intent == Repair.Intent.APPLY:
         # Where another repair that wrote the same is applied already, the values in the store are that one's.
         if comparison.is_written and not any(writes_the_same(repair, other) for other in others_applied(repair)):
@@ -113,13 +121,6 @@ def settle(repair: Repair) -> Comparison:
     else:
         withdraw(repair)
     return comparison
-
-
-def _clear(repair: Repair, comparison: Comparison) -> None:
-    """The process that wrote has ended, since the claim is ours: what it left next to the files is nobody's."""
-    source = repair.conversation.source
-    with suppress(SourceProblem, OSError):
-        stores.clear(place(source.path), loading.format_of(source), [change.key for change in comparison.changes])
 
 
 def settle_failed(repair: Repair, problem: SourceProblem) -> None:
@@ -173,7 +174,7 @@ def complete(repair: Repair, forward: bool) -> None:
             if not forward:
                 repair.undone_by = repair.undone_by or repair.applied_by
             settle(repair)
-        if not forward:
+        if not repair.intent:
             stores.clear(where, format_, [change.key for change in comparison.changes])
     except SourceProblem as problem:
         raise Refused(problem.sentence) from None

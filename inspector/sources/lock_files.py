@@ -89,7 +89,10 @@ def _create(lock: Path) -> bool:
     except FileExistsError:
         return False
     try:
-        os.write(descriptor, _text())
+        rest = memoryview(_text())
+        while rest:
+            # A full disk takes a part first, and refuses only then.
+            rest = rest[os.write(descriptor, rest) :]
     except OSError:
         # A lock that names nobody would keep the program out until it is old.
         lock.unlink(missing_ok=True)

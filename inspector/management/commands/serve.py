@@ -23,7 +23,7 @@ from django.db.migrations.executor import MigrationExecutor
 from inspector import access_token
 from inspector.actions import audit
 from inspector.actions.renewing import stale
-from inspector.actions.settling import settle_all
+from inspector.actions.settling import clear_interrupted, settle_all
 from inspector.connections import TimedChannel
 from inspector.demo.database import served
 from inspector.environment import os_user
@@ -87,6 +87,7 @@ class Command(BaseCommand):
         files.remove_unused_workspaces()
         if sentence := audit.sentence_on_start():
             self.stderr.write(visible(sentence))
+        clear_interrupted()
         for interrupted in settle_all():
             self.stderr.write(visible(interrupted.sentence))
         with served() as problems:

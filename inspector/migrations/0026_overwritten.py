@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('inspector', '0024_stored_previews'),
+        ('inspector', '0025_reveal_permission'),
     ]
 
     operations = [
