@@ -536,6 +536,8 @@ _COMMANDS = (
 
 def _in_commands(text: str, view: str, low: str) -> Iterator[Span]:
     for options, words, pattern in _COMMANDS:
+        if not any(word in low for word in words):
+            continue
         for option in options:
             at = low.find(option)
             while at >= 0:
@@ -590,7 +592,7 @@ _FINDERS: tuple[tuple[Finder, tuple[str, ...]], ...] = (
     (_jwts, ("eyj",)),
     (_cookies, ("cookie", " -b ")),
     (_in_commands, (" -u", " -p", " -a ", " -w ", "pass:", "--", " by ", " password ", " --user")),
-    (_pairs, ("value",)),
+    (_pairs, ('"value', "'value")),
     (_shaped(_DISCORD, "discord-token"), (".",)),
     (_shaped(_TELEGRAM, "telegram-token"), (":aa",)),
     (_shaped(_MAILCHIMP, "mailchimp-key"), ("-us",)),
