@@ -297,6 +297,9 @@ def sentence_on_start() -> str:
         log = state()
     except SourceProblem as problem:
         return str(problem)
+    except DatabaseError:
+        # Every page says that, and the server answers on.
+        return ""
     return f"{log.problems[0].sentence} {WHAT_NEXT}" if log.problems else ""
 
 

@@ -56,11 +56,12 @@ def settle_all() -> list[Interrupted]:
 
 def clear_interrupted() -> None:
     """Removes what killed writes left next to the files of stores; for the start of a server, since a look leaves a store as it is."""
-    for repair in Repair.objects.filter(intent__in=Repair.Intent.values).select_related("conversation__source"):
-        source = repair.conversation.source
-        # At work: its own process still needs them.
-        with suppress(AtWork, Refused, SourceProblem, OSError, DatabaseError), claimed(repair):
-            stores.clear(place(source.path), loading.format_of(source), [change.key for change in kept_changes(repair)])
+    with suppress(DatabaseError):
+        for repair in Repair.objects.filter(intent__in=Repair.Intent.values).select_related("conversation__source"):
+            source = repair.conversation.source
+            # At work: its own process still needs them.
+            with suppress(AtWork, Refused, SourceProblem, OSError), claimed(repair):
+                stores.clear(place(source.path), loading.format_of(source), [change.key for change in kept_changes(repair)])
 
 
 def settle_source(name: str) -> list[Interrupted]:

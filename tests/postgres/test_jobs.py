@@ -62,7 +62,12 @@ def start_worker() -> Iterator[Start]:
 
     def start(*options: str) -> "subprocess.Popen[bytes]":
         command = [sys.executable, str(settings.BASE_DIR / "manage.py"), "worker", "--heartbeat", "1", *options]
-        workers.append(subprocess.Popen(command, env={**os.environ, "INSPECTOR_DATABASE_URL": address}))
+        workers.append(
+            subprocess.Popen(
+                command,
+                env={**os.environ, "INSPECTOR_DATABASE_URL": address, "INSPECTOR_AUDIT_KEY_FILE": str(settings.INSPECTOR_AUDIT_KEY_FILE)},
+            )
+        )
         return workers[-1]
 
     yield start

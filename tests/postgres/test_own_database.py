@@ -34,7 +34,11 @@ def _command(*arguments: object) -> list[str]:
 
 def _environment(own: str) -> dict[str, str]:
     ours = {name: value for name, value in os.environ.items() if not name.startswith(("INSPECTOR_", "DJANGO_", "PG"))}
-    return ours | {"INSPECTOR_DATABASE_URL": own, "DJANGO_SECRET_KEY": "for one test"}
+    return ours | {
+        "INSPECTOR_DATABASE_URL": own,
+        "DJANGO_SECRET_KEY": "for one test",
+        "INSPECTOR_AUDIT_KEY_FILE": str(settings.INSPECTOR_AUDIT_KEY_FILE),
+    }
 
 
 def refusal(own: str, *arguments: object) -> str:
