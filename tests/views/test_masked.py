@@ -18,6 +18,9 @@ from inspector.demo.creation import write_dispatch_store, write_trace_store
 from inspector.demo.stream_incident import capture_files
 from inspector.models import AuditEntry, Conversation, Source
 from tests.commands.running import run
+from tests.programs.gemini_cli.test_kit import SAMPLES as GEMINI_CLI
+from tests.programs.opencode.test_opencode import SAMPLES as OPENCODE
+from tests.testing.test_own_programs import SAMPLES as OWN
 from tests.views.imported import rows, store
 from tests.views.reaching import Walk, propose_everywhere, whole, write_files
 
@@ -100,6 +103,13 @@ def planted(db: None, tmp_path: Path) -> list[Source]:
     for name, files in (("rollouts", rollouts_incident.incident_files()), ("openclaw", openclaw_files()), ("pi", pi_files())):
         write_files(folder / name, {path: _planted(data) for path, data in files.items()})
         import_targets([str(folder / name)], "tester")
+    samples = (OWN["claude-code"], OWN["codex"], GEMINI_CLI["resumed"], OPENCODE["opencode-storage"], OPENCODE["opencode-export"])
+    for number, sample in enumerate(samples):
+        (folder / f"sample {number}").mkdir()
+        path = sample.make(folder / f"sample {number}")
+        for file in (folder / f"sample {number}").rglob("*.json*"):
+            file.write_bytes(_planted(file.read_bytes()))
+        import_targets([path], "tester")
     script = gbrain_incident.script().replace("claude", f"claude {CANARY}")
     (folder / "gbrain.sql").write_text(script)
     body = {"model": "gpt-4.1", "user": CANARY, "messages": [{"role": "user", "content": f"hi {CANARY}"}, {"role": "assistant"}]}
@@ -129,6 +139,7 @@ def test_no_address_gives_the_canary(planted: Sequence[Source], client: Client) 
     propose_everywhere()
     walk = Walk()
     walk.rows = list(Conversation.objects.select_related("source"))
+    assert {sample.format for sample in (*OWN.values(), *GEMINI_CLI.values())} - {"dispatch"} <= {row.source.format for row in walk.rows}
     walk.values["conversations"] = [row.oid for row in walk.rows]
     walk.values["position"] = [0, 1, 2, 3, 4, 5]
     addresses = walk.addresses()
