@@ -139,7 +139,7 @@ def test_no_address_gives_the_canary(planted: Sequence[Source], client: Client) 
     propose_everywhere()
     walk = Walk()
     walk.rows = list(Conversation.objects.select_related("source"))
-    assert {sample.format for sample in (*OWN.values(), *GEMINI_CLI.values())} - {"dispatch"} <= {row.source.format for row in walk.rows}
+    assert {"claude-code", "codex", "gemini-cli", "opencode-storage", "opencode-export"} <= {row.source.format for row in walk.rows}
     walk.values["conversations"] = [row.oid for row in walk.rows]
     walk.values["position"] = [0, 1, 2, 3, 4, 5]
     addresses = walk.addresses()
