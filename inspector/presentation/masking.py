@@ -105,12 +105,15 @@ def secrets_in(text: str) -> list[Span]:
 SHORTEST = 6
 """Characters of a text that is looked at: a shorter one has no room for a name and its secret, and is no token."""
 _MASK = re.compile(r"\[masked [a-z0-9-]{1,40} [0-9a-f]{4}\]")
-_ESCAPES = re.compile(r"\\+(?:[nrtbfu/\"'])?")
+_COLOR = r"(?:\x1b|\\{1,7}(?:u001[bB]|x1[bB]|033|e))\[[0-9;]{0,16}[A-Za-z]"
+"""What makes a terminal write in color, as a byte or as an escape: tools print it before a token, and between a name and its value."""
+_COLORS = rf"(?:{_COLOR}\s?){{0,4}}+"
+_ESCAPES = re.compile(rf"{_COLOR}|\\+(?:u[0-9a-fA-F]{{4}}|x[0-9a-fA-F]{{2}}|[nrtbfu/\"'])?")
 
 
 def _flat(text: str) -> str:
-    """`text` with spaces for the escapes of JSON, at any depth, so that a token begins after one as it does on a line; of the same length."""
-    if "\\" not in text:
+    """`text` with spaces for colors and for the escapes of JSON, at any depth, so that a token begins after one as it does on a line; of the same length."""
+    if "\\" not in text and "\x1b" not in text:
         return text
     return _ESCAPES.sub(lambda match: " " * (len(match[0]) - 1) + (match[0][-1] if match[0][-1] in "\"'/" else " "), text)
 
@@ -170,8 +173,16 @@ def _prefixed(view: str) -> Iterator[Span]:
 
 
 def _goes_on(view: str, at: int, joints: str = "") -> bool:
-    """Whether the character before is of the same word. Ids are put together of a name and what they name: `call_ghp_...`."""
-    return at > 0 and (view[at - 1].isalnum() or view[at - 1] in joints)
+    """Whether the character before is of the same word. Ids are put together of a name and what they name: `call_ghp_...`.
+
+    A letter that is not of ASCII ends a word, since Chinese has no spaces; and so does what a URL has escaped, although it ends with a digit.
+    """
+    before = view[max(0, at - 1) : at]
+    is_of_word = (before.isascii() and before.isalnum()) or (before != "" and before in joints)
+    return is_of_word and not _ESCAPED.fullmatch(view, max(0, at - 3), at)
+
+
+_ESCAPED = re.compile("%[0-9A-Fa-f]{2}")
 
 
 def _is_random(body: str, kind: str) -> bool:
@@ -186,11 +197,13 @@ def _is_random(body: str, kind: str) -> bool:
 # Values by their name
 
 _ASSIGNED = re.compile(
-    r"(?P<rest>[\w.-]{0,40}+)(?:\\{0,7}[\"'`]?\]|\\{0,7}[\"'`])?(?P<op>\s{0,4}(?:[:=]=?>?|%3[DdAa]|\\{1,7}u003[dD])\s{0,4}|(?<=\w)>)"
+    rf"(?P<rest>[\w.-]{{0,40}}+){_COLORS}"
+    rf"(?:\\{{0,7}}[\"'`]?\]|\\{{0,7}}[\"'`])?{_COLORS}(?P<op>\s{{0,4}}(?:[:=]=?>?|%3[DdAa]|\\{{1,7}}u003[dD])\s{{0,4}}|(?<=\w)>)"
+    rf"{_COLORS}"
     r"(?:[rbuf]{0,2}(?P<quote>\\{0,7}[\"'`]))?",
 )
-_UNQUOTED = re.compile(r"[^\s\"'`,;<>(){}\[\]&\\|\0]{1,}+")
-_SHELL_WORD = re.compile(r"[^\s\"'`<>\\|\0]{1,}+")
+_UNQUOTED = re.compile(r"[^\s\"'`,;<>(){}\[\]&\\|\0\x1b]{1,}+")
+_SHELL_WORD = re.compile(r"[^\s\"'`<>\\|\0\x1b]{1,}+")
 _OF_NAMES = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-"
 _SCHEME = re.compile(r"(?:bearer|basic|token|digest|apikey|api-key|key|negotiate|bot)\s{1,4}", re.IGNORECASE)
 _STRONG = re.compile(r"pass(?:w(?:or)?d|phrase|code|wort)?s?\d?$|pwd\d?$|secret(?:[-_]?(?:access[-_]?)?key)?$", re.IGNORECASE)

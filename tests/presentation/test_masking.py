@@ -50,6 +50,42 @@ SECRETS = [
 ]
 
 
+@pytest.mark.parametrize(
+    "before",
+    [
+        *("\x1b[32m", "\x1b[01;31m\x1b[K", "\\x1b[32m", "\\u001b[32m", "\\\\u001b[32m", "\\033[1m", "\\e[0m"),
+        *("\u5bc6\u94a5\u662f", "cl\u00e9", "\\u201c", "\\u003d", "\\\\u003d", "\\x22", "%20", "%22", "q%3D"),
+    ],
+)
+@pytest.mark.parametrize("token", ["ghp_" + RANDOM, ANTHROPIC, "AKIA" + "IOSFODNN7EXAMPLE", "sk-proj-" + RANDOM, JWT])
+def test_a_token_begins_after_a_color_an_escape_and_a_letter_of_another_script(before: str, token: str) -> None:
+    assert masked(f"{before}{token}") == f"{before}{masked(token)}"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "{0}PASSWORD{1}={2}",
+        "{0}db_password{1}: {2}",
+        "{0}DB_PASSWORD{1}={0}{2}{1}",
+        "password: {0}{2}{1}",
+        '{0}"password"{1}: {0}"{2}"{1}',
+        '{0}"password"{1}{0}:{1} {0}"{2}"{1}',
+    ],
+)
+def test_a_color_between_a_name_and_its_secret_hides_neither(line: str) -> None:
+    """As `grep --color=always PASSWORD .env` and viewers of JSON print it, and as JSON keeps what they print."""
+    text = line.format("\x1b[01;31m\x1b[K", "\x1b[m\x1b[K", "correct-horse-7")
+    assert "horse" not in masked(text)
+    assert "horse" not in masked(json.dumps({"output": text}))
+    assert "horse" not in masked(json.dumps(json.dumps({"output": text})))
+
+
+@pytest.mark.parametrize("before", ["x", "9", "Z", "5%2", "u201"])
+def test_what_goes_on_with_a_word_is_no_token(before: str) -> None:
+    assert masked(f"{before}ghp_{RANDOM}") == f"{before}ghp_{RANDOM}"
+
+
 @pytest.mark.parametrize(("kind", "text"), SECRETS)
 @pytest.mark.parametrize("around", ["{}", "before {} after", "line one\n{}\nline two", "x" * 1500 + " {} " + "y" * 1500])
 def test_a_secret_is_masked_wherever_it_stands(kind: str, text: str, around: str) -> None:
