@@ -11,7 +11,7 @@ PACKAGES := .venv/.installed-for-packages
 export STORE TRACES PORT
 
 .DEFAULT_GOAL := help
-.PHONY: help venv dev run test test-slow test-postgres test-all judges programs faults fuzz check format bench docs reference scale screenshots lock vulnerabilities sbom clean
+.PHONY: help venv dev run test test-slow test-postgres test-all judges programs faults reliability fuzz check format bench docs reference scale screenshots lock vulnerabilities sbom clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -52,6 +52,9 @@ programs: $(DEV) ## Install the programs that keep sessions (npm, 1.4 GB) and le
 
 faults: $(DEV) ## Kill, cut and fill the disk at every write of a repair and its undo (a C compiler; half an hour)
 	@$(PY) -m tests.faults.run $(ARGS)
+
+reliability: $(DEV) ## Try attacks and faults, and print what held (half an hour; ARGS=--write puts the table into the docs)
+	@DJANGO_ALLOW_ASYNC_UNSAFE=1 $(PY) -m tests.reliability $(ARGS)
 
 fuzz: $(DEV) ## Mutate what reads stores, streams, texts and addresses, by what it reaches (Linux; an hour; ARGS='--seconds 60 capture')
 	@$(PY) -m tests.fuzz.run $(ARGS)

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 from tests.faults.flags import FLAGS, LEFT
 from tests.faults.run import ROOT, table
 from tests.faults.shim import NoCompiler, compiled
+from tests.reliability import TRIES
 
 # What does not hold yet. Whoever repairs one of these takes its line out.
 KNOWN = {
@@ -19,7 +21,7 @@ KNOWN = {
 
 
 @pytest.mark.slow
-def test_a_sample_of_all_faults(tmp_path: Path) -> None:
+def test_a_sample_of_all_faults(tmp_path: Path, record_property: Callable[[str, object], None]) -> None:
     """One test, since one run of the harness answers all of it."""
     try:
         compiled(tmp_path)
@@ -30,6 +32,7 @@ def test_a_sample_of_all_faults(tmp_path: Path) -> None:
     done = subprocess.run(run, cwd=ROOT, capture_output=True, text=True, timeout=600)
     assert out.exists(), done.stderr
     results: list[dict[str, Any]] = json.loads(out.read_text())
+    record_property(TRIES, len(results))
     assert len(results) >= 36 and {result["first"] for result in results} <= {"before", "after", "between"}
     assert {result["command"] for result in results} == {"repair", "undo", "apply"} and len({result["kind"] for result in results}) >= 4
     wrong = {flag: [result for result in results if flag in result["flags"]] for flag in FLAGS}

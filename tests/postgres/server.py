@@ -27,7 +27,7 @@ _CONFIGURATION = """
 fsync = off
 full_page_writes = off
 autovacuum = off
-max_connections = 60
+max_connections = 100
 shared_buffers = 32MB
 log_min_messages = fatal
 """
