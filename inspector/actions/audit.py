@@ -194,7 +194,7 @@ class _Walk:
         _cover(self.covered, entry)
         if entry.verb == PURGE and is_whole:
             self.purged.update(entry.detail["repairs"])
-        if "record" in entry.detail and is_whole:
+        if is_whole and "record" in entry.detail:
             self.repairs[entry.repair] = entry, str(entry.detail["record"])
             self.acts[entry.repair, _WHO.get(entry.verb, "")] = entry.who
         self.is_head_there |= self.head is not None and (entry.pk, entry.digest) == (self.head.line, self.head.seal)

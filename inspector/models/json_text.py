@@ -25,4 +25,8 @@ class JsonText(_Any):
         return json.dumps(value)
 
     def from_db_value(self, value: str | None, *_: Any) -> Any:
-        return None if value is None else json.loads(value)
+        """What is no JSON, because somebody changed it in the database, is returned as it is: the audit log then names its line."""
+        try:
+            return None if value is None else json.loads(value)
+        except ValueError:
+            return value

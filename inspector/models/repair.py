@@ -1,7 +1,9 @@
 """A repair from proposal to undo, the bytes that it writes, and the audit trail."""
 
 import json
-from typing import Any
+from collections.abc import Collection
+from datetime import UTC, datetime
+from typing import Any, Self
 
 from django.db import models
 
@@ -102,6 +104,19 @@ class AuditEntry(models.Model):
 
     def __str__(self) -> str:
         return f"{self.who} {self.verb}"
+
+    @classmethod
+    def from_db(cls, db: str | None, field_names: Collection[str], values: Collection[Any], **named: Any) -> Self:
+        """What somebody put into the database that no line can have is read as something that can be shown, and that the seal does not cover."""
+        entry = super().from_db(db, field_names, values, **named)
+        for name, value in list(vars(entry).items()):
+            if isinstance(value, bytes):
+                setattr(entry, name, repr(value))
+            elif name == "at" and value is None:
+                entry.at = datetime.fromtimestamp(0, UTC)
+            elif name == "detail" and not isinstance(value, dict):
+                entry.detail = {"unreadable": repr(value)}
+        return entry
 
     def content(self) -> bytes:
         """What its seal covers: everything but the seal itself."""

@@ -10,6 +10,8 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from django.db import connection
+from django.test import Client
 from pytest_django import DjangoCaptureOnCommitCallbacks
 
 from inspector.actions import audit, recording
@@ -41,6 +43,19 @@ def lines(django_capture_on_commit_callbacks: DjangoCaptureOnCommitCallbacks) ->
         entries = [audit.record("someone", "apply", source_path="/a", repair="", bytes=number) for number in range(5)]
     assert sentences() == "" and audit.state().head == AuditHead(5, entries[-1].pk, entries[-1].digest)
     return entries
+
+
+@pytest.mark.parametrize(
+    "change", ["detail = 'no JSON'", "detail = 'null'", "detail = '[]'", "at = 'never'", "who = x'ff00'", "verb = x'ff00'"]
+)
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="other databases refuse values of another type")
+def test_a_line_that_cannot_be_read_any_more_is_named(lines: list[AuditEntry], change: str, client: Client) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(f"UPDATE inspector_auditentry SET {change} WHERE id = %s", (lines[1].pk,))
+    assert f"Line {lines[1].pk} (" in sentences() and "was changed after it was written" in sentences()
+    assert "was changed after it was written" in audit.sentence_on_start()
+    for address in ("/audit/", "/audit.json"):
+        assert client.get(address).status_code == 200
 
 
 def test_the_log_of_a_whole_life_is_intact(tmp_path: Path) -> None:
