@@ -15,7 +15,7 @@ from inspector.rules.catalogue import RULES
 
 MERGED = "1 user 0.0 text hello\n2 assistant 0.0 text hi\n3 user 0.0 text bye"
 HOSTILE = "| <script>alert(1)</script> @everyone see #123, GH-7 and https://evil.example/x `tick` *bold* [a](b)\n\n# Heading \x1b[2J"
-SECRET = "ghp_" + "A" * 36
+SECRET = "ghp_" + "Ab3dEf6hIj9kLm2nOp5qRs8tUv1wXy4zAb7c"
 
 
 def report() -> dict[str, object]:
@@ -87,7 +87,7 @@ def test_secrets_are_masked_everywhere_even_where_the_text_is_cut() -> None:
     hostile["native_id"] = f"id {SECRET}"
     hostile["findings"] = [{**hostile["findings"][0], "message": "x" * 980 + f" {SECRET}"}]  # type: ignore[index]
     text = conversation_md(hostile, ["y" * 980 + f" {SECRET}", SECRET], {})
-    assert "AAAA" not in text and text.count("[masked github-token ") >= 3
+    assert SECRET[4:12] not in text and text.count("[masked github-token ") >= 3
 
 
 def test_evidence_is_bounded_and_says_how_much_there_is() -> None:
