@@ -296,6 +296,8 @@ def commit(
         for link in linked.values():
             with suppress(OSError):
                 link.unlink(missing_ok=True)
+            # Of a file that went, its second name was the last thing in there.
+            remove_if_empty(link.parent, base)
         for temporary, target in new_files:
             # On a disk that went read-only it stays, and the next write of this file removes it.
             with suppress(OSError):

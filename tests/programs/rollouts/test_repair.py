@@ -1,6 +1,7 @@
 """A rollouts folder imported, repaired, read back and given back, through the same actions as every other store."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from inspector.actions.propose_repair import propose_repair
 from inspector.actions.undo_repair import undo_repair, verify_repair
 from inspector.demo.rollouts_incident import CRASH, SESSION, incident_files
 from inspector.models import Conversation, Repair, Source, loading
+from inspector.sources import folders
 from tests.programs.rollouts.session_files import everything, write
 
 pytestmark = pytest.mark.django_db
@@ -170,16 +172,24 @@ def test_verify_looks_at_every_file_that_the_repair_wrote(unloadable: Path, mode
     assert everything(unloadable) == after
 
 
-def torn(unloadable: Path, mode: str) -> Repair:
-    """As SIGKILL between the two renames leaves it: the first file is written, the second is not, and nothing is recorded."""
-    repair = applied(unloadable, mode)
-    second, kept = both_files(repair)[1], repair.changes.all()[1]
-    if kept.before is None:
-        second.unlink()
-    else:
-        second.write_bytes(bytes(kept.before))
-    Repair.objects.update(state=Repair.State.APPROVED, intent=Repair.Intent.APPLY)
+class Killed(BaseException):
+    """Stands for the end of the process: no `except` of ours may see it."""
+
+
+def killed_between(act: Callable[..., None], repair: Repair) -> Repair:
+    """As a kill after the first of two files leaves it: nothing is recorded."""
+
+    def sync(folder: Path) -> None:
+        raise Killed
+
+    with pytest.MonkeyPatch.context() as patched, pytest.raises(Killed):
+        patched.setattr(folders, "sync", sync)
+        act(repair, WHO, interactive=True)
     return Repair.objects.select_related("conversation__source").get()
+
+
+def torn(unloadable: Path, mode: str) -> Repair:
+    return killed_between(apply_repair, approved(imported(unloadable), mode, *BOTH_FILES))
 
 
 @CHANGED
@@ -210,15 +220,10 @@ def test_a_write_that_ended_between_two_files_is_taken_back_by_undo(unloadable: 
 @CHANGED
 def test_an_undo_that_ended_between_two_files_is_finished_by_either(unloadable: Path, mode: str) -> None:
     before = everything(unloadable)
-    repair = torn(unloadable, mode)
-    Repair.objects.update(state=Repair.State.VERIFIED, intent=Repair.Intent.UNDO)
-    repair.refresh_from_db()
+    repair = killed_between(undo_repair, applied(unloadable, mode))
     apply_repair(repair, WHO, interactive=True)
     assert repair.state == Repair.State.VERIFIED and verify_repair(repair)[0]
-    second, kept = both_files(repair)[1], repair.changes.all()[1]
-    second.unlink() if kept.before is None else second.write_bytes(bytes(kept.before))
-    Repair.objects.update(intent=Repair.Intent.UNDO)
-    repair.refresh_from_db()
+    repair = killed_between(undo_repair, repair)
     undo_repair(repair, WHO, interactive=True)
     assert repair.state == Repair.State.UNDONE and everything(unloadable) == before
 
