@@ -13,6 +13,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
+from http.client import RemoteDisconnected
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +49,11 @@ def write_state(path: Path, number: int) -> None:
     new.replace(path)
 
 
+def _read(asked: urllib.request.Request) -> str:
+    with urllib.request.urlopen(asked, timeout=60) as answer:
+        return str(answer.read().decode())
+
+
 @dataclass
 class Readers:
     """What the clients read: `of_revision` is every content that was shown for a revision, of which there may be one."""
@@ -70,8 +76,12 @@ class Readers:
             number += 1
             try:
                 asked = urllib.request.Request(self.url + address, headers=bearer())
-                with urllib.request.urlopen(asked, timeout=60) as answer:
-                    self.see(address, answer.read().decode())
+                try:
+                    text = _read(asked)
+                except (ConnectionError, RemoteDisconnected):
+                    # A connection that the server closes while it is opened: a browser asks again, once.
+                    text = _read(asked)
+                self.see(address, text)
             except Exception as problem:
                 said = problem.read().decode()[:500] if hasattr(problem, "read") else ""
                 self.problems.append(f"{address}: {problem} {said}")

@@ -51,7 +51,7 @@ def test_a_database_that_is_not_there_is_no_place_to_work(monitor: Client, tmp_p
 
     from inspector import health
 
-    lost = DatabaseWrapper({**connection.settings_dict, "NAME": str(tmp_path / "none" / "own.sqlite3")}, "lost")
+    lost = DatabaseWrapper({**connection.settings_dict, "OPTIONS": {}, "NAME": str(tmp_path / "none" / "own.sqlite3")}, "lost")
     monkeypatch.setattr(health, "connection", lost)
     answer = monitor.get(PATH)
     assert (answer.status_code, answer.json()) == (503, WORKS | {"database": "failed", "migrations": "failed"})

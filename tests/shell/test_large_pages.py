@@ -131,7 +131,7 @@ def test_nothing_else_has_a_process_of_its_own(tmp_path: Path) -> None:
     assert not reads_whole(RequestFactory().get(f"/conversations/{conversation.oid}/prompt/").environ)
 
 
-@pytest.mark.django_db
+@pytest.mark.django_db(transaction=True)
 def test_who_is_not_let_in_gets_no_process(tmp_path: Path, settings: Settings) -> None:
     path = f"/conversations/{large(tmp_path).oid}/prompt/"
     stranger, program = RequestFactory().get(path).environ, RequestFactory().get(path, headers=bearer()).environ
