@@ -10,10 +10,9 @@ import time
 import urllib.request
 from collections import defaultdict
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import suppress
 from dataclasses import dataclass, field
-from http.client import RemoteDisconnected
 from pathlib import Path
 from typing import Any
 
@@ -49,11 +48,6 @@ def write_state(path: Path, number: int) -> None:
     new.replace(path)
 
 
-def _read(asked: urllib.request.Request) -> str:
-    with urllib.request.urlopen(asked, timeout=60) as answer:
-        return str(answer.read().decode())
-
-
 @dataclass
 class Readers:
     """What the clients read: `of_revision` is every content that was shown for a revision, of which there may be one."""
@@ -76,12 +70,8 @@ class Readers:
             number += 1
             try:
                 asked = urllib.request.Request(self.url + address, headers=bearer())
-                try:
-                    text = _read(asked)
-                except (ConnectionError, RemoteDisconnected):
-                    # A connection that the server closes while it is opened: a browser asks again, once.
-                    text = _read(asked)
-                self.see(address, text)
+                with urllib.request.urlopen(asked, timeout=60) as answer:
+                    self.see(address, answer.read().decode())
             except Exception as problem:
                 said = problem.read().decode()[:500] if hasattr(problem, "read") else ""
                 self.problems.append(f"{address}: {problem} {said}")
@@ -145,8 +135,7 @@ def read_while_writing(browser: Browser, folder: Path, database: str, count: Cal
                 commands.round(path, number)
             return number
 
-        for number in range(CLIENTS):
-            pool.submit(readers.go_on, number)
+        reading = [pool.submit(readers.go_on, number) for number in range(CLIENTS)]
         writing = pool.submit(write)
         try:
             contexts = [browser.new_context() for _ in range(CONTEXTS)]
@@ -169,6 +158,7 @@ def read_while_writing(browser: Browser, folder: Path, database: str, count: Cal
             for context in contexts:
                 context.close()
         rounds = writing.result(AT_MOST)
+        wait(reading)
         process.terminate()
         assert process.wait(60) == 0
         assert process.stderr is not None and "Traceback" not in process.stderr.read()
