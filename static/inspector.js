@@ -30,6 +30,19 @@
     }
   });
 
+  // An age grows while its page is open or kept by the browser; the title has the moment in the reader's own zone. As `clock.age` counts.
+  const units = [[3600, 60, "min"], [86400, 3600, "h"], [30 * 86400, 86400, "d"]];
+  const showAges = () => document.querySelectorAll("time[datetime]").forEach((time) => {
+    const at = new Date(time.dateTime);
+    const seconds = Math.floor((Date.now() - at) / 1000);
+    if (Number.isNaN(seconds)) { return; }
+    const unit = units.find(([limit]) => seconds > 0 && seconds < limit);
+    time.title = `${at.toLocaleString(undefined, { dateStyle: "medium", timeStyle: "medium" })} (${time.dateTime})`;
+    if (Math.abs(seconds) < 60) { time.textContent = "just now"; } else if (unit) { time.textContent = `${Math.floor(seconds / unit[1])} ${unit[2]} ago`; }
+  });
+  showAges();
+  document.addEventListener("htmx:afterSettle", showAges);
+
   document.querySelectorAll("form[data-submit-on-change]").forEach((form) => {
     form.addEventListener("change", (event) => {
       // A wire shape brings its profile along and a profile its shape: only what was just chosen is said.

@@ -2,13 +2,15 @@
 
 import json
 from collections.abc import Sequence
+from datetime import datetime
 from itertools import groupby
 from shlex import quote
+from time import time
 from typing import Any
 
 from django import template
 from django.http import QueryDict
-from django.utils.html import format_html_join
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
@@ -17,7 +19,7 @@ from pygments.lexers import get_lexer_by_name
 from inspector.conversation.model import Chunk
 from inspector.conversation.queries import span_text
 from inspector.presentation import visible as text
-from inspector.presentation.clock import moment
+from inspector.presentation.clock import age, moment
 from inspector.presentation.conversation import row_words
 from inspector.presentation.repair.alternatives import safety_words
 from inspector.presentation.stream import words as stream_words
@@ -169,3 +171,31 @@ def query(context: dict[str, Any], **changes: Any) -> str:
             params[name] = str(value)
     encoded = params.urlencode()
     return f"?{encoded}" if encoded else "?"
+
+
+@register.simple_tag
+def when(value: datetime | int | None) -> str:
+    """How long ago a moment was (a datetime, or epoch milliseconds), with the absolute time in its title: UTC, or by script the reader's zone."""
+    milliseconds = int(value.timestamp() * 1000) if isinstance(value, datetime) else value
+    if milliseconds is None or (absolute := moment(milliseconds)) == "unknown":
+        return "unknown"
+    words = age(milliseconds, int(time() * 1000))
+    return format_html('<time datetime="{}Z" title="{} UTC">{}</time>', absolute.replace(" ", "T"), absolute, words)
+
+
+@register.simple_tag(takes_context=True)
+def sort_header(context: dict[str, Any], key: str, label: str, initial: str = "", classes: str = "") -> str:
+    """The heading of a column as a link that sorts by it, and turns the order where it does already: `?sort=KEY` rises, `?sort=-KEY` falls.
+
+    `initial` is how the list is sorted where the address does not say it. The first page is shown again.
+    """
+    chosen = context["request"].GET.get("sort") or initial
+    is_rising, is_falling = chosen == key, chosen == f"-{key}"
+    return format_html(
+        '<th class="{}"{}><a class="sort" href="{}">{}{}</a></th>',
+        classes,
+        mark_safe(f' aria-sort="{"ascending" if is_rising else "descending"}"') if is_rising or is_falling else "",  # noqa: S308 (our own words)
+        query(context, sort=f"-{key}" if is_rising else key, page=None, after=None, before=None),
+        label,
+        mark_safe(f' <span aria-hidden="true">{"↑" if is_rising else "↓"}</span>') if is_rising or is_falling else "",  # noqa: S308 (our own words)
+    )
