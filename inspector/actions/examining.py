@@ -12,7 +12,7 @@ from inspector.presentation.visible import visible
 from inspector.programs.formats import Stored
 from inspector.rules.base import Finding as RuleFinding
 
-_SUMMARY = ("projection", "profile", "message_count", "read_count", "verdict", "worst", "has_silent", "refused")
+_SUMMARY = ("projection", "profile", "message_count", "read_count", "verdict", "worst", "has_silent", "refused", "client_version")
 _OF_FINDING = [field.name for field in Finding._meta.concrete_fields if field.name != "id"]
 _AS_TEXT = Finding._meta.get_field("seqs").get_prep_value
 

@@ -6,7 +6,7 @@ from django.utils import timezone
 
 from inspector.actions import audit
 from inspector.actions.writing import keep
-from inspector.models import Repair
+from inspector.models import Repair, counting
 from inspector.models.transactions import one_writer
 from inspector.programs.formats import Change
 
@@ -36,6 +36,8 @@ def record_applied(repair: Repair, **detail: Any) -> None:
     with one_writer():
         repair.state, repair.intent, repair.applied_at = Repair.State.APPLIED, "", timezone.now()
         repair.save(update_fields=["state", "intent", "applied_at"])
+        # A fork replaces its original, whose own rows stay as they are.
+        counting.renew([repair.conversation_id])
         audit_repair(repair, repair.applied_by, "apply", plan=repair.plan_digest, records=repair.changes.count(), **detail)
 
 
@@ -43,6 +45,7 @@ def record_undone(repair: Repair, outcome: str = UNDONE, **detail: Any) -> None:
     with one_writer():
         repair.state, repair.intent, repair.undone_at, repair.outcome = Repair.State.UNDONE, "", timezone.now(), outcome
         repair.save(update_fields=["state", "intent", "undone_by", "undone_at", "outcome"])
+        counting.renew([repair.conversation_id])
         audit_repair(repair, repair.undone_by, "undo", **detail)
 
 
@@ -55,6 +58,7 @@ def record_outcome(repair: Repair, operator: str, state: Repair.State, outcome: 
     with one_writer():
         repair.state, repair.intent, repair.outcome = state, "", outcome
         repair.save(update_fields=["state", "intent", "outcome"])
+        counting.renew([repair.conversation_id])
         audit_repair(repair, operator, verb, outcome=outcome)
 
 

@@ -14,6 +14,7 @@ from inspector.models.conversation import (
     SearchText,
 )
 from inspector.models.jobs import JobResult
+from inspector.models.problem import Occurrence, Problem, ProblemDay, ProblemEvent, SavedView
 from inspector.models.repair import AuditEntry, Repair, RepairChange
 from inspector.models.source import Source
 from inspector.models.stream import Stream, StreamFinding, StreamPart
@@ -30,12 +31,17 @@ __all__ = [
     "ConversationRule",
     "Finding",
     "JobResult",
+    "Occurrence",
     "Payload",
+    "Problem",
+    "ProblemDay",
+    "ProblemEvent",
     "Record",
     "Repair",
     "RepairChange",
     "Revision",
     "RuleCount",
+    "SavedView",
     "SearchText",
     "Source",
     "StoredAnalysis",

@@ -34,13 +34,15 @@ class ConversationCount(models.Model):
     has_silent = models.BooleanField()
     refused = models.BooleanField()
     is_crash = models.BooleanField()
+    is_replaced = models.BooleanField(default=False, db_default=False)
     conversations = models.BigIntegerField(default=0)
     chunks = models.BigIntegerField(default=0)
 
     class Meta:
         constraints = [
             models.UniqueConstraint(
-                fields=("source", "is_gone", "is_damaged", "has_silent", "refused", "is_crash"), name="conversation_count_once"
+                fields=("source", "is_gone", "is_damaged", "has_silent", "refused", "is_crash", "is_replaced"),
+                name="conversation_count_once",
             )
         ]
 
@@ -57,6 +59,8 @@ class Conversation(models.Model):
     """Lone surrogates and NUL are escaped here; the exact id is in the record keys, and looked up by the `oid` that is made of it."""
     title = models.TextField(blank=True)
     model = models.TextField(blank=True)
+    client_version = models.TextField(blank=True)
+    """Of the program that wrote it last; "" where it does not say."""
     status = models.CharField(max_length=20, blank=True)
     names = models.TextField(blank=True)
     """Title and native id as a search looks through them (`inspector.presentation.visible.folded`)."""
@@ -79,7 +83,11 @@ class Conversation(models.Model):
     place = models.BigIntegerField(default=NO_ACTIVITY)
     """Where it is in lists, ascending: `counting.place_of`. This and the columns below are written by `counting` alone."""
     is_damaged = models.BooleanField(default=False)
-    """An error or a warning was found, or the provider rejects it."""
+    """An error or a warning was found, or the provider rejects it, and no fork replaced it."""
+    is_replaced = models.BooleanField(default=False, db_default=False)
+    """Repaired by a fork, and not written on since: whoever goes on does it in the fork."""
+    made_by = models.ForeignKey("Repair", on_delete=models.SET_NULL, null=True, related_name="forks")
+    """The repair that wrote it, of a fork."""
     is_crash = models.BooleanField(default=False)
     """It is a crash file: evidence of a request, next to the sessions."""
     counted = models.ForeignKey(ConversationCount, on_delete=models.SET_NULL, null=True, related_name="+", db_index=False)
@@ -96,6 +104,7 @@ class Conversation(models.Model):
             models.Index(fields=("place", "id"), name="listed_healthy", condition=Q(is_gone=False, is_damaged=False)),
             models.Index(fields=("place", "id"), name="listed_silent", condition=Q(is_gone=False, has_silent=True)),
             models.Index(fields=("place", "id"), name="listed_refused", condition=Q(is_gone=False, refused=True)),
+            models.Index(fields=("place", "id"), name="listed_replaced", condition=Q(is_gone=False, is_replaced=True)),
             models.Index(fields=("place", "id"), name="listed_crash", condition=Q(is_gone=False, is_crash=True)),
             models.Index(fields=("source", "place", "id"), name="listed_of_source", condition=Q(is_gone=False)),
             models.Index(fields=("place", "id"), name="listed_gone", condition=Q(is_gone=True)),
@@ -263,7 +272,7 @@ class ConversationRule(models.Model):
     findings = models.BigIntegerField()
     first = models.ForeignKey(Finding, on_delete=models.CASCADE, related_name="+", db_index=False)
     is_worst = models.BooleanField()
-    """Of those of this rule in this conversation: it counts the conversation."""
+    """Of those of this rule in this conversation: it counts the conversation. None is where a fork replaced it."""
     is_gone = models.BooleanField()
     place = models.BigIntegerField()
     """Both are those of the conversation, so that one index lists the conversations of a rule."""

@@ -12,15 +12,27 @@ from typing import Any
 from django.db import connection
 from django.db.models import Count, F, Min, QuerySet
 
+from inspector.models import occurrences
 from inspector.models.bulk import insert
-from inspector.models.conversation import DEMO_PLACE, NO_ACTIVITY, Conversation, ConversationCount, ConversationRule, Finding, RuleCount
+from inspector.models.conversation import (
+    DEMO_PLACE,
+    NO_ACTIVITY,
+    Conversation,
+    ConversationCount,
+    ConversationRule,
+    Finding,
+    Revision,
+    RuleCount,
+)
+from inspector.models.problem import SEVERITIES
+from inspector.models.repair import Repair
 from inspector.models.source import Source
 from inspector.programs.registry import crash_prefix_of
 
-SEVERITIES = ("error", "warning", "note")
 _BATCH = 500
-_OF_COUNT = ("is_gone", "is_damaged", "has_silent", "refused", "is_crash")
+_OF_COUNT = ("is_gone", "is_damaged", "has_silent", "refused", "is_crash", "is_replaced")
 _OF_RULE = ("conversation", "code", "severity", "silent", "rule", "findings", "first", "is_worst", "is_gone", "place")
+IN_STORE = (Repair.State.APPLIED, Repair.State.VERIFIED)
 _KEY = 4
 """The first columns of _OF_RULE, which distinguish the rows."""
 
@@ -37,12 +49,16 @@ def renew(conversation_ids: Iterable[int]) -> None:
     """Brings the lists up to what these conversations and their findings are now. Only inside `one_writer`, after what it counts was written."""
     ids = iter(conversation_ids)
     while batch := list(islice(ids, _BATCH)):
+        # What a fork replaced depends on whether the fork is there.
+        originals = Conversation.objects.filter(pk__in=batch, made_by__isnull=False).values_list("made_by__conversation_id", flat=True)
+        batch = list(dict.fromkeys([*batch, *originals]))
         _renew_conversations(batch)
         _renew_rules(batch)
 
 
 def forget(conversation_id: int) -> None:
     """Takes a conversation that is about to be deleted out of the counts. Only inside `one_writer`."""
+    occurrences.forget(conversation_id)
     Finding.objects.filter(conversation=conversation_id).update(is_open=False)
     _renew_rules([conversation_id])
     row = Conversation.objects.get(pk=conversation_id)
@@ -61,11 +77,14 @@ def _renew_conversations(ids: list[int]) -> None:
     counts: _Changes = defaultdict(lambda: [0, 0])
     keys: dict[int, tuple[Any, ...]] = {}
     rows = list(Conversation.objects.filter(pk__in=ids).select_related("source", "counted").defer("title", "verdict"))
+    _name_forks([row for row in rows if row.counted is None])
+    replaced = _replaced(ids)
     for row in rows:
         if row.counted:
             _add(counts, _count_key(row.counted), -1, -row.counted_chunks)
         row.place = place_of(row.last_activity, row.source.is_demo)
-        row.is_damaged = row.worst in ("error", "warning") or row.refused
+        row.is_replaced = row.pk in replaced
+        row.is_damaged = (row.worst in ("error", "warning") or row.refused) and not row.is_replaced
         row.is_crash = bool(crash_prefix_of(row.source.format, row.native_id))
         keys[row.pk] = _count_key(row)
         _add(counts, keys[row.pk], 1, row.chunk_count)
@@ -79,11 +98,36 @@ def _renew_conversations(ids: list[int]) -> None:
         kept[key] = count
     quote = connection.ops.quote_name
     table = quote(Conversation._meta.db_table)
-    columns = ("place", "is_damaged", "is_crash", "counted_id", "counted_chunks")
+    columns = ("place", "is_damaged", "is_crash", "is_replaced", "made_by_id", "counted_id", "counted_chunks")
     # Plain SQL, one statement for all: an UPDATE of 500 rows with a CASE for each column takes ten times as long.
     sql = f"UPDATE {table} SET {', '.join(f'{quote(name)} = %s' for name in columns)} WHERE id = %s"  # noqa: S608 (names of our own model)
+    values = [
+        (row.place, row.is_damaged, row.is_crash, row.is_replaced, row.made_by_id, kept[keys[row.pk]].pk, row.chunk_count, row.pk)
+        for row in rows
+    ]
     with connection.cursor() as cursor:
-        cursor.executemany(sql, [(row.place, row.is_damaged, row.is_crash, kept[keys[row.pk]].pk, row.chunk_count, row.pk) for row in rows])
+        cursor.executemany(sql, values)
+
+
+def _name_forks(new_rows: list[Conversation]) -> None:
+    """Which of the conversations that came in were written by a repair of ours: their ids end with what the repair chose."""
+    sources = {row.source_id for row in new_rows}
+    repairs = Repair.objects.filter(conversation__source__in=sources, state__in=IN_STORE).only("options") if sources else ()
+    forks = {fork_id: repair for repair in repairs if (fork_id := repair.options.get("fork_id"))}
+    for row in new_rows if forks else ():
+        row.made_by = next((repair for fork_id, repair in forks.items() if row.native_id.endswith(fork_id)), None)
+
+
+def _replaced(ids: list[int]) -> set[int]:
+    """Conversations of which a fork is in the store, and which hold what they held when it was written."""
+    rows = Repair.objects.filter(conversation__in=ids, state__in=IN_STORE).values_list("pk", "conversation_id", "base_digest", "options")
+    forked = {pk: (conversation, digest) for pk, conversation, digest, options in rows if options.get("fork_id")}
+    if not forked:
+        return set()
+    gone = set(Conversation.objects.filter(made_by__in=list(forked), is_gone=True).values_list("made_by_id", flat=True))
+    of_them = Revision.objects.filter(conversation__in={conversation for conversation, _ in forked.values()})
+    digests = dict(of_them.order_by("number").values_list("conversation_id", "digest"))
+    return {conversation for pk, (conversation, digest) in forked.items() if pk not in gone and digests.get(conversation) == digest}
 
 
 def _count_key(row: Conversation | ConversationCount) -> tuple[Any, ...]:
@@ -91,9 +135,8 @@ def _count_key(row: Conversation | ConversationCount) -> tuple[Any, ...]:
 
 
 def _renew_rules(ids: list[int]) -> None:
-    about = {
-        pk: rest for pk, *rest in Conversation.objects.filter(pk__in=ids).values_list("pk", "source_id", "is_gone", "place").order_by()
-    }
+    columns = ("pk", "source_id", "is_gone", "place", "is_replaced")
+    about = {pk: rest for pk, *rest in Conversation.objects.filter(pk__in=ids).values_list(*columns).order_by()}
     before = {
         row[1 : _KEY + 1]: row
         for row in ConversationRule.objects.filter(conversation__in=ids).values_list("pk", *_OF_RULE).order_by().iterator(chunk_size=2000)
@@ -102,9 +145,12 @@ def _renew_rules(ids: list[int]) -> None:
     counts: _Changes = defaultdict(lambda: [0, 0])
     changed = [key for key, row in before.items() if after.get(key) != row[1:]]
     fresh = [row for key, row in after.items() if key not in before or before[key][1:] != row]
-    for rows, sign in (((before[key][1:] for key in changed), -1), (fresh, 1)):
+    # Those that count their conversation; the others are of one that a fork replaced.
+    counting_before = {row[1:3] for row in before.values() if row[-3]}
+    counting_after = {row[:2] for row in after.values() if row[-3]}
+    for rows, sign, counting in (([before[key][1:] for key in changed], -1, counting_before), (fresh, 1, counting_after)):
         for pk, code, severity, _silent, _rule, findings, _first, is_worst, is_gone, _place in rows:
-            if not is_gone:
+            if not is_gone and (pk, code) in counting:
                 _add(counts, (about[pk][0], code, severity), sign * is_worst, sign * findings)
     closed = [before[key][0] for key in changed]
     for start in range(0, len(closed), _BATCH):
@@ -117,6 +163,7 @@ def _renew_rules(ids: list[int]) -> None:
             count.conversations += conversations
             count.findings += findings
             count.save()
+    occurrences.renew(ids, after.values())
 
 
 def _rules_now(ids: list[int], about: dict[int, list[Any]]) -> Iterator[tuple[Any, ...]]:
@@ -125,8 +172,8 @@ def _rules_now(ids: list[int], about: dict[int, list[Any]]) -> Iterator[tuple[An
     grouped = opened.values_list("conversation_id", "code", "severity", "silent").annotate(Min("rule"), Count("pk"), Min("pk"))
     seen: set[tuple[int, str]] = set()
     for pk, code, severity, silent, rule, findings, first in sorted(grouped, key=lambda row: (SEVERITIES.index(row[2]), not row[3])):
-        _, is_gone, place = about[pk]
-        yield pk, code, severity, silent, rule, findings, first, (pk, code) not in seen, is_gone, place
+        _, is_gone, place, is_replaced = about[pk]
+        yield pk, code, severity, silent, rule, findings, first, (pk, code) not in seen and not is_replaced, is_gone, place
         seen.add((pk, code))
 
 

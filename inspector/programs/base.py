@@ -276,6 +276,8 @@ class Program:
     """The requests that the store itself recorded next to its messages; None where it holds none. Rules look at imported traces only."""
     traces: str = ""
     """Where its traces are that Inspector reads, in full sentences; "" of a program that has none."""
+    client_version: str = ""
+    """The fact that says which version of the program wrote a conversation last; "" where none does."""
     crash_prefix: str = ""
     """How the native id of a conversation begins that is a crash file: evidence of a request, next to the sessions."""
     apart: Callable[[Conversation], frozenset[str]] = lambda tree: frozenset()

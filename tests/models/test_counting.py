@@ -14,14 +14,28 @@ from inspector.actions.import_source import import_targets
 from inspector.actions.set_deployed_reader import set_deployed_reader
 from inspector.actions.undo_repair import undo_repair
 from inspector.demo.creation import write_dispatch_store
-from inspector.models import Conversation, ConversationCount, ConversationRule, Finding, RuleCount, Source, Stream, TraceRecord, counting
+from inspector.models import (
+    Conversation,
+    ConversationCount,
+    ConversationRule,
+    Finding,
+    Occurrence,
+    Problem,
+    ProblemDay,
+    RuleCount,
+    Source,
+    Stream,
+    TraceRecord,
+    counting,
+)
+from inspector.models.problem import rank_of
 from inspector.models.transactions import one_writer
 from tests.actions.building import applied, imported, merged
 from tests.views.imported import HEALTHY, MERGED, many, rows, store
 from tests.views.test_one_snapshot import everything_imported
 
 pytestmark = pytest.mark.django_db
-_FLAGS = ("source_id", "is_gone", "is_damaged", "has_silent", "refused", "is_crash")
+_FLAGS = ("source_id", "is_gone", "is_damaged", "has_silent", "refused", "is_crash", "is_replaced")
 _OF_RULE = ("conversation_id", "code", "severity", "silent", "rule", "findings", "first_id", "is_worst", "is_gone", "place")
 
 
@@ -36,6 +50,15 @@ def stored() -> dict[str, Any]:
             Source.objects.values_list("pk", "trace_record_count", "stream_count", "damaged_stream_count", "gone_stream_count")
         ),
         "streams": sorted(Stream.objects.values_list("pk", "rank")),
+        "problems": sorted(
+            Problem.objects.values_list("oid", "code", "rank", "conversations", "findings", "total", "first_seen", "last_seen")
+        ),
+        "occurrences": sorted(
+            Occurrence.objects.values_list(
+                "problem__oid", "conversation_id", "state", "rank", "place", "findings", "first_at", "closed_revision"
+            )
+        ),
+        "days": sorted(ProblemDay.objects.values_list("problem__oid", "day", "model", "occurrences")),
     }
 
 
@@ -45,7 +68,7 @@ def assert_true() -> None:
     counts: Counter[Any] = Counter()
     chunks: Counter[Any] = Counter()
     for row in conversations.values():
-        assert row.is_damaged == (row.worst in ("error", "warning") or row.refused)
+        assert row.is_damaged == ((row.worst in ("error", "warning") or row.refused) and not row.is_replaced)
         assert row.is_crash == row.native_id.startswith("crash:")
         assert row.counted is not None
         flags = tuple(getattr(row, name) for name in _FLAGS)
@@ -59,18 +82,43 @@ def assert_true() -> None:
     of_rules: Counter[Any] = Counter()
     number_of_findings: Counter[Any] = Counter()
     for (pk, code), of_rule in findings.items():
-        if not conversations[pk].is_gone:
+        if not conversations[pk].is_gone and not conversations[pk].is_replaced:
             worst = min(of_rule, key=lambda finding: ("error", "warning", "note").index(finding.severity))
             of_rules[conversations[pk].source_id, code, worst.severity] += 1
             number_of_findings.update((conversations[pk].source_id, code, finding.severity) for finding in of_rule)
     expected = sorted((*key, of_rules[key], number) for key, number in number_of_findings.items())
     assert stored()["rules"] == expected
-    assert ConversationRule.objects.filter(is_worst=True).count() == len(findings)
+    assert ConversationRule.objects.filter(is_worst=True).count() == sum(not conversations[pk].is_replaced for pk, _ in findings)
+    assert_problems_true(conversations, findings)
     for source in Source.objects.all():
         assert source.trace_record_count == TraceRecord.objects.filter(source=source).count()
         assert source.stream_count == source.streams.filter(is_gone=False).count()
         assert source.damaged_stream_count == source.streams.filter(is_gone=False, worst__in=("error", "warning")).count()
         assert source.gone_stream_count == source.streams.filter(is_gone=True).count()
+
+
+def assert_problems_true(conversations: dict[int, Conversation], findings: dict[tuple[int, str], list[Finding]]) -> None:
+    """`findings` are the open ones of each conversation and rule."""
+    occurrences = list(Occurrence.objects.select_related("problem", "conversation"))
+    by_key = {(row.conversation_id, row.problem.code): row for row in occurrences}
+    assert {key for key, row in by_key.items() if row.state == Occurrence.State.OPEN} == {
+        (pk, code) for pk, code in findings if not conversations[pk].is_gone and not conversations[pk].is_replaced
+    }
+    for (pk, code), row in by_key.items():
+        assert row.place == conversations[pk].place and row.problem.source_id == conversations[pk].source_id
+        if row.state == Occurrence.State.OPEN:
+            ranks = [rank_of(finding.severity, finding.silent) for finding in findings[pk, code]]
+            assert (row.rank, row.findings, row.closed_at, row.repair) == (min(ranks), len(ranks), None, None)
+    for problem in Problem.objects.all():
+        of_problem = [row for row in occurrences if row.problem_id == problem.pk]
+        opened = [row for row in of_problem if row.state == Occurrence.State.OPEN]
+        assert (problem.conversations, problem.findings, problem.total) == (
+            len(opened), sum(row.findings for row in opened), len(of_problem),
+        )  # fmt: skip
+        assert problem.total and problem.rank == min((row.rank for row in opened), default=problem.rank)
+        assert (problem.repaired_at is None) == bool(opened)
+        assert problem.first_seen == min(row.first_at for row in of_problem)
+        assert sum(day.occurrences for day in problem.days.all()) >= sum(row.conversation.made_by is None for row in of_problem)
 
 
 def written_again(path: Path, *conversations: list[tuple[str, str, str]]) -> None:

@@ -14,6 +14,9 @@ from inspector.rules.base import Case, Finding, Severity, case_of, findings, sto
 from inspector.rules.catalogue import RULES
 from inspector.traces.model import Trace
 
+VERSION = 60
+"""Characters of the version of a client that are kept."""
+
 
 @dataclass(frozen=True, slots=True)
 class Judges:
@@ -47,6 +50,8 @@ class Examined:
     worst: str
     has_silent: bool
     refused: bool
+    client_version: str = ""
+    """Of the program that wrote the conversation; "" where it does not say."""
     whole: Whole | None = None
     """Of a large conversation what its page shows by windows."""
 
@@ -77,5 +82,6 @@ def examined(stored: Stored, judges: Judges, surroundings: Surroundings, is_long
         worst=results[0].severity.value if results else "",
         has_silent=any(finding.silent and finding.severity is not Severity.NOTE for finding in results),
         refused=not is_accepted(case, judgement) or bool(case.reading.failure),
+        client_version=visible(content.fact(case.program.client_version) or "")[:VERSION] if case.program.client_version else "",
         whole=kept if kept is None or is_long else replace(kept, blocks=tuple(kept.blocks)),
     )

@@ -56,6 +56,7 @@ PROGRAM = Program(
     name="claude-code",
     title="Claude Code",
     package=__name__.rpartition(".")[0],
+    client_version="version",
     formats=(CLAUDE_CODE,),
     readers=READERS,
     readers_of={CLAUDE_CODE.name: tuple(reader.name for reader in READERS)},

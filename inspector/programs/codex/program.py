@@ -11,6 +11,7 @@ PROGRAM = Program(
     name="codex",
     title="Codex CLI",
     package=__name__.rpartition(".")[0],
+    client_version="version",
     formats=(CODEX,),
     readers=(READER,),
     readers_of={CODEX.name: (READER.name,)},

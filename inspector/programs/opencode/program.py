@@ -12,6 +12,7 @@ PROGRAM = Program(
     name="opencode",
     title="opencode",
     package=__name__.rpartition(".")[0],
+    client_version="version",
     formats=_FORMATS,
     readers=(reader.READER,),
     readers_of={format_.name: (reader.NAME,) for format_ in _FORMATS},

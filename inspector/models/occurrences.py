@@ -1,0 +1,287 @@
+"""The occurrences of problems, kept with every write as the counts of the lists are (see `counting`): an import costs what it touched."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from typing import Any
+
+from django.db.models import Max, Min
+from django.utils import timezone
+
+from inspector.models.bulk import insert, update
+from inspector.models.conversation import Conversation
+from inspector.models.problem import Occurrence, Problem, ProblemDay, ProblemEvent, ProblemState, rank_of
+from inspector.models.repair import Repair
+
+REPAIRED, OCCURRED, OPENED = "repaired", "occurred again", "opened again"
+"""Verbs of events that nobody decided."""
+_State = Occurrence.State
+_FIELDS = (
+    *("problem", "conversation", "state", "rank", "place", "findings", "first_at", "day"),
+    *("closed_at", "closed_revision", "repair", "regressed_at"),
+)
+_COLUMNS = ("pk", *({field.name: field.attname for field in Occurrence._meta.concrete_fields}[name] for name in _FIELDS))
+_DayKey = tuple[int, date, str, str]
+"""Problem, day, version of the client, model."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Findings:
+    """Of one rule in one conversation, open ones: the name of the rule, the rank of the worst, and how many."""
+
+    rule: str
+    rank: int
+    number: int
+
+
+@dataclass(slots=True)
+class _Row:
+    """An occurrence; `pk` is None of a new one, `day_key` says where it is to be counted."""
+
+    pk: int | None
+    problem_id: int
+    conversation_id: int
+    state: int
+    rank: int
+    place: int
+    findings: int
+    first_at: int
+    day_id: int | None = None
+    closed_at: datetime | None = None
+    closed_revision: int = 0
+    repair_id: int | None = None
+    regressed_at: datetime | None = None
+    day_key: _DayKey | None = None
+
+    @property
+    def values(self) -> list[Any]:
+        """In the order of _FIELDS."""
+        return [getattr(self, name) for name in _COLUMNS[1:]]
+
+
+@dataclass(slots=True)
+class _Change:
+    """What a batch changes in a problem. `lost`: one of its worst occurrences is not open or not as severe any more."""
+
+    conversations: int = 0
+    findings: int = 0
+    total: int = 0
+    best: int = 9
+    lost: bool = False
+    occurred: bool = False
+    regressed: bool = False
+
+
+def renew(ids: list[int], rule_rows: Iterable[tuple[Any, ...]]) -> None:
+    """Brings occurrences and problems of these conversations up to the rows that ConversationRule has of them now. Only inside `one_writer`."""
+    findings = _by_rule(rule_rows)
+    kept = [_Row(*row) for row in Occurrence.objects.filter(conversation__in=ids).values_list(*_COLUMNS).order_by()]
+    if findings or kept:
+        _Batch(ids, findings, kept).run()
+
+
+def _by_rule(rule_rows: Iterable[tuple[Any, ...]]) -> dict[tuple[int, str], _Findings]:
+    by_rule: dict[tuple[int, str], _Findings] = {}
+    for pk, code, severity, silent, rule, number, *_ in rule_rows:
+        rank, other = rank_of(severity, silent), by_rule.get((pk, code))
+        by_rule[pk, code] = _Findings(rule, min(rank, other.rank), number + other.number) if other else _Findings(rule, rank, number)
+    return by_rule
+
+
+class _Batch:
+    def __init__(self, ids: list[int], findings: dict[tuple[int, str], _Findings], kept: list[_Row]) -> None:
+        self._now = timezone.now()
+        self._findings = findings
+        only = (
+            *("source__oid", "revision", "last_activity", "place", "is_gone", "is_replaced", "made_by_id"),
+            *("client_version", "model"),
+        )
+        rows = Conversation.objects.filter(pk__in=ids).select_related("source").only(*only).order_by()
+        self._conversations = {row.pk: row for row in rows}
+        sources = {row.source_id for row in self._conversations.values()}
+        self._problems = {(problem.source_id, problem.code): problem for problem in Problem.objects.filter(source__in=sources)}
+        codes = {problem.pk: problem.code for problem in self._problems.values()}
+        self._kept = {(row.conversation_id, codes[row.problem_id]): row for row in kept}
+        self._repairs: dict[int, list[tuple[int, int, bool]]] = defaultdict(list)
+        repairs = Repair.objects.filter(conversation__in=ids, state__in=(Repair.State.APPLIED, Repair.State.VERIFIED)).order_by("pk")
+        for pk, conversation, revision, options in repairs.values_list("pk", "conversation_id", "revision", "options"):
+            self._repairs[conversation].append((pk, revision, bool(options.get("fork_id"))))
+        closed = {row.conversation_id for row in kept if row.state != _State.OPEN}
+        undone = Repair.objects.filter(conversation__in=closed, state=Repair.State.UNDONE).order_by() if closed else Repair.objects.none()
+        self._undone: dict[int, datetime] = dict(undone.values_list("conversation_id").annotate(Max("undone_at")))
+        self._changes: dict[int, _Change] = defaultdict(_Change)
+        self._written: list[_Row] = []
+
+    def run(self) -> None:
+        for key in {**self._kept, **self._findings}:
+            self._renew(self._conversations[key[0]], key[1])
+        self._count_days()
+        insert(Occurrence, _FIELDS, (row.values for row in self._written if row.pk is None))
+        update(Occurrence, _FIELDS, ([*row.values, row.pk] for row in self._written if row.pk is not None))
+        for problem in self._problems.values():
+            if problem.pk in self._changes:
+                self._renew_problem(problem, self._changes[problem.pk])
+
+    def _renew(self, conversation: Conversation, code: str) -> None:
+        findings, row = self._findings.get((conversation.pk, code)), self._kept.get((conversation.pk, code))
+        state = _state(conversation, findings, row)
+        if row is None and (findings is None or state != _State.OPEN):
+            return
+        at = conversation.last_activity if conversation.last_activity is not None else _milliseconds(self._now)
+        if row is None:
+            assert findings is not None
+            problem = self._problem(conversation, code, findings, at)
+            row = _Row(None, problem.pk, conversation.pk, _State.GONE, findings.rank, conversation.place, 0, at)
+        else:
+            problem = self._problems[conversation.source_id, code]
+        after = (state, findings.rank if findings else row.rank, conversation.place, findings.number if findings else 0)
+        if after == (row.state, row.rank, row.place, row.findings):
+            return
+        change, was_open, is_open = self._changes[problem.pk], row.state == _State.OPEN, state == _State.OPEN
+        change.conversations += is_open - was_open
+        change.findings += (after[3] if is_open else 0) - (row.findings if was_open else 0)
+        change.lost |= was_open and row.rank == problem.rank and (not is_open or after[1] > row.rank)
+        if is_open:
+            change.best = min(change.best, after[1])
+            problem.first_seen, problem.last_seen = min(problem.first_seen, at), max(problem.last_seen, at)
+        if is_open and not was_open:
+            self._open(conversation, row, change, at)
+        elif was_open and not is_open:
+            row.closed_at, row.closed_revision = self._now, conversation.revision
+            row.repair_id = self._repair(conversation, state)
+        row.state, row.rank, row.place, row.findings = after
+        self._written.append(row)
+
+    def _problem(self, conversation: Conversation, code: str, findings: _Findings, at: int) -> Problem:
+        key = (conversation.source_id, code)
+        if key not in self._problems:
+            oid = Problem.oid_of(conversation.source.oid, code)
+            self._problems[key] = Problem(
+                oid=oid, source_id=key[0], code=code, rule=findings.rule, rank=findings.rank, first_seen=at, last_seen=at
+            )
+            self._problems[key].save()
+        return self._problems[key]
+
+    def _open(self, conversation: Conversation, row: _Row, change: _Change, at: int) -> None:
+        if row.pk is None:
+            change.total += 1
+            # What a fork still has was not done again.
+            is_new = conversation.made_by_id is None
+        else:
+            undone_at = self._undone.get(conversation.pk)
+            is_undone = undone_at is not None and row.closed_at is not None and undone_at >= row.closed_at
+            # The same bytes are only judged otherwise: by another reader, or other rules.
+            is_new = row.state in (_State.REPAIRED, _State.REPLACED) and conversation.revision != row.closed_revision and not is_undone
+            change.regressed |= is_new
+            row.regressed_at = self._now if is_new else None
+            row.closed_at = row.repair_id = None
+        change.occurred |= is_new
+        if is_new:
+            row.day_key = (row.problem_id, _day(at), conversation.client_version, conversation.model)
+
+    def _repair(self, conversation: Conversation, state: int) -> int | None:
+        """The repair of ours after which it is not found in this revision, or the fork that replaced it."""
+        repairs = self._repairs[conversation.pk]
+        if state == _State.REPLACED:
+            return next((pk for pk, _, is_fork in reversed(repairs) if is_fork), None)
+        if state == _State.REPAIRED:
+            return next((pk for pk, revision, is_fork in reversed(repairs) if not is_fork and revision == conversation.revision - 1), None)
+        return None
+
+    def _count_days(self) -> None:
+        counts = Counter(row.day_key for row in self._written if row.day_key is not None)
+        if not counts:
+            return
+        of_days = ProblemDay.objects.filter(problem__in={key[0] for key in counts}, day__in={key[1] for key in counts})
+        days = {(day.problem_id, day.day, day.client_version, day.model): day for day in of_days}
+        missing = [ProblemDay(problem_id=key[0], day=key[1], client_version=key[2], model=key[3]) for key in counts if key not in days]
+        days |= {(day.problem_id, day.day, day.client_version, day.model): day for day in ProblemDay.objects.bulk_create(missing)}
+        update(ProblemDay, ("occurrences",), ((days[key].occurrences + number, days[key].pk) for key, number in counts.items()))
+        for row in self._written:
+            if row.day_key is not None:
+                row.day_id = days[row.day_key].pk
+
+    def _renew_problem(self, problem: Problem, change: _Change) -> None:
+        was_open = problem.conversations > 0
+        problem.conversations += change.conversations
+        problem.findings += change.findings
+        problem.total += change.total
+        is_open = problem.conversations > 0
+        if is_open and change.lost:
+            problem.rank = _worst(problem)
+        elif is_open:
+            problem.rank = min(problem.rank, change.best) if was_open else change.best
+        if was_open and not is_open:
+            problem.repaired_at, problem.regressed_at = self._now, None
+            _record(problem, self._now, REPAIRED)
+        elif is_open:
+            self._occur(problem, change, is_back=change.regressed or (change.occurred and problem.repaired_at is not None))
+        problem.save()
+
+    def _occur(self, problem: Problem, change: _Change, is_back: bool) -> None:
+        was_repaired, problem.repaired_at = problem.repaired_at is not None, None
+        ends = is_back and problem.decision == ProblemState.ACKNOWLEDGED
+        ends |= change.occurred and problem.decision == ProblemState.IGNORED and problem.until_occurs
+        if is_back:
+            problem.regressed_at = self._now
+        if ends:
+            problem.decision, problem.reason, problem.until_occurs = "", "", False
+        if is_back or ends:
+            _record(problem, self._now, OCCURRED)
+        elif was_repaired:
+            _record(problem, self._now, OPENED)
+
+
+def _state(conversation: Conversation, findings: _Findings | None, row: _Row | None) -> int:
+    if conversation.is_gone:
+        return _State.GONE if row is None or row.state == _State.OPEN else row.state
+    if findings is None:
+        return _State.REPAIRED
+    return _State.REPLACED if conversation.is_replaced else _State.OPEN
+
+
+def _record(problem: Problem, at: datetime, verb: str) -> None:
+    ProblemEvent.objects.create(problem=problem, at=at, verb=verb)
+
+
+def _worst(problem: Problem) -> int:
+    """The rank of the worst open occurrence; the first of an index."""
+    row = (
+        Occurrence.objects.filter(problem=problem, state=_State.OPEN).order_by("state", "rank", "place", "conversation").values_list("rank")
+    )
+    return row[0][0] if row else problem.rank
+
+
+def _milliseconds(moment: datetime) -> int:
+    return int(moment.timestamp() * 1000)
+
+
+def _day(at: int) -> date:
+    return datetime.fromtimestamp(at / 1000, UTC).date()
+
+
+def forget(conversation_id: int) -> None:
+    """Takes a conversation that is about to be deleted out of its problems, and those that had no other with it. Only inside `one_writer`."""
+    for row in Occurrence.objects.filter(conversation=conversation_id).select_related("problem"):
+        problem = row.problem
+        if row.day_id is not None:
+            day = ProblemDay.objects.get(pk=row.day_id)
+            day.occurrences -= 1
+            day.save() if day.occurrences > 0 else day.delete()
+        row.delete()
+        problem.total -= 1
+        if not problem.total:
+            problem.delete()
+            continue
+        if row.state == _State.OPEN:
+            problem.conversations -= 1
+            problem.findings -= row.findings
+        rest = problem.occurrences.aggregate(first=Min("first_at"), last=Max("conversation__last_activity"))
+        problem.first_seen = rest["first"]
+        problem.last_seen = max(problem.first_seen, rest["last"] or problem.first_seen)
+        if problem.conversations:
+            problem.rank = _worst(problem)
+        elif problem.repaired_at is None:
+            problem.repaired_at = timezone.now()
+        problem.save()
