@@ -107,7 +107,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddField(
             model_name='conversation',
-            name='made_by',
+            name='forked_by',
             field=models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='forks', to='inspector.repair'),
         ),
         migrations.AddField(

@@ -31,7 +31,7 @@ def _name_forks(apps: Any) -> None:
         if not fork_id:
             continue
         forks = conversations.filter(source=original.source_id, native_id__endswith=fork_id)
-        forks.update(made_by=repair)
+        forks.update(forked_by=repair)
         last = revisions.filter(conversation=original).order_by("-number").first()
         if last is not None and last.digest == repair.base_digest and not forks.filter(is_gone=True).exists() and not original.is_replaced:
             _replace(apps, original)
@@ -65,11 +65,11 @@ class _Filling:
         self.days: dict[tuple[Any, ...], Any] = {}
         self.now = timezone.now()
         self.repairs: dict[tuple[int, int], int] = {}
-        self.forked_by: dict[int, int] = {}
+        self.forks: dict[int, int] = {}
         rows = self.models["Repair"].objects.filter(state__in=("applied", "verified")).order_by("pk")
         for pk, conversation, revision, options in rows.values_list("pk", "conversation_id", "revision", "options"):
             if options.get("fork_id"):
-                self.forked_by[conversation] = pk
+                self.forks[conversation] = pk
             else:
                 self.repairs[conversation, revision] = pk
 
@@ -90,7 +90,7 @@ class _Filling:
             rank = min(RANKS[row[3]] + (not row[4]) for row in of_rule)
             is_gone, is_replaced = of_rule[0][7], of_rule[0][8]
             state = GONE if is_gone else REPLACED if is_replaced else OPEN
-            repair = self.forked_by.get(pk) if state == REPLACED else None
+            repair = self.forks.get(pk) if state == REPLACED else None
             yield self._occurrence(pk, code, of_rule[0][2], rank, sum(row[5] for row in of_rule), state, repair, of_rule[0][6:])
 
     def _closed(self) -> Iterator[Any]:
@@ -105,11 +105,11 @@ class _Filling:
 
     def _about(self, key: str, path: str) -> tuple[Any, ...]:
         seen = self.models["Revision"].objects.filter(conversation=OuterRef(key)).order_by("-number").values("seen_at")[:1]
-        names = ("source_id", "is_gone", "is_replaced", "place", "last_activity", "model", "revision", "made_by_id", "source__oid")
+        names = ("source_id", "is_gone", "is_replaced", "place", "last_activity", "model", "revision", "forked_by_id", "source__oid")
         return (*(path + name for name in names), Subquery(seen))
 
     def _occurrence(self, pk: int, code: str, rule: str, rank: int, findings: int, state: int, repair: Any, about: Any) -> Any:
-        source, _, _, place, last_activity, model, revision, made_by, source_oid, seen_at = about
+        source, _, _, place, last_activity, model, revision, forked_by, source_oid, seen_at = about
         at = last_activity if last_activity is not None else int((seen_at or self.now).timestamp() * 1000)
         problem = self._problem(source, source_oid, code, rule, rank, at)
         problem.total += 1
@@ -119,7 +119,7 @@ class _Filling:
             problem.findings += findings
             problem.repaired_at = None
         problem.first_seen, problem.last_seen = min(problem.first_seen, at), max(problem.last_seen, at)
-        day = None if made_by else self._day(problem, at, model)
+        day = None if forked_by else self._day(problem, at, model)
         return self.models["Occurrence"](
             problem=problem, conversation_id=pk, state=state, rank=rank, place=place, findings=findings, first_at=at, day=day,
             closed_at=None if state == OPEN else self.now, closed_revision=0 if state == OPEN else revision, repair_id=repair,

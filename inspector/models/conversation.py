@@ -86,7 +86,7 @@ class Conversation(models.Model):
     """An error or a warning was found, or the provider rejects it, and no fork replaced it."""
     is_replaced = models.BooleanField(default=False, db_default=False)
     """Repaired by a fork, and not written on since: whoever goes on does it in the fork."""
-    made_by = models.ForeignKey("Repair", on_delete=models.SET_NULL, null=True, related_name="forks")
+    forked_by = models.ForeignKey("Repair", on_delete=models.SET_NULL, null=True, related_name="forks")
     """The repair that wrote it, of a fork."""
     is_crash = models.BooleanField(default=False)
     """It is a crash file: evidence of a request, next to the sessions."""

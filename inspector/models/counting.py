@@ -50,7 +50,7 @@ def renew(conversation_ids: Iterable[int]) -> None:
     ids = iter(conversation_ids)
     while batch := list(islice(ids, _BATCH)):
         # What a fork replaced depends on whether the fork is there.
-        originals = Conversation.objects.filter(pk__in=batch, made_by__isnull=False).values_list("made_by__conversation_id", flat=True)
+        originals = Conversation.objects.filter(pk__in=batch, forked_by__isnull=False).values_list("forked_by__conversation_id", flat=True)
         batch = list(dict.fromkeys([*batch, *originals]))
         _renew_conversations(batch)
         _renew_rules(batch)
@@ -98,11 +98,11 @@ def _renew_conversations(ids: list[int]) -> None:
         kept[key] = count
     quote = connection.ops.quote_name
     table = quote(Conversation._meta.db_table)
-    columns = ("place", "is_damaged", "is_crash", "is_replaced", "made_by_id", "counted_id", "counted_chunks")
+    columns = ("place", "is_damaged", "is_crash", "is_replaced", "forked_by_id", "counted_id", "counted_chunks")
     # Plain SQL, one statement for all: an UPDATE of 500 rows with a CASE for each column takes ten times as long.
     sql = f"UPDATE {table} SET {', '.join(f'{quote(name)} = %s' for name in columns)} WHERE id = %s"  # noqa: S608 (names of our own model)
     values = [
-        (row.place, row.is_damaged, row.is_crash, row.is_replaced, row.made_by_id, kept[keys[row.pk]].pk, row.chunk_count, row.pk)
+        (row.place, row.is_damaged, row.is_crash, row.is_replaced, row.forked_by_id, kept[keys[row.pk]].pk, row.chunk_count, row.pk)
         for row in rows
     ]
     with connection.cursor() as cursor:
@@ -115,7 +115,7 @@ def _name_forks(new_rows: list[Conversation]) -> None:
     repairs = Repair.objects.filter(conversation__source__in=sources, state__in=IN_STORE).only("options") if sources else ()
     forks = {fork_id: repair for repair in repairs if (fork_id := repair.options.get("fork_id"))}
     for row in new_rows if forks else ():
-        row.made_by = next((repair for fork_id, repair in forks.items() if row.native_id.endswith(fork_id)), None)
+        row.forked_by = next((repair for fork_id, repair in forks.items() if row.native_id.endswith(fork_id)), None)
 
 
 def _replaced(ids: list[int]) -> set[int]:
@@ -124,7 +124,7 @@ def _replaced(ids: list[int]) -> set[int]:
     forked = {pk: (conversation, digest) for pk, conversation, digest, options in rows if options.get("fork_id")}
     if not forked:
         return set()
-    gone = set(Conversation.objects.filter(made_by__in=list(forked), is_gone=True).values_list("made_by_id", flat=True))
+    gone = set(Conversation.objects.filter(forked_by__in=list(forked), is_gone=True).values_list("forked_by_id", flat=True))
     of_them = Revision.objects.filter(conversation__in={conversation for conversation, _ in forked.values()})
     digests = dict(of_them.order_by("number").values_list("conversation_id", "digest"))
     return {conversation for pk, (conversation, digest) in forked.items() if pk not in gone and digests.get(conversation) == digest}

@@ -94,7 +94,7 @@ class _Batch:
         self._now = timezone.now()
         self._findings = findings
         only = (
-            *("source__oid", "revision", "last_activity", "place", "is_gone", "is_replaced", "made_by_id"),
+            *("source__oid", "revision", "last_activity", "place", "is_gone", "is_replaced", "forked_by_id"),
             *("client_version", "model"),
         )
         rows = Conversation.objects.filter(pk__in=ids).select_related("source").only(*only).order_by()
@@ -167,7 +167,7 @@ class _Batch:
         if row.pk is None:
             change.total += 1
             # What a fork still has was not done again.
-            is_new = conversation.made_by_id is None
+            is_new = conversation.forked_by_id is None
         else:
             undone_at = self._undone.get(conversation.pk)
             is_undone = undone_at is not None and row.closed_at is not None and undone_at >= row.closed_at

@@ -9,7 +9,7 @@ from django.db.models import Case, IntegerField, OuterRef, Q, QuerySet, Sum, Val
 from django.http import HttpResponse
 
 from inspector.middleware import OperatorRequest
-from inspector.models import Conversation, ConversationCount, ConversationRule, RuleCount, Source, searching
+from inspector.models import Conversation, ConversationCount, ConversationRule, RuleCount, Source, counting, searching
 from inspector.presentation.json_text import Json, json_fields
 from inspector.presentation.visible import clipped, visible
 from inspector.readers.catalogue import all_readers
@@ -25,9 +25,10 @@ NAME_SHOWN = 40
 DAMAGED = Q(is_damaged=True)
 STATES: dict[str, tuple[str, dict[str, bool]]] = {
     "damaged": ("damaged or rejected", {"is_damaged": True}),
-    "silent": ("goes wrong silently", {"has_silent": True}),
-    "refused": ("rejected by the provider", {"refused": True}),
-    "healthy": ("nothing found", {"is_damaged": False}),
+    "silent": ("goes wrong silently", {"has_silent": True, "is_damaged": True}),
+    "refused": ("rejected by the provider", {"refused": True, "is_damaged": True}),
+    "forked": ("repaired by a fork", {"is_replaced": True}),
+    "healthy": ("nothing found", {"is_damaged": False, "is_replaced": False}),
 }
 """State -> its words, and the columns of a conversation, and of its count, that say so."""
 SEVERITY_RANK = Case(
@@ -66,6 +67,8 @@ class ConversationRow:
     badges: tuple[Badge, ...]
     left_out: int
     matching: int = 0
+    fork: Conversation | None = None
+    """What replaced it."""
 
     @property
     def is_read_otherwise(self) -> bool:
@@ -136,10 +139,24 @@ def rows_of(conversations: Iterable[Conversation], q: str = "") -> tuple[Convers
     for row in rules:
         badges.setdefault(row.conversation_id, []).append(Badge(row.code, row.rule, row.severity, row.silent, row.findings))
     matching = searching.counts(q, ids) if q else {}
+    forks = forks_of(row.pk for row in conversations if row.is_replaced)
     return tuple(
-        ConversationRow(row, tuple(badges.get(row.pk, ())[:BADGES]), max(0, len(badges.get(row.pk, ())) - BADGES), matching.get(row.pk, 0))
+        ConversationRow(
+            row,
+            tuple(badges.get(row.pk, ())[:BADGES]),
+            max(0, len(badges.get(row.pk, ())) - BADGES),
+            matching.get(row.pk, 0),
+            forks.get(row.pk),
+        )
         for row in conversations
     )
+
+
+def forks_of(originals: Iterable[int]) -> dict[int, Conversation]:
+    """Original -> the newest fork of it that is in the store."""
+    pks = list(originals)
+    rows = Conversation.objects.filter(forked_by__conversation__in=pks, forked_by__state__in=counting.IN_STORE, is_gone=False)
+    return {row.forked_by.conversation_id: row for row in rows.select_related("forked_by").order_by("pk") if row.forked_by} if pks else {}
 
 
 def _filters(request: OperatorRequest) -> Filters:
@@ -156,7 +173,9 @@ def chosen(filters: Filters) -> QuerySet[Conversation]:
     if filters.q:
         conversations = conversations.filter(searching.conversations_with(filters.q))
     if filters.rule:
-        conversations = conversations.filter(pk__in=ConversationRule.objects.filter(code=filters.rule).values("conversation_id"))
+        conversations = conversations.filter(
+            pk__in=ConversationRule.objects.filter(code=filters.rule, is_worst=True).values("conversation_id")
+        )
     return conversations.filter(**_columns(filters))
 
 
@@ -232,6 +251,7 @@ def row_report(row: ConversationRow) -> Json:
     """One conversation of a `.json` list."""
     return {
         **json_fields(row.conversation, _ROW),
+        "fork": row.fork.oid if row.fork else "",
         "findings": [json_fields(badge, "code rule severity count") for badge in row.badges],
         "findings_left_out": row.left_out,
     }

@@ -189,7 +189,7 @@ def _finding(oid: str) -> FindingPage | None:
         (finding,) = suggested(case, [finding], loading.stored(row.conversation, row.revision))
     shown_seqs = set(finding.seqs[:CHUNKS_SHOWN])
     chunks = tuple(chunk for chunk in case.conversation.chunks if chunk.seq in shown_seqs)[:CHUNKS_SHOWN]
-    fate, repair = ("", None) if row.is_open else _fate(row)
+    fate, repair = _fate(row) if not row.is_open or row.conversation.is_replaced else ("", None)
     repairs = tuple(strategy(name) for name in finding.repaired_by) if row.is_open else ()
     return FindingPage(oid, row.conversation, row, fate, repair, case, finding, about, chunks, repairs)
 
@@ -203,6 +203,9 @@ def _as_kept(row: Finding) -> RuleFinding:
 def _fate(row: Finding) -> tuple[str, Repair | None]:
     """Why it is not found now, and the repair that did it."""
     conversation, next_one = row.conversation, row.revision + 1
+    if row.is_open:
+        fork = conversation.repairs.filter(forks__isnull=False, state__in=UNDOABLE).order_by("pk").last()
+        return "Repaired by a fork, which goes on in place of this conversation; here it is still found, and not counted.", fork
     repairs = conversation.repairs.filter(revision=row.revision, state__in=UNDOABLE).order_by("applied_at")
     repair = next((done for done in repairs if not done.options.get("fork_id")), None)
     if repair is not None:

@@ -168,7 +168,7 @@ def test_a_fork_is_a_conversation_of_its_own_and_the_original_stays(tmp_path: Pa
     assert shown.is_gone
 
 
-def test_an_absent_index_is_made_by_the_fork_and_removed_by_its_undo(tmp_path: Path) -> None:
+def test_an_absent_index_is_forked_by_the_fork_and_removed_by_its_undo(tmp_path: Path) -> None:
     path = tmp_path / "a.db"
     values = merged().values
     del values["conv-index"]

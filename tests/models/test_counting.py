@@ -118,7 +118,7 @@ def assert_problems_true(conversations: dict[int, Conversation], findings: dict[
         assert problem.total and problem.rank == min((row.rank for row in opened), default=problem.rank)
         assert (problem.repaired_at is None) == bool(opened)
         assert problem.first_seen == min(row.first_at for row in of_problem)
-        assert sum(day.occurrences for day in problem.days.all()) >= sum(row.conversation.made_by is None for row in of_problem)
+        assert sum(day.occurrences for day in problem.days.all()) >= sum(row.conversation.forked_by is None for row in of_problem)
 
 
 def written_again(path: Path, *conversations: list[tuple[str, str, str]]) -> None:

@@ -148,7 +148,7 @@ def forked(tmp_path: Path) -> Repair:
 
 def test_what_a_fork_replaced_counts_as_repaired(forked: Repair) -> None:
     original, fork = Conversation.objects.get(native_id="c1"), Conversation.objects.get(native_id=forked.options["fork_id"])
-    assert (original.is_replaced, original.is_damaged, fork.is_replaced, fork.is_damaged, fork.made_by) == (
+    assert (original.is_replaced, original.is_damaged, fork.is_replaced, fork.is_damaged, fork.forked_by) == (
         True,
         False,
         False,
@@ -313,7 +313,7 @@ def test_the_migration_fills_what_an_import_would_have_written(tmp_path: Path) -
     assert {row[2] for row in before["occurrences"]} == set(State.values)
     with_fork = Conversation.objects.get(is_replaced=True)
     Problem.objects.all().delete()
-    Conversation.objects.update(made_by=None)
+    Conversation.objects.update(forked_by=None)
     # As it was before a fork counted as a repair: nothing looked at it.
     Repair.objects.filter(options__contains="fork_id").update(state="proposed")
     with one_writer():
