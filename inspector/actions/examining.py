@@ -1,6 +1,7 @@
 """The judgement of conversations as rows: findings, verdict and what lists show. `examined` makes it, without a database; here it is written."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import repeat
 from typing import Any
 
 import inspector
@@ -43,11 +44,7 @@ def write_examined(batch: Sequence[tuple[Conversation, Examined]]) -> None:
     fields = (*_SUMMARY, "judged_by")
     update(Conversation, fields, ([*(getattr(conversation, name) for name in fields), conversation.pk] for conversation, _ in batch))
     Finding.objects.filter(conversation__in=[conversation.pk for conversation, _ in batch], is_open=True).update(is_open=False)
-    rows = [
-        _finding(conversation, finding, oid)
-        for conversation, result in batch
-        for oid, finding in finding_ids(conversation.oid, result.findings)
-    ]
+    rows = [row for conversation, result in batch for row in _findings(conversation, result.findings)]
     for conversation, result in batch:
         if result.whole is not None:
             ways = analyses.Ways(conversation.revision, conversation.source.reader, result.projection, result.profile)
@@ -62,10 +59,16 @@ def finding_ids(conversation_oid: str, results: Iterable[RuleFinding]) -> Iterat
     return zip(finding_oids(conversation_oid, ((finding.code, finding.key) for finding in results)), results, strict=True)
 
 
-def _finding(conversation: Conversation, finding: RuleFinding, oid: str) -> tuple[Any, ...]:
+def _findings(conversation: Conversation, results: Sequence[RuleFinding]) -> Iterator[tuple[Any, ...]]:
+    shared_ids = (shared_id for shared_id, _ in finding_ids(conversation.identity, results)) if conversation.identity else repeat("")
+    for (oid, finding), shared_id in zip(finding_ids(conversation.oid, results), shared_ids, strict=False):
+        yield _finding(conversation, finding, oid, shared_id)
+
+
+def _finding(conversation: Conversation, finding: RuleFinding, oid: str, shared_id: str) -> tuple[Any, ...]:
     """In the order of _OF_FINDING."""
     return (
-        *(oid, True, conversation.pk, conversation.revision, conversation.source.reader),
+        *(oid, shared_id, True, conversation.pk, conversation.revision, conversation.source.reader),
         *(finding.code, finding.rule, finding.severity.value, finding.silent, finding.origin.value),
         *(visible(finding.message), _AS_TEXT(list(finding.seqs)), finding.total, visible(finding.key)),
     )

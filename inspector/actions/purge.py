@@ -101,6 +101,9 @@ def _refuse_used(repairs: list[Repair], with_repairs: bool) -> None:
 def _delete(conversation: Conversation, repairs: list[Repair], operator: str, reason: str) -> Purged:
     pk, source = conversation.pk, conversation.source
     findings = list(Finding.objects.filter(conversation=pk).values_list("oid", flat=True))
+    # While another copy is here, the links that all copies share lead to that.
+    is_last = bool(conversation.identity) and not Conversation.objects.filter(identity=conversation.identity).exclude(pk=pk).exists()
+    shared = list(Finding.objects.filter(conversation=pk).exclude(identity="").values_list("identity", flat=True)) if is_last else []
     traces = TraceRecord.objects.filter(source__in=source.traces.all(), conversation_id=indexed(conversation.native_id))
     payloads = set(Record.objects.filter(conversation=pk).values_list("payload_id", flat=True))
     payloads |= {body for body in traces.values_list("body", flat=True) if body is not None}
@@ -115,7 +118,8 @@ def _delete(conversation: Conversation, repairs: list[Repair], operator: str, re
         "purged_by": visible(operator),
         "reason": reason,
     }
-    kinds = [(Tombstone.Kind.CONVERSATION, [conversation.oid]), (Tombstone.Kind.FINDING, findings)]
+    kinds = [(Tombstone.Kind.CONVERSATION, [conversation.oid, *([conversation.identity] if is_last else [])])]
+    kinds.append((Tombstone.Kind.FINDING, [*findings, *shared]))
     kinds.append((Tombstone.Kind.REPAIR, [repair.oid for repair in repairs]))
     rows = [Tombstone(oid=oid, kind=kind, **about) for kind, oids in kinds for oid in oids]
     Tombstone.objects.filter(oid__in=[row.oid for row in rows[:_BATCH]]).delete()
@@ -140,7 +144,7 @@ def _delete_unused(digests: list[str]) -> int:
     used |= {body for body in TraceRecord.objects.filter(body__in=digests).values_list("body", flat=True).distinct() if body is not None}
     unused = [digest for digest in digests if digest not in used]
     # Without a look at what refers to them, which was that.
-    return Payload.objects.filter(pk__in=unused)._raw_delete("default")
+    return Payload.objects.filter(pk__in=unused)._raw_delete("default") if unused else 0
 
 
 def _batches(digests: Iterable[str]) -> Iterator[list[str]]:
@@ -155,8 +159,9 @@ def allow_import(oid: str, operator: str) -> Tombstone:
         tombstone = Tombstone.objects.filter(oid__startswith=oid, kind=Tombstone.Kind.CONVERSATION).first() if oid else None
         if tombstone is None:
             raise Refused(f"No conversation {visible(oid)} was purged: name the id that its links have.")
-        tombstone.is_import_allowed = True
-        tombstone.save(update_fields=["is_import_allowed"])
+        # Also that of the link that all copies share.
+        same = Tombstone.objects.filter(conversation=tombstone.conversation, kind=Tombstone.Kind.CONVERSATION)
+        same.update(is_import_allowed=True)
         # Its files are as they were, and would not be read again.
         Source.objects.filter(oid=tombstone.source).update(stamp="")
         audit.record(operator, "allow import", conversation=tombstone.conversation)

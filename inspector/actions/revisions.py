@@ -28,7 +28,7 @@ _VALIDITY = ("conversation", "since", "until")
 _RECORD_FIELDS = ("key", "position", "storage", "payload", "key_bytes", *_VALIDITY)
 _CHUNK_FIELDS = (*COLUMNS, "payload", "start", "size", *_VALIDITY)
 _TEXT_FIELDS = ("position", "count", "size", "digest", "is_indexed", "text", *_VALIDITY)
-_SUMMARY = ("title", "names", "model", "status", "last_activity", "chunk_count", "revision", "is_gone", "verdict")
+_SUMMARY = ("title", "names", "model", "status", "last_activity", "chunk_count", "identity", "revision", "is_gone", "verdict")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +44,10 @@ class Tables:
 def write_revisions(batch: Sequence[tuple[Conversation, RevisionContent]]) -> None:
     """The next revision of each conversation, a new one or one of the database, with its summary. Rows that are as they were stay; the others are closed."""
     for conversation, content in batch:
+        known_by = conversation.identity
         for name, value in asdict(content.summary).items():
             setattr(conversation, name, value)
+        conversation.identity = known_by or content.summary.identity
         conversation.names = names_of(conversation.title, conversation.native_id)
         conversation.revision += 1
         conversation.is_gone = False

@@ -62,6 +62,8 @@ class Conversation(models.Model):
     client_version = models.TextField(blank=True)
     """Of the program that wrote it last; "" where it does not say."""
     status = models.CharField(max_length=20, blank=True)
+    identity = models.CharField(max_length=12, blank=True, db_index=True)
+    """What every copy of it is known by, on every machine, as the first import had it; `oid` is of the source too. "" before it is imported again."""
     names = models.TextField(blank=True)
     """Title and native id as a search looks through them (`inspector.presentation.visible.folded`)."""
     last_activity = models.BigIntegerField(null=True)
@@ -121,6 +123,11 @@ class Conversation(models.Model):
     def judges(self) -> tuple[str, str]:
         """(projection, profile) where nobody asks for others."""
         return (self.projection, self.profile) if self.profile else (self.source.projection, self.source.profile)
+
+    @property
+    def shared_id(self) -> str:
+        """Names it in links that leave the machine."""
+        return self.identity or self.oid
 
     @property
     def short_native_id(self) -> str:
@@ -237,6 +244,8 @@ class Finding(models.Model):
     """A finding as the source's reader has it; other readers are judged when a page asks. One that is no longer found stays, for its links."""
 
     oid = models.CharField(max_length=12, unique=True)
+    identity = models.CharField(max_length=12, blank=True, db_index=True)
+    """As that of its conversation."""
     is_open = models.BooleanField(default=True)
     """Found in the newest revision."""
     conversation = models.ForeignKey(Conversation, on_delete=models.CASCADE, related_name="findings")
@@ -259,6 +268,11 @@ class Finding(models.Model):
 
     def __str__(self) -> str:
         return f"{self.code} in {self.conversation_id}"
+
+    @property
+    def shared_id(self) -> str:
+        """Names it in links that leave the machine."""
+        return self.identity or self.oid
 
 
 class ConversationRule(models.Model):

@@ -252,9 +252,21 @@ def _evidence(chunk_lines: Sequence[str]) -> list[str]:
     return [fenced(chunk_lines)] if chunk_lines else []
 
 
+def origin(store: str, format_name: str, revision: int, version: str, command: str) -> str:
+    """The last lines of a copy: what it is of, and the command that prints the same again."""
+    about = f"From {code(store)} ({code(format_name)}), revision {revision}, by Inspector {version}."
+    return f"\n{about} The same again:\n\n{fenced([command], 'sh')}\n"
+
+
 def _links(links: Mapping[str, str]) -> list[str]:
-    """Our own addresses: angle brackets keep them links, whatever is in them."""
-    rows = [f"- {prose(label)}: <{_NOT_IN_A_LINK.sub('', url)}>" for label, url in links.items() if url]
+    """Our own addresses: angle brackets keep them links, whatever is in them. One without a host is for any Inspector that has the store."""
+    rows = []
+    for label, url in links.items():
+        address = _NOT_IN_A_LINK.sub("", url)
+        if address.startswith("/"):
+            rows.append(f"- {prose(label)}: {code(address)} in an Inspector that has imported the store")
+        elif address:
+            rows.append(f"- {prose(label)}: <{address}>")
     return ["\n".join(rows)] if rows else []
 
 

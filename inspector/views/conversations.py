@@ -36,7 +36,7 @@ from inspector.views.analysis import Analysis
 from inspector.views.choice import LEDGER, STAGES, Choice, analysed, looked_up, looked_up_for
 from inspector.views.content import Content, Findings, content, then_and_now
 from inspector.views.crashes import CrashLinks, crash_links
-from inspector.views.pages import absolute, as_json, as_markdown, page, unless_unchanged
+from inspector.views.pages import absolute, as_json, as_markdown, origin_of, page, unless_unchanged
 
 LINES = 200
 """Chunks in the Markdown twin."""
@@ -238,8 +238,10 @@ def conversation_md(request: OperatorRequest, oid: str) -> HttpResponse:
     query = {"rev": choice.revision, "reader": choice.reader} | {
         name: value for name, value in (("step", choice.step), ("leaf", choice.leaf), ("profile", request.GET.get("profile"))) if value
     }
-    links = {"conversation": absolute(request, f"/conversations/{oid}/?{urlencode(query)}")}
-    return as_markdown(markdown.conversation_md(_report(row, choice, analysis), lines, links, _trace_notes(row, choice, analysis)))
+    links = {"conversation": absolute(request, f"/conversations/{row.shared_id}/?{urlencode(query)}")}
+    text = markdown.conversation_md(_report(row, choice, analysis), lines, links, _trace_notes(row, choice, analysis))
+    command = ("scan", row.source.path, "--conversation", row.native_id, "--reader", choice.reader)
+    return as_markdown(text + origin_of(row, choice.revision, *command))
 
 
 def _trace_notes(row: Conversation, choice: Choice, analysis: Analysis) -> list[str]:

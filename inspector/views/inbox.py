@@ -34,7 +34,7 @@ from inspector.views.conversation_list import (
     with_rule,
 )
 from inspector.views.crashes import Crash, newest_crashes
-from inspector.views.pages import absolute, as_json, as_markdown, page, unless_unchanged
+from inspector.views.pages import absolute, as_json, as_markdown, origin_of, page, unless_unchanged
 from inspector.views.streams import Worst, summaries, worst
 
 RECENT = 12
@@ -176,10 +176,10 @@ class FindingPage:
 
 
 def _finding(oid: str) -> FindingPage | None:
-    """None where no conversation has such a finding now. Raises Http404 for one that was purged, whose answer is that of every purged link."""
+    """None where no conversation has such a finding now. Raises Http404 for one that was purged and for the id that copies share: both are answered as for every link."""
     row = Finding.objects.select_related("conversation__source").filter(oid=oid).first()
     about = known_rule(row.code) if row else None
-    if row is None and Tombstone.objects.filter(oid=oid).exists():
+    if row is None and (Tombstone.objects.filter(oid=oid).exists() or Finding.objects.filter(identity=oid).exclude(identity="").exists()):
         raise Http404
     if row is None or about is None:
         return None
@@ -253,14 +253,14 @@ def finding_md(request: OperatorRequest, oid: str) -> HttpResponse:
     prompt, _ = judged(content.case.reading, content.case.conversation, row.judges[1], row.judges[0])
     report = scan.conversation_report(row.oid, content.case, [content.finding], {}, row.verdict, prompt)
     links = {
-        "finding": absolute(request, f"/findings/{oid}/"),
-        "conversation": absolute(request, f"/conversations/{row.oid}/{_at(content.row)}&finding={oid}"),
+        "finding": absolute(request, f"/findings/{content.row.shared_id}/"),
+        "conversation": absolute(request, f"/conversations/{row.shared_id}/{_at(content.row)}&finding={content.row.shared_id}"),
     }
     if content.repair:
         links["repair"] = absolute(request, f"/repairs/{content.repair.oid}/")
-    return as_markdown(
-        markdown.finding_md(report, content.finding, [notation.dump_chunk(chunk) for chunk in content.chunks], links, content.fate)
-    )
+    text = markdown.finding_md(report, content.finding, [notation.dump_chunk(chunk) for chunk in content.chunks], links, content.fate)
+    command = ("scan", row.source.path, "--conversation", row.native_id, "--reader", content.row.reader or row.source.reader)
+    return as_markdown(text + origin_of(row, content.row.revision, *command))
 
 
 def _at(row: Finding) -> str:

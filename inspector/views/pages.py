@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+import shlex
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -11,16 +12,20 @@ from typing import Any
 from django.conf import settings
 from django.contrib.messages import get_messages
 from django.core.exceptions import RequestDataTooBig, TooManyFieldsSent, TooManyFilesSent
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.utils.cache import get_conditional_response, patch_vary_headers
 from django.views import defaults
 
+from inspector import __version__
 from inspector.installation import page_files_digest, program
 from inspector.models import Conversation, Tombstone
+from inspector.presentation import markdown
 from inspector.presentation.json_text import json_text
+from inspector.presentation.visible import visible
 from inspector.programs.registry import programs
 from inspector.sources import unchanged
+from inspector.views.shared_links import Copy, copies_of
 
 _ABOUT = re.compile(r"/(?:conversations|findings|repairs)/([0-9a-f]{12})(?:[/.]|$)")
 NAVIGATION = (
@@ -149,9 +154,18 @@ def as_markdown(text: str, status: int = 200) -> HttpResponse:
 
 
 def absolute(request: HttpRequest, path: str) -> str:
-    """A link that leaves the machine."""
+    """A link that leaves the machine: only the path where nobody else could open it, since these pages answer this machine only."""
     base = settings.INSPECTOR_BASE_URL
-    return f"{base.rstrip('/')}{path}" if base else request.build_absolute_uri(path)
+    if base:
+        return f"{base.rstrip('/')}{path}"
+    return path if settings.INSPECTOR_LOCAL else request.build_absolute_uri(path)
+
+
+def origin_of(conversation: Conversation, revision: int, *command: str) -> str:
+    """Where a copy of a page comes from, as Markdown: the store, the version, and what prints the same again."""
+    source = conversation.source
+    words = " ".join(shlex.quote(visible(word)) for word in (program(), *command))
+    return markdown.origin(source.path, source.format, revision, __version__, words)
 
 
 def refusal(request: HttpRequest, sentence: str, status: int = 409) -> HttpResponse:
@@ -161,6 +175,8 @@ def refusal(request: HttpRequest, sentence: str, status: int = 409) -> HttpRespo
 
 def missing_page(request: HttpRequest, exception: Exception) -> HttpResponse:
     """The sentence of an Http404 of ours, on a page with the way back; Django's own texts name its classes."""
+    if copies := copies_of(request.path, request.GET):
+        return _copies_page(request, copies)
     if sentence := _purged(request):
         if request.path.endswith((".json", ".md")):
             return as_json({"error": sentence}, status=410) if request.path.endswith(".json") else as_markdown(sentence + "\n", status=410)
@@ -168,6 +184,15 @@ def missing_page(request: HttpRequest, exception: Exception) -> HttpResponse:
     text = str(exception.args[0]) if exception.args and isinstance(exception.args[0], str) else ""
     sentence = "" if "matches the given query" in text else text
     return page(request, "404.html", {"sentence": sentence}, status=404)
+
+
+def _copies_page(request: HttpRequest, copies: Sequence[Copy]) -> HttpResponse:
+    """To the only copy, or to choose one of several."""
+    if len(copies) == 1:
+        return HttpResponseRedirect(copies[0].href)
+    if request.path.endswith(".json"):
+        return as_json({"error": "Several sources have a copy of it: name one.", "copies": [copy.href for copy in copies]}, status=300)
+    return page(request, "copies.html", {"copies": copies}, status=300)
 
 
 def _purged(request: HttpRequest) -> str:

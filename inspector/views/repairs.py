@@ -38,7 +38,7 @@ from inspector.readers.catalogue import names
 from inspector.strategies.base import Strategy
 from inspector.strategies.catalogue import STRATEGIES
 from inspector.views import facts
-from inspector.views.pages import absolute, as_json, as_markdown, page, unless_unchanged
+from inspector.views.pages import absolute, as_json, as_markdown, origin_of, page, unless_unchanged
 from inspector.views.paging import ListWindow, window
 from inspector.views.preview_part import PreviewPart
 from inspector.views.shown_previews import (
@@ -353,9 +353,19 @@ def repair_md(request: OperatorRequest, oid: str) -> HttpResponse:
         return as_markdown(f"{markdown.prose(str(refusal))}\n", status=409)
     facts = {**_facts(row), "strategies": ", then ".join(row.strategies), "rehearsal": row.rehearsal.get("sentence", "")}
     facts |= {"changes": plan.summary(preview), "stated on approval": statement_of(row)[1]}
-    return as_markdown(
-        markdown.repair_md(plan.plan_report(row.conversation.oid, preview), facts, {"repair": absolute(request, f"/repairs/{oid}/")})
+    text = markdown.repair_md(plan.plan_report(row.conversation.oid, preview), facts, {"repair": absolute(request, f"/repairs/{oid}/")})
+    strategies = [word for name in row.strategies for word in ("--strategy", name)]
+    command = (
+        "repair",
+        row.conversation.source.path,
+        "--conversation",
+        row.conversation.native_id,
+        *strategies,
+        "--mode",
+        row.mode,
+        "--plan",
     )
+    return as_markdown(text + origin_of(row.conversation, row.revision, *command))
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from tests.actions.building import imported, merged
 pytestmark = pytest.mark.django_db
 FIELDS = [
     "oid",
+    "identity",
     "conversation",
     "revision",
     "code",
@@ -31,7 +32,7 @@ FIELDS = [
 
 
 def row(conversation: Conversation, oid: str, message: str) -> list[object]:
-    return [oid, conversation.pk, 1, "MSG101", "a-rule", "error", True, "store", message, "[1, 2]", 2, "k", True, "r"]
+    return [oid, "", conversation.pk, 1, "MSG101", "a-rule", "error", True, "store", message, "[1, 2]", 2, "k", True, "r"]
 
 
 def test_a_row_that_is_there_gets_the_new_values_and_stays_the_same_row(tmp_path: Path) -> None:

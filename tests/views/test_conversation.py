@@ -350,7 +350,7 @@ def test_markdown_has_verdict_findings_and_a_link(client: Client, incident: Conv
     answer = client.get(f"/conversations/{incident.oid}.md")
     text = answer.content.decode()
     assert answer["Content-Type"] == "text/markdown; charset=utf-8" and text.startswith("**")
-    assert "MSG101" in text and f"<http://testserver/conversations/{incident.oid}/?rev=1&reader=dispatch-legacy>" in text
+    assert "MSG101" in text and f"/conversations/{incident.identity}/?rev=1&reader=dispatch-legacy` in an Inspector" in text
 
 
 def test_a_chunk_is_shown_whole_and_downloaded_to_the_byte(client: Client, tmp_path: Path) -> None:

@@ -129,7 +129,7 @@ def test_the_twins_of_a_finding(client: Client, tmp_path: Path) -> None:
         "ruled_out",
     } <= found.keys()
     text = client.get(f"/findings/{finding.oid}.md").content.decode()
-    assert "MSG101" in text and f"http://testserver/findings/{finding.oid}/" in text
+    assert "MSG101" in text and f"`/findings/{finding.identity}/`" in text
 
 
 @pytest.fixture
@@ -153,7 +153,7 @@ def test_the_link_of_a_finding_that_was_repaired_shows_its_revision_and_the_repa
     assert (found["revision"], found["is_open"], found["repair"]) == (1, False, repaired.oid) and found["seqs"] == [1, 2, 3, 4]
     text = client.get(f"/findings/{finding.oid}.md").content.decode()
     assert "Repaired: renumber\\-messages" in text or "Repaired: renumber-messages" in text
-    assert f"/conversations/{conversation.oid}/?rev=1&reader=dispatch-legacy&finding={finding.oid}" in text
+    assert f"/conversations/{conversation.identity}/?rev=1&reader=dispatch-legacy&finding={finding.identity}" in text
 
 
 def test_undone_it_is_open_again_under_the_same_link(client: Client, repaired: Repair) -> None:

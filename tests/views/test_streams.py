@@ -162,7 +162,7 @@ def test_twins_say_what_the_page_says(client: Client, captured: Mapping[str, Str
     assert (found["id"], found["events"]) == (stream.oid, 8)
     assert [each["rule"] for each in found["findings"]] == ["premature_terminal", "content_lost"]
     text_ = get(client, f"/streams/{stream.oid}.md?side=client&at=2")
-    assert "ended too early" in text_ and f"http://testserver/streams/{stream.oid}/?side=client&at=2" in text_
+    assert "ended too early" in text_ and f"/streams/{stream.oid}/?side=client&at=2" in text_
     assert "after input 3 (405.9 ms) | client: [DONE]  <- error premature_terminal" in text_
 
 

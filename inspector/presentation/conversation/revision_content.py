@@ -28,13 +28,14 @@ _SEARCHES = 64
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What lists show of a conversation before it is judged; `last_activity` is in epoch milliseconds."""
+    """What lists show of a conversation before it is judged; `last_activity` is in epoch milliseconds; `identity` is what links that leave the machine name it by."""
 
     title: str
     model: str
     status: str
     last_activity: int | None
     chunk_count: int
+    identity: str
 
 
 @light_dataclass(frozen=True, slots=True)
@@ -128,7 +129,19 @@ def _summary(content: Conversation) -> Summary:
         status=visible(content.fact("status") or "")[:20],
         last_activity=int(last) if last and last.isdecimal() and len(last) < 16 and int(last) <= LATEST else None,
         chunk_count=len(content.chunks),
+        identity=_identity(content),
     )
+
+
+def _identity(content: Conversation) -> str:
+    """The same for every copy of a store, on every machine: over the program, the native id and what the first chunk says, in 12 hex digits.
+
+    Not over its numbers, which a repair may change.
+    """
+    first = content.chunks[0] if content.chunks else None
+    beginning = (first.role, first.kind.value, first.text) if first else ()
+    parts = (content.format, content.native_id, *beginning)
+    return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:12]
 
 
 def _records(stored: Stored) -> list[RecordContent]:
