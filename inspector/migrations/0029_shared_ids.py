@@ -6,7 +6,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies: ClassVar = [("inspector", "0026_overwritten")]
+    dependencies: ClassVar = [("inspector", "0028_problems_filled")]
 
     operations: ClassVar = [
         migrations.AddField("conversation", "identity", models.CharField(blank=True, db_index=True, default="", max_length=12), preserve_default=False),
