@@ -35,6 +35,12 @@ VARIABLES = (
     ("INSPECTOR_WRITE_BACK", "off", "Allows repairs of every source from the pages. Without it, each source has a switch on its page."),
     ("INSPECTOR_REQUIRE_SECOND_APPROVER", "off", "The person who proposes a repair cannot approve it."),
     (
+        "INSPECTOR_APPROVERS",
+        "not set",
+        "The name of the group whose members, and superusers, may approve repairs on the pages. Not set, everybody who signs in may. An approval no longer holds when the account is disabled or leaves the group.",
+    ),
+    ("INSPECTOR_APPROVAL_EXPIRES", "7", "Days for which an approval holds; with 0 it never expires."),
+    (
         "INSPECTOR_BASE_URL",
         "not set",
         "The public address, for links that leave the machine and for requests through a proxy. With `https`, cookies are secure, browsers keep to https for a year, and the proxy has to set `X-Forwarded-Proto`.",
@@ -68,6 +74,14 @@ def flag(name: str) -> bool:
     if value not in YES | NO:
         raise ImproperlyConfigured(f"{name} must be true or false, and {value!r} is neither: set it to one of them or unset it.")
     return value in YES
+
+
+def days(name: str, default: int) -> int:
+    """The number of days in variable `name`, `default` when unset; raises ImproperlyConfigured for anything else."""
+    text = os.environ.get(name, "").strip()
+    if text and not (text.isdecimal() and text.isascii() and int(text) <= 3650):
+        raise ImproperlyConfigured(f"{name} must be a number of days from 0 to 3650, and {text!r} is none: set it to one or unset it.")
+    return int(text) if text else default
 
 
 def megabytes(name: str) -> None:

@@ -20,6 +20,7 @@ from django_htmx.middleware import HtmxDetails
 from inspector.access_token import refusal_or_redirect
 from inspector.actions.audit import record
 from inspector.actions.settling import Interrupted, settle_all
+from inspector.actions.verification import verify_due
 from inspector.database_problems import for_a_page
 from inspector.environment import os_user
 from inspector.health import PATH as HEALTH_PATH
@@ -251,12 +252,19 @@ LOOKS_AT_STORES = (
 """Pages about stores; the inbox is one too. A catalogue never opens a store."""
 
 
+LISTS_REPAIRS = ("/", "/repairs/")
+"""Where an applied repair that nobody looked at for an hour is compared with its store, one at a time."""
+
+
 def settle_interrupted(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
-    """Before a page about stores: every write that was interrupted is recorded or withdrawn, by reading. `request.interrupted` are those that need a write."""
+    """Before a page about stores: every write that was interrupted is recorded or withdrawn, by reading. `request.interrupted` are those that need a write.
+    Before a list of repairs also an applied repair that is due is verified."""
 
     def middleware(request: HttpRequest) -> HttpResponse:
         looks = request.path == "/" or request.path.startswith(LOOKS_AT_STORES)
         request.interrupted = settle_all() if looks else []  # type: ignore[attr-defined]
+        if request.path in LISTS_REPAIRS and request.method == "GET":
+            verify_due(os_user(), 1)
         return get_response(request)
 
     return middleware

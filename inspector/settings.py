@@ -1,6 +1,7 @@
 """The project's settings; what differs between machines comes from the environment."""
 
 import gc
+import os
 from urllib.parse import urlsplit
 
 from csp.constants import NONE, SELF
@@ -25,6 +26,8 @@ INSPECTOR_LOCAL = environment.is_local(ALLOWED_HOSTS)
 INSPECTOR_SOURCES = environment.sources("INSPECTOR_SOURCES")
 INSPECTOR_WRITE_BACK = environment.flag("INSPECTOR_WRITE_BACK")
 INSPECTOR_REQUIRE_SECOND_APPROVER = environment.flag("INSPECTOR_REQUIRE_SECOND_APPROVER")
+INSPECTOR_APPROVERS = os.environ.get("INSPECTOR_APPROVERS", "").strip()
+INSPECTOR_APPROVAL_EXPIRES = environment.days("INSPECTOR_APPROVAL_EXPIRES", 7)
 environment.megabytes("INSPECTOR_LARGEST_VALUE")
 environment.megabytes("INSPECTOR_LARGEST_FILE")
 INSPECTOR_BASE_URL = environment.base_url("INSPECTOR_BASE_URL")

@@ -3,6 +3,7 @@
 from contextlib import suppress
 from dataclasses import replace
 
+from inspector.actions.approvals import refuse_lapsed
 from inspector.actions.audit import refuse_unless_intact
 from inspector.actions.claim import claimed
 from inspector.actions.comparison import UNDOABLE, base_of, compare, others_applied, target_of, writes_the_same
@@ -48,6 +49,7 @@ def _write(repair: Repair, operator: str) -> None:
     conversation = repair.conversation
     source = conversation.source
     format_ = loading.format_of(source)
+    refuse_lapsed(repair, operator)
     stored = current(conversation)
     if stored is None or digest(stored) != repair.base_digest:
         problem = stale(moved(base_of(repair), stored))
@@ -58,7 +60,9 @@ def _write(repair: Repair, operator: str) -> None:
     case = loading.case(conversation, repair.reader, repair.revision).with_conversation(stored.conversation)
     preview = preview_of(case, stored, format_, source.path, request_of(repair))
     if preview.digest != repair.approved_digest:
-        raise Refused("The plan comes out otherwise than approved: propose the repair again.")
+        sentence = "The plan comes out otherwise than approved, so its approval does not hold any more: propose the repair again."
+        record_outcome(repair, operator, Repair.State.STALE, sentence, "stale")
+        raise Refused(sentence)
     intend(repair, Repair.Intent.APPLY, operator, preview.changes)
     try:
         milliseconds = write(place(source.path), format_, [stored], preview.changes)

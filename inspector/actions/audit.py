@@ -9,7 +9,7 @@ import hashlib
 import json
 import logging
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -17,11 +17,12 @@ from typing import Any
 
 from django.conf import settings
 from django.db import DatabaseError, transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from inspector.actions.problems import Refused
 from inspector.actions.writing import values_digest
-from inspector.models import AuditEntry, Repair, RepairChange
+from inspector.models import AuditEntry, Repair, RepairChange, RepairComment
 from inspector.models.transactions import one_writer
 from inspector.presentation.visible import visible
 from inspector.sources import audit_files
@@ -32,6 +33,8 @@ SEAL = "seal audit log"
 """The verb of a line that covers every line before it, as they were then, by one digest: of an older version, or accepted with what is wrong with them."""
 PURGE = "purge"
 SEAL_REPAIR = "seal repair"
+LAPSE = "lapse"
+"""The verb of a line that says that an approval no longer holds."""
 OLDER_VERSION = "lines of a version of Inspector that had no key"
 NAMED = 20
 _BATCH = 2000
@@ -132,15 +135,21 @@ def _has(head: AuditHead) -> bool:
 def repair_digest(repair: str) -> str:
     """SHA-256 (hex) of what the database says of a repair, its kept values included once they are written; "" where there is no such repair."""
     row = Repair.objects.filter(oid=repair).values(*_FACTS).first()
-    return "" if row is None else _facts_digest(row)
+    return "" if row is None else _facts_digest(row, _comments(RepairComment.objects.filter(repair__oid=repair)).get(repair, []))
 
 
 _FACTS = (
     *("oid", "conversation__oid", "revision", "mode", "options"),
     *("base_digest", "plan_digest", "state", "outcome", "rehearsal", "proposed_by", "proposed_at"),
     *("approved_by", "approved_at", "approved_digest", "applied_by", "applied_at", "undone_by", "undone_at", "values_digest"),
+    *("reason", "incident", "reviewers", "summary", "counts", "regression", "regressed_at"),
 )
 """Not the names of strategies, reader and judges, which a later version may rename: the digest of the plan covers what they made of the store."""
+_SINCE: dict[str, Any] = {
+    **dict.fromkeys(("reason", "incident", "summary", "regression"), ""),
+    **{"reviewers": [], "counts": {}, "regressed_at": None},
+}
+"""Facts of a later version, with the value of one that is not set: that one is no part of the digest, so that the digests of an older version hold."""
 _WITH = {"applied_at": ("applied_by", "values_digest"), "undone_at": ("undone_by",)}
 """What is set before a write, with its intent, and is a fact only with the record of its outcome."""
 
@@ -148,8 +157,18 @@ _WHO = {"propose": "proposed_by", "approve": "approved_by", "reject": "approved_
 """Compared with the lines of these acts themselves: a later act records the row as it is by then."""
 
 
-def _facts_digest(row: dict[str, Any]) -> str:
-    facts = dict(row)
+def _comments(rows: QuerySet[RepairComment]) -> dict[str, list[list[Any]]]:
+    """What each repair's comments and decisions say, by the id of the repair, in their order."""
+    comments: dict[str, list[list[Any]]] = {}
+    for oid, *comment in rows.order_by("pk").values_list("repair__oid", "at", "who", "anchor", "verdict", "text"):
+        comments.setdefault(oid, []).append(comment)
+    return comments
+
+
+def _facts_digest(row: dict[str, Any], comments: Sequence[Any]) -> str:
+    facts = {name: value for name, value in row.items() if name not in _SINCE or value != _SINCE[name]}
+    if comments:
+        facts["comments"] = comments
     for moment, names in _WITH.items():
         if facts[moment] is None:
             facts |= dict.fromkeys(names, "")
@@ -197,6 +216,8 @@ class _Walk:
         if is_whole and "record" in entry.detail:
             self.repairs[entry.repair] = entry, str(entry.detail["record"])
             self.acts[entry.repair, _WHO.get(entry.verb, "")] = entry.who
+            if entry.verb == LAPSE:
+                self.acts[entry.repair, "approved_by"] = ""
         self.is_head_there |= self.head is not None and (entry.pk, entry.digest) == (self.head.line, self.head.seal)
         self.lines += 1
         self.last = entry
@@ -250,12 +271,15 @@ def _walked() -> _Walk:
 
 def _repair_problems(walk: _Walk, rows: Iterable[dict[str, Any]], values: bool) -> list[AuditProblem]:
     problems = []
+    rows = list(rows)
+    commented = RepairComment.objects.all() if len(rows) != 1 else RepairComment.objects.filter(repair=rows[0]["pk"])
+    comments = _comments(commented)
     for row in rows:
         pk, oid = row.pop("pk"), row["oid"]
         entry, recorded = walk.repairs.get(oid, (None, ""))
         if entry is None:
             problems.append(AuditProblem(f"Repair {oid} is in the database, and no line of the log says who proposed it.", 0, oid))
-        elif _facts_digest(row) != recorded or any(
+        elif _facts_digest(row, comments.get(oid, [])) != recorded or any(
             walk.acts.get((oid, name), visible(row[name])) != visible(row[name]) for name in _WHO.values()
         ):
             sentence = f"Repair {oid} is not as line {_named(entry)} recorded it: its row was changed in the database."

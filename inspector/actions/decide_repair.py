@@ -3,13 +3,16 @@
 from django.conf import settings
 from django.utils import timezone
 
+from inspector.actions.approvals import BY_COMMAND as BY_COMMAND
+from inspector.actions.approvals import why_not_approver
 from inspector.actions.audit import refuse_unless_intact
 from inspector.actions.claim import claimed
 from inspector.actions.planning import preview_repair
 from inspector.actions.problems import Refused
 from inspector.actions.recording import audit_repair
+from inspector.actions.reviewing import keep_comment, text_of_a_person
 from inspector.actions.settling import settle_one
-from inspector.models import AuditEntry, Repair
+from inspector.models import AuditEntry, Repair, RepairComment
 from inspector.models.transactions import one_writer
 
 STATEMENTS = {
@@ -18,22 +21,33 @@ STATEMENTS = {
     "it may do the same damage again on its next turn, and then this repair has to be repeated.",
 }
 """What an approver may state about the cause of the damage. One of them has to be chosen, so that nobody approves a repair that a program undoes at once without knowing it."""
-BY_COMMAND = "not-asked"
 _BY_COMMAND = "nothing; a command approved it, which prints the warnings of the plan and does not ask whether the program is fixed."
 
 
-def approve_repair(repair: Repair, operator: str, signed_digest: str, statement: str) -> None:
-    """`signed_digest` is what the approver saw, `statement` a key of STATEMENTS, or NOT_ASKED for a command. Raises Refused."""
+def why_not_approve(repair: Repair, operator: str) -> str:
+    """Why this person cannot approve this repair, as a sentence; "" where they can."""
+    if settings.INSPECTOR_REQUIRE_SECOND_APPROVER and operator == repair.proposed_by:
+        return "A second person must approve this repair: the one who proposed it cannot (INSPECTOR_REQUIRE_SECOND_APPROVER)."
+    why = why_not_approver(operator)
+    return f"You cannot approve this repair: {why}. Ask somebody who may." if why else ""
+
+
+def approve_repair(repair: Repair, operator: str, signed_digest: str, statement: str, comment: str = "") -> None:
+    """`signed_digest` is what the approver saw, `statement` a key of STATEMENTS, or BY_COMMAND for a command. Raises Refused."""
     if repair.state != Repair.State.PROPOSED:
         raise Refused(f"This repair is {repair.state}; only a proposed one can be approved.")
-    if settings.INSPECTOR_REQUIRE_SECOND_APPROVER and operator == repair.proposed_by:
-        raise Refused("A second person must approve this repair: the one who proposed it cannot (INSPECTOR_REQUIRE_SECOND_APPROVER).")
+    if statement == BY_COMMAND:
+        if settings.INSPECTOR_REQUIRE_SECOND_APPROVER and operator == repair.proposed_by:
+            raise Refused(why_not_approve(repair, operator))
+    elif why := why_not_approve(repair, operator):
+        raise Refused(why)
+    text = text_of_a_person(comment, "The comment")
     if signed_digest != repair.plan_digest or preview_repair(repair).digest != repair.plan_digest:
         raise Refused("This is not the plan that you looked at: open the repair again, read it, and approve what it shows now.")
     if statement not in (*STATEMENTS, BY_COMMAND):
         raise Refused("Nothing was stated about the program that writes this store: choose whether it is fixed, then approve.")
     refuse_unless_intact(repair)
-    _decide(repair, operator, Repair.State.APPROVED, "approve", statement=statement)
+    _decide(repair, operator, Repair.State.APPROVED, RepairComment.Verdict.APPROVE, text, statement=statement)
 
 
 def statement_of(repair: Repair) -> tuple[str, str]:
@@ -43,8 +57,9 @@ def statement_of(repair: Repair) -> tuple[str, str]:
     return key, {**STATEMENTS, BY_COMMAND: _BY_COMMAND}.get(key, "")
 
 
-def reject_repair(repair: Repair, operator: str) -> None:
+def reject_repair(repair: Repair, operator: str, comment: str = "") -> None:
     """Raises Refused."""
+    text = text_of_a_person(comment, "The comment")
     if interrupted := settle_one(repair):
         raise Refused(interrupted.sentence)
     if repair.state not in (Repair.State.PROPOSED, Repair.State.APPROVED):
@@ -55,18 +70,20 @@ def reject_repair(repair: Repair, operator: str) -> None:
         )
     # Who applies it now would write it all the same.
     with claimed(repair):
-        _decide(repair, operator, Repair.State.REJECTED, "reject")
+        _decide(repair, operator, Repair.State.REJECTED, RepairComment.Verdict.REJECT, text)
 
 
-def _decide(repair: Repair, operator: str, state: Repair.State, verb: str, **detail: str) -> None:
+def _decide(repair: Repair, operator: str, state: Repair.State, verdict: RepairComment.Verdict, text: str, **detail: str) -> None:
     with one_writer():
         changed = Repair.objects.filter(pk=repair.pk, state=repair.state).update(
             state=state,
             approved_by=operator,
             approved_at=timezone.now(),
             approved_digest=repair.plan_digest if state == Repair.State.APPROVED else "",
+            outcome="",
         )
         if not changed:
             raise Refused("Somebody else decided on this repair a moment ago; open it again.")
-        audit_repair(repair, operator, verb, plan=repair.plan_digest, **detail)
+        keep_comment(repair, operator, text, verdict=verdict)
+        audit_repair(repair, operator, verdict.value, plan=repair.plan_digest, **detail)
     repair.refresh_from_db()

@@ -20,6 +20,7 @@ from inspector.actions.import_streams import PreparedCaptures
 from inspector.actions.own_database import refuse_own_database
 from inspector.actions.problems import Refused
 from inspector.actions.revisions import BATCH
+from inspector.actions.verification import verify_source
 from inspector.checking import known_judges
 from inspector.models import Conversation, Payload, Source, Tombstone, TraceRecord, counting, loading
 from inspector.models.identity import LONGEST, indexed, native_hash
@@ -138,6 +139,8 @@ def import_targets(
             counts: dict[str, Any] = {"conversations": imported.conversations, "records": imported.records}
             counts |= {"streams": imported.streams} if imported.source.is_capture else {}
             audit.record(operator, "import", source_path=imported.source.path, **counts)
+    for imported in done:
+        verify_source(imported.source, operator)
     return done
 
 

@@ -1,6 +1,7 @@
 """Proposes a repair: the plan, its preview, and a rehearsal on a copy. Nothing of the store changes."""
 
 import secrets
+from collections.abc import Iterable
 
 from django.utils import timezone
 
@@ -10,19 +11,31 @@ from inspector.actions.planning import RepairRequest, current, moved, shown_dige
 from inspector.actions.problems import Refused
 from inspector.actions.recording import audit_repair
 from inspector.actions.rehearse import rehearse
+from inspector.actions.reviewing import incident_link, reviewers_named, text_of_a_person
 from inspector.actions.settling import settle_one
 from inspector.models import Conversation, Repair, loading
 from inspector.models.transactions import one_writer
 from inspector.planning.preview import digest
+from inspector.presentation.repair.plan import counts, headline
 from inspector.programs.catalogue import READ_ONLY
 from inspector.sources.places import place
 from inspector.text.at_hand import at_work
 
 
 @at_work()
-def propose_repair(conversation: Conversation, request: RepairRequest, operator: str, seen_digest: str | None = None) -> Repair:
+def propose_repair(
+    conversation: Conversation,
+    request: RepairRequest,
+    operator: str,
+    seen_digest: str | None = None,
+    *,
+    reason: str = "",
+    incident: str = "",
+    reviewers: str | Iterable[str] = (),
+) -> Repair:
     """`seen_digest` is the `shown_digest` of the preview on a page; None where a command asks. Raises Refused (nothing to do, cannot be written, another
-    plan than was shown, an interrupted write comes first), Stale (the store moved since its last import)."""
+    plan than was shown, an interrupted write comes first, a reason, link or reviewer that cannot be), Stale (the store moved since its last import)."""
+    reason, incident, names = text_of_a_person(reason, "The reason"), incident_link(incident), reviewers_named(reviewers)
     source = conversation.source
     format_ = loading.format_of(source)
     if format_.name in READ_ONLY:
@@ -56,6 +69,11 @@ def propose_repair(conversation: Conversation, request: RepairRequest, operator:
             rehearsal=rehearsal,
             proposed_by=operator,
             proposed_at=timezone.now(),
+            reason=reason,
+            incident=incident,
+            reviewers=names,
+            summary=headline(preview),
+            counts=counts(preview),
         )
         audit_repair(repair, operator, "propose", plan=preview.digest, mode=request.mode)
     if not rehearsal["ok"]:

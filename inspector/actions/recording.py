@@ -35,7 +35,8 @@ def withdraw(repair: Repair) -> None:
 def record_applied(repair: Repair, **detail: Any) -> None:
     with one_writer():
         repair.state, repair.intent, repair.applied_at = Repair.State.APPLIED, "", timezone.now()
-        repair.save(update_fields=["state", "intent", "applied_at"])
+        repair.checked_at = repair.applied_at
+        repair.save(update_fields=["state", "intent", "applied_at", "checked_at"])
         # A fork replaces its original, whose own rows stay as they are.
         counting.renew([repair.conversation_id])
         audit_repair(repair, repair.applied_by, "apply", plan=repair.plan_digest, records=repair.changes.count(), **detail)

@@ -16,6 +16,7 @@ from contextlib import contextmanager, suppress
 from datetime import timedelta
 from typing import Any
 
+from asgiref.sync import sync_to_async
 from django.core.management import load_command_class
 from django.core.management.base import BaseCommand, OutputWrapper
 from django.db import OperationalError, connection
@@ -27,8 +28,9 @@ from procrastinate.contrib.django.models import ProcrastinateJob
 from procrastinate.exceptions import AlreadyEnqueued, ConnectorException
 from procrastinate.jobs import Job, Status
 
-from inspector.actions import renewing
+from inspector.actions import renewing, verification
 from inspector.command_line import expected, printable, unexpected
+from inspector.environment import os_user
 from inspector.management.answering import refusals
 from inspector.models import Conversation, JobResult
 from inspector.sources import reading, stores
@@ -47,6 +49,8 @@ HEARTBEAT = 10.0
 DAYS_KEPT = 7
 MOST_LISTED = 1_000
 STATES = {"todo": "waiting", "doing": "running", "succeeded": "done", "failed": "failed"}
+VERIFIED_AT_ONCE = 200
+"""Applied repairs that one look compares with their stores."""
 _WAIT_FOR_PARTS = 2
 LOST = (
     f"Workers tried it {ATTEMPTS} times, and the last one was ended in the middle, most often because memory ran out: "
@@ -194,6 +198,7 @@ async def _retry_stalled(heartbeat: float) -> None:
             if time.monotonic() - tidied > 3600:
                 tidied = time.monotonic()
                 await app.job_manager.delete_old_jobs(nb_hours=24 * DAYS_KEPT, include_failed=True, include_cancelled=True)
+                await sync_to_async(verification.verify_due)(os_user(), VERIFIED_AT_ONCE)
                 await JobResult.objects.filter(ended_at__lt=timezone.now() - timedelta(days=DAYS_KEPT)).adelete()
         await asyncio.sleep(heartbeat)
 

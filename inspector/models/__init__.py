@@ -15,7 +15,7 @@ from inspector.models.conversation import (
 )
 from inspector.models.jobs import JobResult
 from inspector.models.problem import Occurrence, Problem, ProblemDay, ProblemEvent, SavedView
-from inspector.models.repair import AuditEntry, Repair, RepairChange
+from inspector.models.repair import AuditEntry, Repair, RepairChange, RepairComment
 from inspector.models.source import Source
 from inspector.models.stream import Stream, StreamFinding, StreamPart
 from inspector.models.tombstone import Tombstone
@@ -39,6 +39,7 @@ __all__ = [
     "Record",
     "Repair",
     "RepairChange",
+    "RepairComment",
     "Revision",
     "RuleCount",
     "SavedView",

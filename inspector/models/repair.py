@@ -58,6 +58,21 @@ class Repair(models.Model):
     """While somebody applies or undoes it."""
     claimed_by = models.TextField(blank=True)
     """The process that does, as `sources.processes` names it."""
+    reason = models.TextField(blank=True, default="")
+    """Why it was proposed, in the words of who did."""
+    incident = models.TextField(blank=True, default="")
+    """An http or https address."""
+    reviewers = JsonText(default=list)
+    """Names of those who were asked to decide."""
+    summary = models.TextField(blank=True, default="")
+    """What the plan does, in one line, as it was when it was proposed; "" of a repair of an older version."""
+    counts = JsonText(default=dict)
+    """Rule code -> [findings before, findings after], by the plan; of a repair of an older version nothing."""
+    regression = models.TextField(blank=True, default="")
+    """What was lost of it, or found again, at the last check of the store; "" while it holds."""
+    regressed_at = models.DateTimeField(null=True)
+    checked_at = models.DateTimeField(null=True)
+    """When the store was last compared after the repair was applied."""
 
     class Meta:
         ordering = ("-id",)
@@ -65,6 +80,28 @@ class Repair(models.Model):
 
     def __str__(self) -> str:
         return self.oid
+
+
+class RepairComment(models.Model):
+    """What somebody wrote on a repair, or on one hunk of its diff; with a verdict, a decision."""
+
+    class Verdict(models.TextChoices):
+        APPROVE = "approve"
+        REJECT = "reject"
+
+    repair = models.ForeignKey(Repair, on_delete=models.CASCADE, related_name="comments")
+    at = models.DateTimeField()
+    who = models.TextField()
+    anchor = models.CharField(max_length=20, blank=True)
+    """Of a hunk (`presentation.repair.hunks`); "" of the whole repair."""
+    verdict = models.CharField(max_length=10, blank=True, choices=Verdict)
+    text = models.TextField(blank=True)
+
+    class Meta:
+        ordering = ("id",)
+
+    def __str__(self) -> str:
+        return f"{self.repair_id} by {self.who}"
 
 
 class RepairChange(models.Model):

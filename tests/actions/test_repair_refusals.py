@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from django.contrib.auth import get_user_model
 from pytest_django import Settings
 
 from inspector.actions import audit, recording
@@ -277,6 +278,7 @@ def test_the_pages_write_only_where_that_is_switched_on_and_commands_always(
 ) -> None:
     path = tmp_path / "a.db"
     repair = approved(imported(path, merged()), RENUMBER)
+    get_user_model().objects.create_user(WHO)
     act = apply_repair
     if verb == "undo":
         apply_repair(repair, WHO, interactive=True)

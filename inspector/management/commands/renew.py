@@ -1,18 +1,23 @@
-"""Judges large conversations again after an update of Inspector."""
+"""Judges large conversations again after an update of Inspector, and compares applied repairs with their stores."""
 
 from typing import Any
 
 from django.core.management.base import CommandParser
 
 from inspector.actions.renewing import renew, stale
+from inspector.actions.verification import verify_due
+from inspector.environment import os_user
 from inspector.management import queueing
 from inspector.management.answering import AnsweringCommand
 
 NOTHING = "Nothing to do: every large conversation was judged by this version."
 
+MOST_VERIFIED = 1_000
+"""Applied repairs, of those that nobody looked at for an hour."""
+
 
 class Command(AnsweringCommand):
-    help = "Judges the large conversations again that an older version judged, or before something around them was read; `serve` does it by itself."
+    help = "Judges the large conversations again that an older version judged, or before something around them was read, and looks whether applied repairs are still in their stores; `serve` does it by itself."
 
     def declare(self, parser: CommandParser) -> None:
         parser.add_argument("--queue", action="store_true", help="let `worker` processes do it, on PostgreSQL: a job for each conversation")
@@ -28,6 +33,7 @@ class Command(AnsweringCommand):
 
     def answer(self, options: dict[str, Any]) -> None:
         done = []
+        verify_due(os_user(), MOST_VERIFIED)
         for row in stale():
             if renew(row):
                 done.append(row.oid)

@@ -24,6 +24,7 @@ from inspector import access_token
 from inspector.actions import audit
 from inspector.actions.renewing import stale
 from inspector.actions.settling import clear_interrupted, settle_all
+from inspector.actions.verification import due
 from inspector.connections import TimedChannel
 from inspector.demo.database import served
 from inspector.environment import os_user
@@ -107,8 +108,8 @@ class Command(BaseCommand):
 
 @contextmanager
 def renewing() -> Iterator[None]:
-    """Next to the server, the command that judges again what an older version judged; it ends with the server."""
-    if next(stale(), None) is None:
+    """Next to the server, the command that judges again what an older version judged, and looks at applied repairs; it ends with the server."""
+    if next(stale(), None) is None and not due().exists():
         yield
         return
     command = ("nice", sys.executable) if shutil.which("nice") else (sys.executable,)

@@ -27,6 +27,36 @@ def summary(preview: Preview) -> str:
     return f"{chunks_summary(preview.rows)}{facts_summary(preview)}; {records_summary(preview.changes)}"
 
 
+_COUNTED = 4
+"""Rules whose counts are in one line."""
+
+
+def headline(preview: Preview) -> str:
+    """What the plan does and what that is good for: `14 chunks renumbered, no content changes, 2.6 KB written · MSG101 1 → 0 · PROFILE: rejected → accepted`."""
+    ops = Counter(row.op for row in preview.rows)
+    words = ("inserted", "removed", "changed")
+    parts = [f"{_first(ops[op], 'chunk', 'chunks')} {op}" for op in words if ops[op]]
+    if ops["reindexed"]:
+        parts.append(f"{_first(ops['reindexed'], 'chunk', 'chunks')} renumbered")
+    if not any(ops[op] for op in words):
+        parts.append("no content changes")
+    parts.append(f"{size(preview.bytes_written)} written")
+    changed = [f"{code} {before:,} → {after:,}" for code, (before, after) in counts(preview).items() if before != after]
+    more = [f"{len(changed) - _COUNTED} more rules"] if len(changed) > _COUNTED else []
+    before, after = (("accepted" if side.judgement.sendable else "rejected") for side in (preview.before, preview.after))
+    verdict = f"{preview.after.judgement.profile}: {before} → {after}" if before != after else f"{preview.after.judgement.profile}: {after}"
+    return " · ".join([", ".join(parts), *changed[:_COUNTED], *more, verdict])
+
+
+def counts(preview: Preview) -> dict[str, list[int]]:
+    """Rule code -> [findings before, findings after]."""
+    before, after = Counter[str](), Counter[str]()
+    for of_side, side in ((before, preview.before), (after, preview.after)):
+        for kind, count in side.counts.items():
+            of_side[kind.code] += count
+    return {code: [before[code], after[code]] for code in sorted(before | after)}
+
+
 def chunks_summary(rows: Sequence[DiffRow]) -> str:
     """`1 chunk inserted, 4 renumbered (content identical), 9 unchanged`."""
     ops = Counter(row.op for row in rows)
