@@ -79,6 +79,7 @@ urlpatterns = [
     path("sources/<slug:oid>/write-back/", sources.write_back, name="write-back"),
     *page_at("audit", audit.audit, "audit", json=audit.audit_json),
     # Catalogues
+    *page_at("reference", catalogues.reference, "reference", json=catalogues.reference_json),
     *page_at("rules", catalogues.rules, "rules", json=catalogues.rules_json),
     *page_at("rules/<slug:code>", catalogues.rule, "rule", json=catalogues.rule_json, md=catalogues.rule_md),
     path("strategies/", catalogues.strategy_list, name="strategies"),

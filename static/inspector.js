@@ -20,6 +20,7 @@
       const answer = await fetch(link.dataset.copyFrom);
       if (answer.ok) { copy(link, await answer.text()); } else { window.location.href = link.href; }
     }
+    document.querySelectorAll("details.account[open]").forEach((menu) => { if (!menu.contains(event.target)) { menu.open = false; } });
     const tab = event.target.closest("a[data-stage]");
     const table = document.querySelector("table.cols");
     if (tab && table) {

@@ -76,7 +76,11 @@ class Repair(models.Model):
 
     class Meta:
         ordering = ("-id",)
-        indexes = (models.Index(fields=("intent",), name="repair_with_intent"),)
+        indexes = (
+            models.Index(fields=("intent",), name="repair_with_intent"),
+            # Every page counts those that wait for review.
+            models.Index(fields=("state",), name="repair_in_state"),
+        )
 
     def __str__(self) -> str:
         return self.oid

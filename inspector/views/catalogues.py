@@ -13,6 +13,7 @@ from inspector.middleware import OperatorRequest
 from inspector.models import RuleCount, Stream, StreamFinding
 from inspector.presentation import markdown
 from inspector.presentation.catalogue import entries as catalogues
+from inspector.presentation.json_text import json_fields
 from inspector.profiles.base import EVIDENCE, Profile, ProviderRule
 from inspector.profiles.catalogue import PROFILES
 from inspector.programs.catalogue import FORMATS
@@ -36,6 +37,52 @@ from inspector.views.pages import as_json, as_markdown, page
 SHOWN = 10
 EXAMPLE_READ_AT = 1_782_600_000_000
 """When the store of an example was read (epoch ms), for the rules that ask how long ago something was."""
+
+
+@dataclass(frozen=True, slots=True)
+class Catalogue:
+    """A page of the reference: how many entries it has, and what they are."""
+
+    title: str
+    href: str
+    count: int
+    summary: str
+
+
+def _catalogues() -> tuple[Catalogue, ...]:
+    return (
+        Catalogue("Rules", "/rules/", len(RULES), "What is detected in a conversation: why it matters, an example, what repairs it."),
+        Catalogue(
+            "Stream rules", "/rules/#streams", len(ALL_STREAM_RULES), "What is detected in a captured stream, on one side or on both."
+        ),
+        Catalogue("Strategies", "/rules/#strategies", len(STRATEGIES), "What a repair does to a conversation, and what it costs."),
+        Catalogue(
+            "Stream corrections", "/rules/#corrections", len(STREAM_STRATEGIES), "What a corrected copy of a captured stream changes."
+        ),
+        Catalogue(
+            "Provider rules",
+            "/rules/#profiles",
+            sum(len(profile.rules) for profile in PROFILES),
+            f"What {len(PROFILES)} profiles of providers reject: their words, and where they are known from.",
+        ),
+        Catalogue("Stored formats", "/formats/#formats", len(FORMATS), "The stores that are read, and how a repair is written to each."),
+        Catalogue("Captures", "/formats/#captures", len(KINDS), "The recordings of streams that are read."),
+        Catalogue("Readers", "/formats/#readers", len(all_readers()), "How each program, in each version, loads what it stored."),
+        Catalogue(
+            "Projections",
+            "/formats/#projections",
+            len(all_projections()),
+            "How messages become the request of a provider, and what is lost.",
+        ),
+    )
+
+
+def reference(request: OperatorRequest) -> HttpResponse:
+    return page(request, "reference.html", _catalogues(), twins=("json",))
+
+
+def reference_json(request: OperatorRequest) -> HttpResponse:
+    return as_json({"pages": [json_fields(entry, "title href count summary") for entry in _catalogues()]})
 
 
 @dataclass(frozen=True, slots=True)

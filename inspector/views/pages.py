@@ -4,7 +4,7 @@ import hashlib
 import re
 import shlex
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from typing import Any
@@ -19,7 +19,7 @@ from django.views import defaults
 
 from inspector import __version__
 from inspector.installation import page_files_digest, program
-from inspector.models import Conversation, Tombstone
+from inspector.models import Conversation, Repair, Tombstone
 from inspector.presentation import markdown
 from inspector.presentation.json_text import json_text
 from inspector.presentation.visible import visible
@@ -28,19 +28,37 @@ from inspector.sources import unchanged
 from inspector.views.shared_links import Copy, copies_of
 
 _ABOUT = re.compile(r"/(?:conversations|findings|repairs)/([0-9a-f]{12})(?:[/.]|$)")
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """An entry of the navigation: where it leads, its pages as tabs, and the beginnings of the other addresses that belong to it."""
+
+    label: str
+    href: str
+    tabs: tuple[tuple[str, str], ...] = ()
+    others: tuple[str, ...] = ()
+
+    def has(self, path: str) -> bool:
+        return path == self.href or path.startswith(
+            (*(href for _, href in self.tabs), *self.others, *([self.href] if self.href != "/" else []))
+        )
+
+
 NAVIGATION = (
-    ("Inbox", "/"),
-    ("Conversations", "/conversations/"),
-    ("Streams", "/streams/"),
-    ("Explain", "/explain/"),
-    ("Check", "/check/"),
-    ("Repairs", "/repairs/"),
-    ("Rules", "/rules/"),
-    ("What if", "/whatif/"),
-    ("Formats", "/formats/"),
-    ("Sources", "/sources/"),
-    ("Audit", "/audit/"),
+    Section("Inbox", "/", others=("/findings/", "/problems/", "/trends/")),
+    Section("Conversations", "/conversations/", (("Conversations", "/conversations/"), ("Streams", "/streams/"))),
+    Section("Repairs", "/repairs/", others=("/repair-groups/",)),
+    Section("Diagnose", "/explain/", (("Explain", "/explain/"), ("Check", "/check/"), ("What if", "/whatif/"))),
+    Section(
+        "Reference",
+        "/reference/",
+        (("Overview", "/reference/"), ("Rules", "/rules/"), ("Formats", "/formats/")),
+        ("/strategies/",),
+    ),
 )
+ACCOUNT = (("Sources", "/sources/"), ("Audit", "/audit/"))
+"""Below the name of who is signed in."""
 
 
 OF_HTMX = ("HX-Request", "HX-Boosted", "HX-History-Restore-Request")
@@ -54,9 +72,23 @@ class Link:
     current: bool = False
 
 
-def navigation(request: HttpRequest) -> list[Link]:
-    path = request.path
-    return [Link(label, href, path == href if href == "/" else path.startswith(href)) for label, href in NAVIGATION]
+def links(path: str, entries: Iterable[tuple[str, str]]) -> list[Link]:
+    return [Link(label, href, path.startswith(href)) for label, href in entries]
+
+
+def navigation(path: str) -> dict[str, list[Link]]:
+    """The sections, the pages of the section of this page, and what is below the name of the person."""
+    here = next((section for section in NAVIGATION if section.has(path)), None)
+    return {
+        "navigation": [Link(section.label, section.href, section is here) for section in NAVIGATION],
+        "tabs": links(path, here.tabs) if here else [],
+        "account": links(path, ACCOUNT),
+    }
+
+
+def waiting_for_review() -> int:
+    """How many repairs were proposed and are neither approved nor rejected."""
+    return Repair.objects.filter(state=Repair.State.PROPOSED).count()
 
 
 def page(request: HttpRequest, template: str, content: Any, part: str = "", twins: Sequence[str] = (), status: int = 200) -> HttpResponse:
@@ -64,7 +96,8 @@ def page(request: HttpRequest, template: str, content: Any, part: str = "", twin
     is_part = bool(part) and getattr(request, "htmx", None) and not request.htmx.boosted and not request.htmx.history_restore_request  # type: ignore[attr-defined]
     context = {
         "page": content,
-        "navigation": navigation(request),
+        **navigation(request.path),
+        "waiting": waiting_for_review,
         "local_mode": settings.INSPECTOR_LOCAL,
         "program": program(),
         "reveals": getattr(request, "reveals", False),
@@ -137,6 +170,7 @@ def _etag(request: HttpRequest, facts: object) -> str:
         # The token in a form has another mask in each page, and every mask of one secret is accepted.
         request.META.get("CSRF_COOKIE"),
         [(write.repair.oid, write.sentence) for write in getattr(request, "interrupted", ())],
+        waiting_for_review(),
         # Pages say how long ago something was: without script those words are an hour old at most.
         int(time.time() // 3600),
         facts,
