@@ -33,6 +33,7 @@ from inspector.models import (
 )
 from inspector.models.identity import indexed, native_hash
 from inspector.models.transactions import is_in_memory, one_writer
+from inspector.presentation.masking import masked
 from inspector.presentation.visible import visible
 from inspector.sources import scan_cache
 
@@ -62,7 +63,8 @@ def older_than(days: int) -> QuerySet[Conversation]:
 
 def purge(conversation: Conversation, operator: str, reason: str, with_repairs: bool = False) -> Purged:
     """Raises Refused; then nothing is gone. `overwrite` follows, once for all that were purged."""
-    reason = visible(" ".join(reason.split()))[:REASON].rstrip(".")
+    # Masked before it is cut, and for good: who purges a conversation for a secret in it may write that secret.
+    reason = masked(visible(" ".join(reason.split())))[:REASON].rstrip(".")
     if not reason:
         raise Refused("Say after --reason why the conversation is purged: whoever follows a link to it reads that.")
     for repair in Repair.objects.filter(conversation=conversation).exclude(intent="").select_related("conversation__source"):

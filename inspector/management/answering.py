@@ -10,7 +10,8 @@ from inspector.actions.problems import Refused
 from inspector.conversation.edits import EditMismatch
 from inspector.presentation.json_text import json_text
 from inspector.presentation.masked_json import masked_output
-from inspector.presentation.masking import masked, revealing
+from inspector.presentation.masking import masked, replaced, revealing, secrets_in
+from inspector.presentation.secret_structures import LONGEST
 from inspector.presentation.visible import visible
 from inspector.programs.formats import WriteRefused
 from inspector.sources.problems import SourceProblem, Unfinished, without_password
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
     from inspector.actions.settling import Interrupted
 
 _MASKED = "Secrets are masked in what was printed. --reveal prints them; the audit trail keeps that."
+_MUCH = 1 << 16
+"""Characters that are printed together."""
+_OF_JSON = ("{}", "[]", '""')
+"""How an answer begins and ends that is masked by itself, so that it stays JSON."""
 _SENTENCES = (Refused, SourceProblem, WriteRefused, EditMismatch, UnknownName)
 
 
@@ -44,16 +49,49 @@ def _settled(targets: list[str]) -> "list[Interrupted]":
 
 
 class MaskedOutput:
-    """What a command prints, whoever prints it: masked. `exact` is for bytes that were asked for as they are, such as a repaired body."""
+    """What a command prints, whoever prints it: masked. `exact` is for bytes that were asked for as they are, such as a repaired body.
 
-    def __init__(self, exact: Any) -> None:
+    Lines are `joined` before they are masked, since a key and a block of YAML have several: what was printed is shown when the command ends, when it
+    flushes, or when there is much of it.
+    """
+
+    def __init__(self, exact: Any, joined: bool = False) -> None:
         self.exact = exact
         self.masked = 0
+        self._joined = joined
+        self._waiting: list[str] = []
+        self._size = 0
 
-    def write(self, text: str = "", *arguments: Any, **named: Any) -> None:
-        shown = masked_output(text)
-        self.masked += shown != text
-        self.exact.write(shown, *arguments, **named)
+    def write(self, text: str = "", *arguments: Any, ending: str | None = None, **named: Any) -> None:
+        ends = text.strip()[:1] + text.strip()[-1:]
+        if not self._joined or ends in _OF_JSON:
+            self._show(len(self._waiting))
+            shown = masked_output(text)
+            self.masked += shown != text
+            self.exact.write(shown, *arguments, ending=ending, **named)
+            return
+        ending = self.exact.ending if ending is None else ending
+        self._waiting.append(text if text.endswith(ending) else text + ending)
+        self._size += len(self._waiting[-1])
+        if self._size > _MUCH:
+            self._show(0)
+
+    def flush(self) -> None:
+        self._show(len(self._waiting))
+        self.exact.flush()
+
+    def _show(self, all_of: int) -> None:
+        """All that waits, or, for 0, as much as no secret can begin in that goes on."""
+        text = "".join(self._waiting)
+        spans = secrets_in(text)
+        end = len(text) if all_of else text.rfind("\n", 0, max(0, len(text) - LONGEST)) + 1
+        end = min((span.start for span in spans if span.start < end < span.end), default=end)
+        shown = replaced(text[:end], [span for span in spans if span.end <= end])
+        self.masked += shown != text[:end]
+        self._waiting = [text[end:]] if text[end:] else []
+        self._size = len(text) - end
+        if shown:
+            self.exact.write(shown, ending="")
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.exact, name)
@@ -95,11 +133,12 @@ class AnsweringCommand(BaseCommand):
             with revealing():
                 self._handle(options)
             return
-        out, err = MaskedOutput(self.stdout), MaskedOutput(self.stderr)
+        out, err = MaskedOutput(self.stdout, joined=True), MaskedOutput(self.stderr)
         self.stdout, self.stderr = out, err  # type: ignore[assignment]
         try:
             self._handle(options)
         finally:
+            out.flush()
             if out.masked and "reveal" in options:
                 err.exact.write(_MASKED)
             self.stdout, self.stderr = out.exact, err.exact

@@ -4,7 +4,8 @@ import re
 from bisect import bisect_left
 from html import escape, unescape
 
-from inspector.presentation.masking import Span, mask, secrets_in
+from inspector.presentation.masking import mask, secrets_in
+from inspector.presentation.secret_values import Span
 
 _TAG = re.compile(r"(<[^>]*>)")
 _TAG_NAME = re.compile(r"</?([a-z0-9]+)")

@@ -10,19 +10,24 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import cache, lru_cache
-from typing import Any, NamedTuple
+from functools import cache
+from typing import Any
 
-from inspector.presentation.secret_rules import KEYS, NAMED, NO_SECRET, PLACEHOLDERS, PREFIXED, PROSE
-
-
-class Span(NamedTuple):
-    """Where a secret is, and of what kind."""
-
-    start: int
-    end: int
-    kind: str
-
+from inspector.presentation.secret_rules import FOREIGN, NAMED, NO_SECRET, PREFIXED
+from inspector.presentation.secret_structures import Structures
+from inspector.presentation.secret_values import (
+    UNQUOTED,
+    Assignment,
+    Span,
+    end_of_quoted,
+    is_key,
+    is_secret,
+    is_tight,
+    is_token,
+    kind_of,
+    names_no_secret,
+    next_word,
+)
 
 _revealing: ContextVar[bool] = ContextVar("revealing", default=False)
 _key = b"inspector"
@@ -97,8 +102,11 @@ def secrets_in(text: str) -> list[Span]:
         low = view.lower()
     spans = [*_key_blocks(text, view), *_prefixed(view), *_named(text, view, low)]
     for finder, literals in _FINDERS:
-        if any(literal in low for literal in literals):
-            spans += finder(text, view, low)
+        # A loop: an expression of a generator takes longer than the search.
+        for literal in literals:
+            if literal in low:
+                spans += finder(text, view, low)
+                break
     return _joined(spans)
 
 
@@ -196,112 +204,124 @@ def _is_random(body: str, kind: str) -> bool:
 
 # Values by their name
 
+_QUOTE = r"(?:[rbuf]{0,2}(?P<quote>\\{0,7}[\"'`]|[\u201c\u201e\u2018\u300c\u300e]|\\{1,7}u(?:201[cCeE8]|300[cCeE])))?"
 _ASSIGNED = re.compile(
     rf"(?P<rest>[\w.-]{{0,40}}+){_COLORS}"
-    rf"(?:\\{{0,7}}[\"'`]?\]|\\{{0,7}}[\"'`])?{_COLORS}(?P<op>\s{{0,4}}(?:[:=]=?>?|%3[DdAa]|\\{{1,7}}u003[dD])\s{{0,4}}|(?<=\w)>)"
-    rf"{_COLORS}"
-    r"(?:[rbuf]{0,2}(?P<quote>\\{0,7}[\"'`]))?",
+    rf"(?:\\{{0,7}}[\"'`]?\]|\\{{0,7}}[\"'`])?{_COLORS}\*{{0,3}}(?P<op>\s{{0,4}}(?:[:=]=?>?|[\uff1a\uff1d]|%3[DdAa]|\\{{1,7}}u(?:003[dD]|[fF]{{2}}1[aAdD]))"
+    rf"(?:\*{{2}}(?=[\s`]))?\s{{0,4}}|(?<=\w)>|(?<=[*_])\s-\s)"
+    rf"{_COLORS}{_QUOTE}",
 )
-_UNQUOTED = re.compile(r"[^\s\"'`,;<>(){}\[\]&\\|\0\x1b]{1,}+")
+_FULL_WIDTH = {"\uff1a": ":", "\uff1d": "="}
 _SHELL_WORD = re.compile(r"[^\s\"'`<>\\|\0\x1b]{1,}+")
 _OF_NAMES = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-"
 _SCHEME = re.compile(r"(?:bearer|basic|token|digest|apikey|api-key|key|negotiate|bot)\s{1,4}", re.IGNORECASE)
-_STRONG = re.compile(r"pass(?:w(?:or)?d|phrase|code|wort)?s?\d?$|pwd\d?$|secret(?:[-_]?(?:access[-_]?)?key)?$", re.IGNORECASE)
-_API_KEY = re.compile(r"(?:api|access|private|auth)[-_ ]?key$", re.IGNORECASE)
+_CELL = re.compile(r"[\w.-]{0,40}+[*`\"\\]{0,6}[ \t]{0,60}+(?:[|\u2502\u2503]|\r?\n|\\{1,7}[rn]|\Z)")
+_BLOCK_OF = re.compile(r"[\w.-]{0,40}+\\{0,7}\"\s{0,2}(?=\{)")
+"""What is before the block of a variable in HCL: `variable "db_password" {`."""
 
 
 def _named(text: str, view: str, low: str) -> Iterator[Span]:
+    structures = Structures(text)
     for literal in NAMED:
         at = low.find(literal)
         while at >= 0:
             after = at + len(literal)
-            span, after = _value_of(text, view, low, at, after, literal)
+            span, after = _value_of(text, view, low, at, after, literal, structures)
             if span is not None:
                 yield span
             at = low.find(literal, after)
+    yield from structures.spans
+    yield from _foreign(text)
 
 
-def _value_of(text: str, view: str, low: str, at: int, after: int, literal: str) -> tuple[Span | None, int]:
+def _value_of(text: str, view: str, low: str, at: int, after: int, literal: str, structures: Structures) -> tuple[Span | None, int]:
     """The value of the name at `at`, and where to look on; a value is looked at once, however many names it contains."""
-    if literal == "key" and not _is_key(low[max(0, at - 16) : at]):
+    if literal == "key" and not is_key(low[max(0, at - 16) : at]):
         return None, after
     if literal == "sig=":
         after -= 1
     match = _ASSIGNED.match(text, after)
     if match is None:
+        if structures.has_bars and _CELL.match(text, after):
+            structures.table(at, after, literal)
+        elif variable := _BLOCK_OF.match(text, after):
+            structures.below(variable.end(), view[at : variable.end()].rstrip(' "\\'), literal)
         return _value_in_prose(view, after, literal)
     before = view[max(0, at - 40) : at]
-    name = before[len(before.rstrip(_OF_NAMES)) :] + text[at : match.end("rest")]
+    name = (before[len(before.rstrip(_OF_NAMES)) :] + text[at : match.end("rest")]).rstrip("_")
     if match["op"] == ">" and text[max(0, at - len(name) - 1)] not in "<\\" and not low.startswith(f"<{literal[:3]}", at - 1):
         return None, match.end()
-    if _names_no_secret(name, literal):
-        return None, match.end()
     start, quote = match.end(), match["quote"]
+    bracket = "" if quote else text[start : start + 1]
+    if names_no_secret(name, literal):
+        if bracket in ("[", "{") and _MANY.search(name):
+            structures.below(start, name, literal)
+        return None, start
+    op = match["op"].strip()
+    op = _FULL_WIDTH.get(op, ":" if op in ("-", ":**") else op)
+    if bracket in ("[", "{"):
+        structures.below(start, name, literal)
+    elif op == ":" and not quote and (below := structures.block(at, match.start("op"), name, literal)) >= 0:
+        return None, below
+    tight = is_tight(_FULL_WIDTH.get(match["op"], match["op"]), name)
     if quote:
-        end = _end_of_quoted(text, start, quote)
+        end = end_of_quoted(text, start, quote)
         if scheme := _SCHEME.match(text, start, end):
             start = scheme.end()
     else:
         if scheme := _SCHEME.match(text, start):
             start = scheme.end()
-        tight = _is_tight(match["op"], name)
-        value = (_SHELL_WORD if tight else _UNQUOTED).match(text, start)
+        value = (_SHELL_WORD if tight else _ELEMENT if op == ">" else UNQUOTED).match(text, start)
         if value is None:
             return None, start
         end = value.end()
         while tight and end > start and text[end - 1] in ",;)":
             end -= 1
-    value_text = text[start:end]
-    assignment = _Assignment(name, literal, match["op"].strip(), bool(quote), _is_tight(match["op"], name), _next_word(text, end))
-    if end - start >= 3 and _is_secret(value_text, assignment):
-        return Span(start, end, _kind_of(name, literal)), end
+    assignment = Assignment(name, literal, op, bool(quote), tight, next_word(text, end))
+    if end - start >= 3 and is_secret(text[start:end], assignment):
+        return Span(start, end, kind_of(name, literal)), end
     return None, max(end, after)
 
 
-class _Assignment(NamedTuple):
-    """How a value is written, `tight` as a shell has it. `then` is what follows it: "" for the end of the line or of what contains it, "(" and so on, or the first letter of a word."""
-
-    name: str
-    literal: str
-    op: str
-    quoted: bool
-    tight: bool
-    then: str
+_MANY = re.compile(r"(?:api|access|private|auth|secret)[-_]?(?:keys|tokens)$|(?:refresh|session|bearer)[-_]?tokens$", re.IGNORECASE)
+"""Names of lists of secrets: most keys and tokens are those of tables and of texts."""
+_ELEMENT = re.compile(
+    r"[^\s\"'`,;<>(){}\[\]&\\|\0\x1b]{1,}+(?: [^\s\"'`,;<>(){}\[\]&\\|\0\x1b]{1,40}+){0,7}(?=<|\\{1,7}u003[cC]|&lt;)|" + UNQUOTED.pattern
+)
+"""What is between the tags of an element: a phrase too."""
 
 
-def _is_tight(op: str, name: str) -> bool:
-    """As a shell assigns: `NAME=value`."""
-    return op == "=" and name.isupper()
+def _escapable(character: str) -> str:
+    return rf"(?:{character}|\\{{1,7}}u{ord(character):04x})" if ord(character) > 127 else character
 
 
-LONGEST_QUOTED = 4000
-"""Characters between quotes that are one secret."""
+_FOREIGN_WORDS = "|".join("".join(map(_escapable, word)) for word in FOREIGN)
+_IS = "|".join(map(_escapable, "\uff1a\uff1d\u662f\u306f\u4e3a"))
+"""Colon, equals sign, and what says "is" in Chinese and Japanese."""
+_FOREIGN_NAME = re.compile(rf"(?:{_FOREIGN_WORDS})[\"'`*]{{0,3}}\s{{0,4}}(?:[:=]|{_IS})\*{{0,2}}\s{{0,4}}{_QUOTE}", re.IGNORECASE)
 
 
-def _end_of_quoted(text: str, start: int, quote: str) -> int:
-    """Where the same quote is on this line, not escaped once more; where it is missing, the end of the word."""
-    limit = min(len(text), start + LONGEST_QUOTED)
-    newline = text.find("\n", start, limit)
-    limit = limit if newline < 0 else newline
-    end = text.find(quote, start, limit)
-    while end > start and text[end - 1] == "\\" and end >= 0:
-        end = text.find(quote, end + len(quote), limit)
-    if end >= 0:
-        return end
-    value = _UNQUOTED.match(text, start)
-    return value.end() if value else start
+_LONGEST_FOREIGN = 200
+_FOREIGN_FIRST = (
+    "contrase",
+    *(form for first in dict.fromkeys(word[:2] for word in FOREIGN[:-1]) for form in (first, f"u{ord(first[0]):04x}")),
+)
+"""How a text begins with one of them, or an escape of it: looked for in less time than the pattern takes."""
 
 
-def _next_word(text: str, end: int) -> str:
-    rest = text[end : end + 12]
-    if rest[:1] in ("(", "["):
-        return rest[:1]
-    word = rest.lstrip(" \t")
-    return word[:1] if word != rest and word[:1].isalpha() else ""
-
-
-def _is_key(before: str) -> bool:
-    return before.rstrip("-_. ").endswith(KEYS)
+def _foreign(text: str) -> Iterator[Span]:
+    if text.isascii() and "\\u" not in text:
+        return
+    names = (text.find(first) for first in _FOREIGN_FIRST)
+    first_name = min((at for at in names if at >= 0), default=-1)
+    if first_name < 0:
+        return
+    for match in _FOREIGN_NAME.finditer(text, max(0, first_name - len("contrase") - 8)):
+        start, quote = match.end(), match["quote"]
+        value = None if quote else UNQUOTED.match(text, start, start + _LONGEST_FOREIGN)
+        end = end_of_quoted(text, start, quote) if quote else value.end() if value else start
+        if end - start >= 3 and is_secret(text[start:end], Assignment("password", "pass", ":", bool(quote), False, next_word(text, end))):
+            yield Span(start, end, "password")
 
 
 _IN_PROSE = re.compile(r"\w{0,20}+\s{1,2}(?:(is|was|to)\s{0,2}:?\s{1,2})?[\"'`]?([^\s\"'`,;()<>\\\[\0]{6,200})")
@@ -312,145 +332,26 @@ def _value_in_prose(view: str, after: int, literal: str) -> tuple[Span | None, i
     match = _IN_PROSE.match(view, after) if literal != "auth" else None
     value = match[2].rstrip(".!?") if match else ""
     # Next to each other in a sentence or a command are many things; the value alone must show what it is.
-    if match and (_is_token(value) and len(value) >= 20 if not match[1] else any(map(str.isdigit, value)) and any(map(str.isalpha, value))):
-        return Span(match.start(2), match.start(2) + len(value), _kind_of(literal, literal)), match.end()
+    if match and (is_token(value) and len(value) >= 20 if not match[1] else any(map(str.isdigit, value)) and any(map(str.isalpha, value))):
+        return Span(match.start(2), match.start(2) + len(value), kind_of(literal, literal)), match.end()
     return None, after
-
-
-@lru_cache(4096)
-def _names_no_secret(name: str, literal: str) -> bool:
-    """`secret_name`; or `compass` and `author`, where the literal is a part of another word."""
-    if NO_SECRET.search(name):
-        return True
-    if literal not in ("pass", "auth"):
-        return False
-    low = name.lower()
-    at = low.rfind(literal)
-    after = low[at + len(literal) :]
-    if literal == "auth":
-        return after not in ("", "orization", "-token", "_token") and not after.startswith(("-", "_"))
-    return low[:at].endswith(("by", "com", "sur", "tres", "en", "over", "under")) or after[:2] in ("ed", "es", "in", "th", "iv", "en", "ag")
-
-
-_IDENTIFIERS = re.compile(r"\$?[A-Za-z_]\w*(?:(?:\.|::|->)[A-Za-z_]\w*)+$")
-_IDENTIFIER = re.compile(r"[A-Za-z_]\w*$")
-_TEST = re.compile(r"[A-Za-z_][\w/-]*$")
-"""What passes: `--- PASS: TestSession/first`."""
-_BLANKS = ("xxx", "...", "…", "***")
-"""In the place of what somebody left out."""
-_NOT_LITERAL = (
-    "$",
-    "{",
-    "<",
-    "%(",
-    "%s",
-    "***",
-    "xxx",
-    "...",
-    "…",
-    "process.env",
-    "os.environ",
-    "env.",
-    "env:",
-    "/run/",
-    "vault:",
-    "file:",
-    "ENC[",
-    "@",
-    "\\u003c",
-    "&lt;",
-)
-
-
-def _is_secret(value: str, how: _Assignment) -> bool:
-    low = value.lower()
-    if any(part in low for part in _BLANKS) or (value[-1:] == "=" and value[:-1].isalpha()):
-        return False
-    if not any(map(str.isalnum, value)) or (how.name.lower() == "pass" and how.op == ":" and not how.quoted and _TEST.match(value)):
-        return False
-    if "\0" in value or low in PLACEHOLDERS or value.startswith(_NOT_LITERAL) or len(set(value)) < 3:
-        return False
-    if low.rstrip("?!.") in PLACEHOLDERS or (
-        low.startswith(("your", "my-", "my_", "example", "changeme", "<", "replace", "insert", "todo", "enter"))
-        and not any(map(str.isdigit, value))
-    ):
-        return False
-    if value.startswith(("/", "./", "~/", "http://", "https://")) and "@" not in value and not (how.tight and "/" not in value[1:]):
-        return False
-    if _STRONG.search(how.name) or (how.quoted and _API_KEY.search(how.name)) or (how.tight and how.literal not in ("auth", "sig=")):
-        return _is_password(value, how)
-    if not how.quoted and (how.then in ("(", "[") or _IDENTIFIERS.match(value)):
-        return False
-    return _is_token(value)
-
-
-def _is_password(value: str, how: _Assignment) -> bool:
-    has_digit = any(map(str.isdigit, value))
-    if how.quoted:
-        words = value.lower().split()
-        is_sentence = len(words) > 2 and (value.endswith((".", "!", "?")) or sum(word in PROSE for word in words) >= 2)
-        return not is_sentence and not (value.isdigit() and len(value) < 4) and not _names_itself(value, how)
-    if how.then in ("(", "[") or (value.isdigit() and (len(value) < 4 or how.literal == "token")):
-        return False
-    if how.tight:
-        return len(value) >= 4 and not _names_itself(value, how)
-    if _IDENTIFIERS.match(value) or len(value) < 4:
-        return False
-    if how.literal == "pass" and value.isdigit() and "w" not in how.name.lower():
-        return False
-    if has_digit and (not _IDENTIFIER.match(value) or how.op != "=" or not how.then):
-        return True
-    # A word alone: YAML and forms have nothing after it, code has; a name of the same is a variable.
-    return not how.then and how.op in (":", "=", ">") and not _names_itself(value, how) and not (how.op == "=" and "_" in value)
-
-
-def _names_itself(value: str, how: _Assignment) -> bool:
-    """`password: UserPassword`, `token=access_token`: a variable or a type, which is called after what it is."""
-    return (
-        not any(map(str.isdigit, value))
-        and bool(_IDENTIFIER.match(value))
-        and any(word in value.lower() for word in ("pass", "secret", "token", "key"))
-    )
-
-
-def _is_token(value: str) -> bool:
-    """Letters and digits mixed, longer than a word with a number."""
-    if len(value) < 8 or not any(map(str.isdigit, value)) or any(character in value for character in " (){}<>"):
-        return False
-    letters = sum(map(str.isalpha, value))
-    if letters < 2 or value.endswith((".py", ".ts", ".js", ".json", ".md", ".go", ".rs", ".yaml", ".yml", ".pem", ".txt")):
-        return False
-    runs = [part for part in re.split(r"[^A-Za-z0-9]+", value) if part]
-    mixed = [part for part in runs if any(map(str.isdigit, part)) and any(map(str.isalpha, part))]
-    return max(map(len, mixed), default=0) >= 6 or len(mixed) >= 2
-
-
-def _kind_of(name: str, literal: str) -> str:
-    low = name.lower()
-    for word, kind in (
-        ("pass", "password"),
-        ("pwd", "password"),
-        ("secret", "secret"),
-        ("api", "api-key"),
-        ("token", "token"),
-        ("key", "key"),
-        ("auth", "authorization"),
-    ):
-        if word in low:
-            return kind
-    return {"credential": "credential", "amz-signature": "signature", "sig=": "signature"}.get(literal, "secret")
 
 
 # What neither begins with a prefix nor has a name
 
 _PEM = re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|PuTTY-User-Key-File-[0-9]")
 _PEM_END = re.compile(r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|Private-MAC: ?[0-9a-f]+")
-_PEM_BODY = re.compile(r"(?:[A-Za-z0-9+/=\s]|\\+[nrt])*+")
+_BEFORE_LINE = r"(?:[\s+>|#*:\u2192]|\\{1,15}(?:[nrt]|u2192)|\\(?=\s)|\d{1,6}(?=\u2192|\\{1,7}[tu]|[\t|:]))*+"
+"""Line breaks, and what tools put before lines: numbers, the marks of quotes, of comments and of differences."""
+_PEM_HEADER = r"(?:Proc-Type|DEK-Info|Version|Comment|Hash|Charset|MessageID|Encryption|Public-Lines|Private-Lines):[^\n\\]{0,200}+"
+_PEM_BODY = re.compile(rf"(?:{_BEFORE_LINE}{_PEM_HEADER}){{0,9}}+(?:{_BEFORE_LINE}[A-Za-z0-9+/=\s]++)*+")
 _PEM_LIMIT = 20_000
+_PEM_LINE = re.compile(r"[A-Za-z0-9+/=]{24,}+")
+_OF_PEM = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=\\ \t\r\n>|#*\u2192"
 
 
 def _key_blocks(text: str, view: str) -> Iterator[Span]:
-    """From the first line of a key to its last one; where that is missing or far, to the end of what can be a key's body."""
+    """From the first line of a key to its last one; where one of them is missing or far, as far as there is what can be a key's body."""
     if "PRIVATE KEY" not in text and "PuTTY" not in text:
         return
     at = 0
@@ -458,21 +359,54 @@ def _key_blocks(text: str, view: str) -> Iterator[Span]:
     end = _PEM_END.search(text)
     while start := _PEM.search(text, at):
         while end and end.start() < start.end():
-            end = _PEM_END.search(text, end.end())
-        body = _PEM_BODY.match(text, start.end())
-        at = end.end() if end and end.start() - start.end() < _PEM_LIMIT else body.end() if body else start.end()
+            yield from _end_of_key(text, at, end)
+            at, end = end.end(), _PEM_END.search(text, end.end())
+        if end and end.start() - start.end() < _PEM_LIMIT:
+            at, end = end.end(), _PEM_END.search(text, end.end())
+        else:
+            body = _PEM_BODY.match(text, start.end())
+            at = body.end() if body else start.end()
         yield Span(start.start(), at, "private-key")
+    if end:
+        yield from _end_of_key(text, at, end)
 
 
-_USER_INFO = re.compile(r"://[^\s:/?#@\"'<>\\]{0,64}+:([^\s@/\"'<>\[\0]{1,160}?)@(?=[\w.\[])|://([0-9a-f]{32})@")
+def _end_of_key(text: str, at: int, end: re.Match[str]) -> Iterator[Span]:
+    """The last lines of a key whose first one was cut off."""
+    before = text[max(at, end.start() - _PEM_LIMIT) : end.start()]
+    if line := _PEM_LINE.search(before, len(before.rstrip(_OF_PEM))):
+        yield Span(end.start() - len(before) + line.start(), end.end(), "private-key")
+
+
+_USER_INFO = re.compile(r"://[^\s:/?#@\"'<>\\]{0,64}+:([^\s\"'`<>\[\\\0]{1,200}+)|://([0-9a-f]{32})@")
+_HOST = re.compile(r"[\w.-]*+(?::\d{1,5})?+(?=[/?#,)\];&|]|$)|\[[0-9a-fA-F:]{2,45}\]")
+_PORT = re.compile(r"\d{1,5}(?:[/?#,;)\]&|]|$)")
 
 
 def _in_urls(text: str, view: str, low: str) -> Iterator[Span]:
-    # RFC 3986 forbids most of these characters in a password; connection strings contain them all the same.
     for match in _USER_INFO.finditer(text):
-        group = 1 if match[1] else 2
-        if not match[group].startswith(("$", "{", "%s", "***", "xxx")):
-            yield Span(*match.span(group), "password")
+        start, end = match.span(1)
+        if start < 0:
+            yield Span(*match.span(2), "password")
+        elif (end := _end_of_password(text, start, end)) > start and not text.startswith(("$", "{", "%s", "***", "xxx"), start):
+            yield Span(start, end, "password")
+
+
+def _end_of_password(text: str, start: int, stop: int) -> int:
+    """Where the password at `start` ends; `start` for none. RFC 3986 forbids `/`, `?`, `#` and `@` in one; connection strings contain them all the same."""
+    if _PORT.match(text, start, stop):
+        return start
+    # Addresses of the web have an @ in their path; of what else has one, the last is before the host.
+    is_web = text.endswith(("http", "https", "git", "ssh"), max(0, start - 80), text.rfind("://", max(0, start - 80), start))
+    end, at = start, text.find("@", start, stop)
+    while at >= 0:
+        host = _HOST.match(text, at + 1, stop)
+        if host and host[0]:
+            end = at
+            if is_web and ("." in host[0] or ":" in host[0]):
+                break
+        at = text.find("@", at + 1, stop)
+    return end
 
 
 _SCHEMED = re.compile(r"(?i:bearer|authorization\\*[\"']?\s{0,4}[:=]\s{0,4}\\*[\"']?[a-z-]{1,20})\s{1,4}([\w.~+/=-]{8,}+)")
@@ -575,15 +509,58 @@ _PAIRS = re.compile(
 def _pairs(text: str, view: str, low: str) -> Iterator[Span]:
     """`{"name": "password", "value": "..."}`, as archives of HTTP and attributes of spans have it."""
     for match in _PAIRS.finditer(text):
-        name = match[2]
-        literal = next((literal for literal in NAMED if literal in name.lower()), "")
-        end = _end_of_quoted(text, match.end(), match[1])
-        start = match.end()
-        if scheme := _SCHEME.match(text, start, end):
-            start = scheme.end()
-        is_name = literal and not NO_SECRET.search(name) and (literal != "key" or _is_key(name.lower().partition("key")[0]))
-        if is_name and end - start >= 3 and _is_secret(text[start:end], _Assignment(name, literal, ":", True, False, "")):
-            yield Span(start, end, _kind_of(name, literal))
+        yield from _pair(text, match[2], match[1], match.end())
+
+
+def _pair(text: str, name: str, quote: str, start: int) -> Iterator[Span]:
+    literal = next((literal for literal in NAMED if literal in name.lower()), "")
+    end = end_of_quoted(text, start, quote)
+    if scheme := _SCHEME.match(text, start, end):
+        start = scheme.end()
+    is_name = literal and not NO_SECRET.search(name) and (literal != "key" or is_key(name.lower().partition("key")[0]))
+    if is_name and end - start >= 3 and is_secret(text[start:end], Assignment(name, literal, ":", True, False, "")):
+        yield Span(start, end, kind_of(name, literal))
+
+
+_XML_PAIR = re.compile(r"\b(?:name|key)=(\\*[\"'])([\w.-]{2,60})\1\s{1,4}value=\1")
+
+
+def _xml_pairs(text: str, view: str, low: str) -> Iterator[Span]:
+    """`<property name="password" value="..."/>`"""
+    for match in _XML_PAIR.finditer(text):
+        yield from _pair(text, match[2], match[1], match.end())
+
+
+_PGPASS = re.compile(r"(?<![\w.*-])[\w.*-]{1,80}:(?:543\d|6432|\*):[\w*-]{1,60}:[\w*.-]{1,60}:((?:\\:|[^\s:\"'`\\]){3,200}+)")
+
+
+def _pgpass(text: str, view: str, low: str) -> Iterator[Span]:
+    for literal in _PGPASS_PORTS:
+        at = low.find(literal)
+        while at >= 0:
+            start = at
+            while start and at - start < 80 and (text[start - 1].isalnum() or text[start - 1] in "_.*-"):
+                start -= 1
+            if match := _PGPASS.match(view, start):
+                yield Span(*match.span(1), "password")
+            at = low.find(literal, at + len(literal))
+
+
+_PGPASS_PORTS = (":543", ":6432:", ":*:")
+_SECRET_OF_KUBERNETES = re.compile(r"\bkind\\*[\"']?\s{0,4}:\s{0,4}\\*[\"']?Secret\b(?!\w)")
+_DATA = re.compile(r"(?<![\w.-])(?:data|stringData)\\*[\"']?\s{0,4}:")
+_AROUND_KIND = 8_000
+
+
+def _kubernetes(text: str, view: str, low: str) -> Iterator[Span]:
+    """All data of a manifest of the kind Secret, whatever its names are: mostly in base64."""
+    structures, at = Structures(text), 0
+    for kind in _SECRET_OF_KUBERNETES.finditer(text):
+        for match in _DATA.finditer(text, max(at, kind.start() - _AROUND_KIND), kind.end() + _AROUND_KIND):
+            at = match.end()
+            structures.members(match.start(), match.end())
+        at = max(at, kind.end())
+    yield from structures.spans
 
 
 _DISCORD = re.compile(r"[MNO](?<![\w.-].)[A-Za-z\d_-]{23,27}\.[\w-]{6}\.[\w-]{27,40}(?![\w-])")
@@ -606,6 +583,9 @@ _FINDERS: tuple[tuple[Finder, tuple[str, ...]], ...] = (
     (_cookies, ("cookie", " -b ")),
     (_in_commands, (" -u", " -p", " -a ", " -w ", "pass:", "--", " by ", " password ", " --user")),
     (_pairs, ('"value', "'value")),
+    (_xml_pairs, (" value=",)),
+    (_pgpass, _PGPASS_PORTS),
+    (_kubernetes, ("stringdata", "secret")),
     (_shaped(_DISCORD, "discord-token"), (".",)),
     (_shaped(_TELEGRAM, "telegram-token"), (":aa",)),
     (_shaped(_MAILCHIMP, "mailchimp-key"), ("-us",)),

@@ -124,8 +124,8 @@ KEYS = tuple(_KEYS.split())
 
 NO_SECRET = re.compile(
     r"(?:(?:[-_.]|(?<=[a-z])(?=[A-Z]))(?:id|ids|name|names|file|path|dir|url|uri|ref|arn|policy|length|len|field|type|count|limit|size|version|digest|hash|label|hint|env"
-    r"|store|manager|index|prefix|suffix|format|algorithm|method|status|error|mode|provider|source|class|expiry|expires|ttl|at|in|usage|budget|details)"
-    r"|tokens|keys|ing|ized?|er|or|ry|ive|age|s_count|sha256)$",
+    r"|store|manager|index|prefix|suffix|format|algorithm|method|status|error|mode|provider|source|class|expiry|expires|ttl|at|in|usage|budget|details|reset|remaining)"
+    r"|tokens|keys|ing|ized?|er|or|ry|ive|age|s_count|sha256|\.(?:txt|md|py|js|ts|go|json|ya?ml|toml|sh|env))$",
     re.IGNORECASE,
 )
 """How a name ends that only speaks of a secret: `SECRET_KEY_FILE`, `token_count`, `passing`."""
@@ -142,3 +142,16 @@ PLACEHOLDERS = frozenset(_PLACEHOLDERS.split())
 _PROSE = "a an and are as at be by can cannot for from has have if in is it may must no not of on or should that the this to too was were will with you your"
 PROSE = frozenset(_PROSE.split())
 """A quoted text with two of these is a sentence."""
+
+_PLAIN = (
+    "user username user_name login email mail type name title description format pattern enum url uri host hostname port database dbname region provider engine kind"
+    " id mode status role scope scopes path file env from label comment note algorithm version placeholder $ref"
+)
+PLAIN_MEMBERS = frozenset(_PLAIN.split())
+"""Members of an object below the name of a secret that are none themselves."""
+
+FOREIGN = (
+    *("\u5bc6\u7801", "\u5bc6\u78bc", "\u53e3\u4ee4", "\u5bc6\u94a5", "\u30d1\u30b9\u30ef\u30fc\u30c9"),
+    *("\u043f\u0430\u0440\u043e\u043b\u044c", "\ube44\ubc00\ubc88\ud638", "contrase\u00f1a"),
+)
+"""The word for a password, and in Chinese also for a key, in scripts of which no letter is in other texts."""

@@ -40,6 +40,14 @@ def test_a_purged_conversation_is_gone_and_its_links_say_when_and_why(tmp_path: 
     assert audit.state(values=True).total == 0
 
 
+def test_a_secret_in_the_reason_is_masked_for_good(tmp_path: Path) -> None:
+    """Who purges a conversation for the secret in it may write that secret, and the tombstone stays."""
+    conversation = imported(tmp_path / "a.db", merged())
+    purge(conversation, "ada", "x" * (500 - 20) + " password=correct-horse-7, which was pasted")
+    reasons = [*Tombstone.objects.values_list("reason", flat=True), AuditEntry.objects.get(verb="purge").detail["reason"]]
+    assert not [reason for reason in reasons if "correct" in reason or "[masked" not in reason]
+
+
 def test_lists_count_what_stays(tmp_path: Path, client: Client) -> None:
     source = store(tmp_path / "a.db", [*rows("gone", MERGED), *rows("stays", MERGED)])
     purge(source.conversations.get(native_id="gone"), WHO, REASON)
