@@ -182,7 +182,7 @@ def unread_in(store: OpenStore) -> Iterator[Unread]:
     def read(listed: Listed, bleeding: tuple[str, ...]) -> Around:
         return _around(store.read(listed), judges_of(store.format), archive, bleeding)
 
-    for listed in store.listed:
+    for listed in store.examined:
         bleeding = bleeding_of(listed.native_id)
         facts = sorted((fact.name, fact.value, fact.key) for fact in listed.facts.values())
         basis = repr((store.format.name, listed.native_id, listed.group, facts, bleeding, store.nearby(listed)))

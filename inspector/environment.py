@@ -52,6 +52,11 @@ VARIABLES = (
     ),
     (limits.FILE_NAME, "256", "Megabytes of a file that is read at once, such as a session; a larger one is refused."),
     (
+        limits.EMPTY_NAME,
+        "5000",
+        "Conversations of one record or none that are examined of one store; how many more there are is reported.",
+    ),
+    (
         "DJANGO_ALLOWED_HOSTS",
         "loopback names",
         "Host names, with commas between them. Any other name than a loopback name ends local mode: people sign in.",
@@ -89,6 +94,13 @@ def megabytes(name: str) -> None:
     text = os.environ.get(name, "").strip()
     if text and not (text.isdecimal() and 0 < int(text) < 1024):
         raise ImproperlyConfigured(f"{name} must be a number of megabytes from 1 to 1023, and {text!r} is none: set it to one or unset it.")
+
+
+def count(name: str) -> None:
+    """Raises ImproperlyConfigured where variable `name` is set and no number. What reads it is `inspector.text.limits`."""
+    text = os.environ.get(name, "").strip()
+    if text and not (text.isdecimal() and 0 < int(text) < 1_000_000_000):
+        raise ImproperlyConfigured(f"{name} must be a whole number from 1 on, and {text!r} is none: set it to one or unset it.")
 
 
 def host_names(name: str) -> list[str]:

@@ -30,6 +30,7 @@ INSPECTOR_APPROVERS = os.environ.get("INSPECTOR_APPROVERS", "").strip()
 INSPECTOR_APPROVAL_EXPIRES = environment.days("INSPECTOR_APPROVAL_EXPIRES", 7)
 environment.megabytes("INSPECTOR_LARGEST_VALUE")
 environment.megabytes("INSPECTOR_LARGEST_FILE")
+environment.count("INSPECTOR_MOST_EMPTY")
 INSPECTOR_BASE_URL = environment.base_url("INSPECTOR_BASE_URL")
 
 INSTALLED_APPS = [

@@ -124,7 +124,9 @@ class StoreImport:
         """Conversations that the store does not have any more; only after all of it was read. A later import of the store knows better."""
         if not self.is_last(Source.objects.get(pk=self.source.pk)):
             return 0
-        pks = [row.pk for oid, row in self._rows.items() if oid not in self._seen and not row.is_gone]
+        unexamined = self.store.unexamined if isinstance(self.store, OpenStore) else ()
+        present = self._seen.union(Conversation.oid_of(self.source, native_id) for native_id in unexamined)
+        pks = [row.pk for oid, row in self._rows.items() if oid not in present and not row.is_gone]
         count = Conversation.objects.filter(pk__in=pks, is_gone=False).update(is_gone=True)
         counting.renew(pks)
         return count
@@ -158,7 +160,7 @@ class StoreImport:
         bleeding = store.format.bleeding_among([visible(listed.native_id) for listed in store.listed])
         traces = list(self.source.traces.values_list("pk", flat=True))
         traced = set(TraceRecord.objects.filter(source_id__in=traces).values_list("conversation_id", flat=True)) if traces else set()
-        for listed in store.listed:
+        for listed in store.examined:
             if not self._is_wanted(Conversation.oid_of(self.source, listed.native_id)):
                 continue
             # Within a limit only this process knows what may be opened.
@@ -212,7 +214,9 @@ class StoreImport:
     def _total(self) -> int | None:
         if isinstance(self.store, Server):
             return None
-        return len(self.store.listed if isinstance(self.store, OpenStore) else self.store.conversations)
+        if isinstance(self.store, OpenStore):
+            return len(self.store.listed) - len(self.store.unexamined)
+        return len(self.store.conversations)
 
     def _is_full(self) -> bool:
         return (

@@ -226,7 +226,7 @@ def _passing_store(name: str, format_name: str | None, traces: Sequence[Traces],
             )
         problems = tuple((problem.where, problem.reason) for problem in (*reading.damage(path), *content.problems))
         conversations = _chosen_one_by_one(content, traces, stack.pop_all())
-        return LazyTarget(str(path), content.format.name, conversations, problems, len(content.listed), captures)
+        return LazyTarget(str(path), content.format.name, conversations, problems, len(content.listed) - len(content.unexamined), captures)
 
 
 def _chosen_one_by_one(store: OpenStore, traces: Sequence[Traces], opened: ExitStack) -> Iterator[Waiting]:

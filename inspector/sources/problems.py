@@ -12,6 +12,8 @@ from inspector.text import limits
 
 THE_FILE = "the file"
 """The place of damage that SQLite finds."""
+CONVERSATIONS = "its conversations"
+"""The place of a problem with many of them."""
 
 NAMED = 20
 """How many moved records a sentence and `Moved.changed` name; `Moved.total` counts all."""

@@ -1,7 +1,8 @@
 """Stores whose conversations are read one after the other: first which there are, from keys and shared records, then the records of one at a time."""
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,7 +24,8 @@ from inspector.programs.formats import (
 )
 from inspector.sources import files, folders, index_rows, sqlite, table_rows
 from inspector.sources.folders import Start, WholeFile
-from inspector.sources.problems import Changing, TooLarge
+from inspector.sources.problems import CONVERSATIONS, Changing, TooLarge
+from inspector.text import limits
 from inspector.traces.model import Problem
 
 
@@ -44,6 +46,13 @@ class OpenStore:
     """The records of one that are whole files."""
     nearby: Callable[[Listed], tuple[tuple[str, int], ...]] = lambda listed: ()
     """Other files that say more of one, by their keys, with their bytes."""
+    unexamined: frozenset[str] = frozenset()
+    """Native ids of those that are over a limit, of which `problems` says how many there are: they are read when somebody names one."""
+
+    @property
+    def examined(self) -> Sequence[Listed]:
+        """Those that a look at the whole store reads."""
+        return [listed for listed in self.listed if listed.native_id not in self.unexamined] if self.unexamined else self.listed
 
     def read(self, listed: Listed) -> Stored:
         """One conversation. Raises SourceProblem."""
@@ -54,6 +63,18 @@ class OpenStore:
     def informed(self, listed: Listed, records: Sequence[Record]) -> Listed:
         """With what other files of the store say of the conversation."""
         return informed(self.path, self.format, listed, records)
+
+
+def _within_limit(store: OpenStore, counts: Mapping[str, int]) -> OpenStore:
+    """`counts` says how many records each group has. An index can name a million conversations, and the title row of each is a hundred bytes."""
+    rest = [listed.native_id for listed in store.listed if counts.get(listed.group, 0) <= 1][limits.MOST_EMPTY :]
+    if not rest:
+        return store
+    sentence = (
+        f"{len(rest):,} of its conversations consist of one record or none and were not examined, after the first {limits.MOST_EMPTY:,} such: "
+        f"set {limits.EMPTY_NAME} to a larger number to examine them."
+    )
+    return replace(store, unexamined=frozenset(rest), problems=(*store.problems, Problem(CONVERSATIONS, sentence)))
 
 
 def informed(path: Path, format_: Format, listed: Listed, records: Sequence[Record]) -> Listed:
@@ -85,14 +106,14 @@ def _rows(path: Path, format_: Format, store: sqlite.Snapshot) -> OpenStore:
         stored = {one.conversation.native_id: one for one in format_.read(list(table_rows.records(store, format_.rows)))}
         listed = format_.listed(tuple(stored), (), _no_head)
         return OpenStore(path, format_, listed, size, (), lambda one: stored[one.group].records)
-    ids: dict[str, None] = {}
+    counts: Counter[str] = Counter()
     for name, group in selections.items():
-        ids |= dict.fromkeys(str(value) for (value,) in store.rows(name, (group.column,), group.naming))
+        counts.update(str(value) for (value,) in store.rows(name, (group.column,), group.naming))
 
     def records(listed: Listed) -> Sequence[Record]:
         return tuple(table_rows.records(store, format_.rows, {name: (group.own, listed.group) for name, group in selections.items()}))
 
-    return OpenStore(path, format_, format_.listed(tuple(sorted(ids)), (), _no_head), size, (), records)
+    return _within_limit(OpenStore(path, format_, format_.listed(tuple(sorted(counts)), (), _no_head), size, (), records), counts)
 
 
 def _no_head(group: str, size: int) -> bytes:
@@ -134,7 +155,8 @@ def _table(path: Path, format_: Format, store: sqlite.Snapshot, check: bool, abo
 
     unknown = format_.unknown(strange) if check and isinstance(format_, KnowsKeys) else ()
     problems = tuple(Problem(about, text) for text in unknown)
-    return OpenStore(path, format_, format_.listed(tuple(groups), shared, head), files.status(path).st_size, problems, records)
+    opened_store = OpenStore(path, format_, format_.listed(tuple(groups), shared, head), files.status(path).st_size, problems, records)
+    return _within_limit(opened_store, {name: group.count for name, group in groups.items()})
 
 
 def _of_group(format_: Grouped, store: sqlite.Snapshot, table: Table, name: str, group: _Range) -> Sequence[Record]:
@@ -185,7 +207,9 @@ def _files(path: Path, format_: Format) -> OpenStore:
         starts[key] = Start.of(data)
         return data
 
-    return OpenStore(path, format_, format_.listed(tuple(groups), shared, head), sum(sizes.values()), (), records, of, nearby)
+    opened_store = OpenStore(path, format_, format_.listed(tuple(groups), shared, head), sum(sizes.values()), (), records, of, nearby)
+    # A file holds a whole conversation; what has none is only named in an index.
+    return _within_limit(opened_store, dict.fromkeys(groups, 2))
 
 
 def _size(path: Path, place: Path) -> int:

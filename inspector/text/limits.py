@@ -8,11 +8,14 @@ OWN_DAMAGE = frozenset({"too-deep", "huge-integer", "too-large"})
 """Damage that is only a limit of ours: the program itself may read such a value, and no repair may lose it."""
 
 
-VALUE_NAME, FILE_NAME = "INSPECTOR_LARGEST_VALUE", "INSPECTOR_LARGEST_FILE"
+VALUE_NAME, FILE_NAME, EMPTY_NAME = "INSPECTOR_LARGEST_VALUE", "INSPECTOR_LARGEST_FILE", "INSPECTOR_MOST_EMPTY"
 LARGEST_VALUE = 64 << 20
 """Bytes of one value of a database, or of one line of a file."""
 LARGEST_FILE = 256 << 20
 """Bytes of a file that is read at once."""
+
+MOST_EMPTY = 5_000
+"""Conversations of one record or none, which are all that some program wrote of them, that are examined of one store: each takes as long as a short one."""
 
 
 def most_members() -> int:

@@ -22,7 +22,7 @@ from inspector.presentation.json_text import json_fields
 from inspector.presentation.visible import size
 from inspector.programs.registry import programs
 from inspector.sources.homes import Extent, StorePlace, default_places, extent
-from inspector.sources.problems import Missing, SourceProblem, shown
+from inspector.sources.problems import CONVERSATIONS, Missing, SourceProblem, shown
 
 if TYPE_CHECKING:
     from inspector.management.target import Waiting
@@ -169,6 +169,8 @@ def _examine(survey: Survey, is_cached: bool) -> Iterator[None]:
     diagnoses: list[Diagnosis] = []
     try:
         target = load_lazily(options)
+        limited = [reason for where, reason in target.problems if where == CONVERSATIONS]
+        survey.problem = f"{place.path}: {limited[0]}" if limited else ""
         with opened_cache(is_cached) as cache:
             subject = question("doctor", str(place.path), program()) if is_cached else ""
             for waiting in target.waiting:
