@@ -29,6 +29,8 @@ from inspector.strategies.truncate_before_incomplete import NAME as TRUNCATES
 from inspector.strategies.truncate_before_incomplete import forgotten
 from inspector.text import jsontext
 
+_WINDOW = 1 << 20
+"""Bytes of a record that are read at once."""
 _ABOUT_SHOWN = 120
 """Characters of what an entry keeps next to its message that a shown diff holds unfolded."""
 _ABOUT_KEPT = ("id", "parentId", "type", "stopReason")
@@ -53,7 +55,8 @@ def digest_of(records: Iterable[Record]) -> str:
     for record in records:
         for part in (record.key.encode("utf-8", "surrogateescape"), record.value.type.encode(), record.value.data):
             sha.update(len(part).to_bytes(8, "big"))
-            sha.update(part)
+            for start in range(0, len(part), _WINDOW):
+                sha.update(part[start : start + _WINDOW])
     return sha.hexdigest()
 
 

@@ -14,6 +14,7 @@ in a control chunk, or in an unreadable one whose members have wrong types, is a
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, overload
 
 from inspector.conversation.edits import MOVED
@@ -75,9 +76,12 @@ class PromptDraft:
         real = sources if len(sources) == 1 else [message for message in sources if not message.synthetic] or sources
         kept_messages = {id(message) for message in real}
         place = f"{self.root}.{len(self._messages)}"
-        parts = tuple([(path, chunk) for path, message, chunk in placed if id(message) in kept_messages])
+        real_places = [(path, chunk) for path, message, chunk in placed if id(message) in kept_messages]
+        paths, chunks = _shared(tuple([path for path, _ in real_places])), tuple([chunk for _, chunk in real_places])
         source = real[0] if len(real) == 1 else Message(real[0].role, tuple(chunk for message in real for chunk in message.chunks))
-        self._messages.append(wire_message(value, place, parts, source))
+        if chunks == source.chunks:
+            chunks = source.chunks
+        self._messages.append(wire_message(value, place, paths, chunks, source))
 
     def outside(self, chunk: Chunk, index: int) -> None:
         """The chunk is in the system prompt that is kept outside the list."""
@@ -124,31 +128,50 @@ class PromptDraft:
         return Prompt(self.name, tuple(self._messages), lost, self.root, self.system, tuple(self._system_parts))
 
 
-def wire_message(value: dict[str, Any], place: str, placed: tuple[tuple[str, Chunk], ...], source: Message | None) -> WireMessage:
-    """`placed` are the chunks of its parts, each with its path inside the message. With a shelf at hand it is made again each time that it is looked at."""
+@lru_cache(1024)
+def _path(field: str, number: int) -> str:
+    return f"{field}.{number}"
+
+
+@lru_cache(1024)
+def _shared(paths: tuple[str, ...]) -> tuple[str, ...]:
+    """The same tuple for all messages whose parts have the same paths."""
+    return paths
+
+
+def wire_message(
+    value: dict[str, Any], place: str, paths: tuple[str, ...], chunks: tuple[Chunk, ...], source: Message | None
+) -> WireMessage:
+    """`chunks` are those of its parts, `paths` the path of each inside the message. With a shelf at hand it is made again each time that it is looked at."""
     shelf = current()
-    parts = _Parts(place, placed, shelf is None)
+    parts = _Parts(place, paths, chunks, shelf is None)
     return WireMessage(value, parts, source) if shelf is None else _ShelvedMessage(shelf, value, parts, source)
+
+
+def chunks_of(message: WireMessage) -> Iterable[Chunk]:
+    """Those of its parts, whose words nobody needs then."""
+    return message.parts.chunks if isinstance(message.parts, _Parts) else (part.chunk for part in message.parts)
 
 
 class _Parts(Sequence[PromptPart]):
     """Made when they are looked at, since a verdict looks at none, and kept from then on where `is_kept`."""
 
-    __slots__ = ("_is_kept", "_known", "_place", "_placed")
+    __slots__ = ("_is_kept", "_known", "_paths", "_place", "chunks")
 
-    def __init__(self, place: str, placed: tuple[tuple[str, Chunk], ...], is_kept: bool) -> None:
-        self._place, self._placed, self._is_kept = place, placed, is_kept
+    def __init__(self, place: str, paths: tuple[str, ...], chunks: tuple[Chunk, ...], is_kept: bool) -> None:
+        self._place, self._paths, self.chunks, self._is_kept = place, paths, chunks, is_kept
         self._known: tuple[PromptPart, ...] = ()
 
     def _all(self) -> tuple[PromptPart, ...]:
         place = self._place
-        parts = self._known or tuple(PromptPart(f"{place}.{path}" if path else place, chunk, words(chunk)) for path, chunk in self._placed)
+        placed = zip(self._paths, self.chunks, strict=True)
+        parts = self._known or tuple(PromptPart(f"{place}.{path}" if path else place, chunk, words(chunk)) for path, chunk in placed)
         if self._is_kept:
             self._known = parts
         return parts
 
     def __len__(self) -> int:
-        return len(self._placed)
+        return len(self.chunks)
 
     def __iter__(self) -> Iterator[PromptPart]:
         return iter(self._all())
@@ -309,7 +332,7 @@ def block_messages(
                 continue
             else:
                 block = draft.laid(chunk, encoded)
-            placed.append((f"{field}.{len(blocks)}", message, chunk))
+            placed.append((_path(field, len(blocks)), message, chunk))
             blocks.append(block)
         value = draft.message_fields((chunk for _, _, chunk in placed or empties), roles.get(unit.role, unit.role))
         if blocks:

@@ -26,6 +26,7 @@ from inspector.sources.problems import (
     TooLarge,
 )
 from inspector.sources.reach import SIDES as SIDES
+from inspector.sources.spool import mapped
 from inspector.text import limits
 
 LIMIT = limits.LARGEST_FILE
@@ -34,6 +35,7 @@ NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
 """For the last part of a path whose links were resolved: a link that was put there since could lead anywhere."""
 _YEAR_9999 = 253_000_000_000
 _WINDOW = 1 << 14
+_COPIED = 1 << 20
 _PREFIX = "inspector-work-"
 """Of the names of our folders for temporary files."""
 
@@ -141,6 +143,20 @@ def read_bytes(path: Path, limit: int = LIMIT) -> bytes:
     if len(data) > limit:
         raise TooLarge(path, "The content", limit)
     return data
+
+
+def read_mapped(path: Path, limit: int = LIMIT) -> bytes:
+    """As `read_bytes`, with the bytes in a copy of the file that nobody else can change or cut off, and not in memory."""
+    try:
+        with opened(path) as file, tempfile.TemporaryFile() as copy:
+            size = 0
+            while data := file.read(_COPIED):
+                size += copy.write(data)
+                if size > limit:
+                    raise TooLarge(path, "The content", limit)
+            return mapped(copy)
+    except OSError as error:
+        raise problem(error, path) from error
 
 
 def lines(path: Path, start: int = 0, limit: int = LIMIT) -> Iterator[FileLine]:

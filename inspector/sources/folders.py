@@ -6,7 +6,7 @@ A record's key is its path below the folder that holds the source, with slashes:
 import hashlib
 import os
 import shutil
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
@@ -166,15 +166,15 @@ class WholeFile(NamedTuple):
     start: Start | None = None
 
 
-def record(path: Path, file: WholeFile) -> Record:
-    """One file, whole; read again while it changes. Raises Changing, also where it is gone or another one, TooLarge, NotReadable."""
+def record(path: Path, file: WholeFile, read: Callable[[Path], bytes] = files.read_bytes) -> Record:
+    """One file, whole, as `read` gives it; read again while it changes. Raises Changing, also where it is gone or another one, TooLarge, NotReadable."""
     key, place, _, start = file
     for _ in range(TRIES):
         before = _stamp(place)
         if before is None:
             break
         try:
-            data = files.read_bytes(place)
+            data = read(place)
         except Missing:
             break
         if _stamp(place) == before:

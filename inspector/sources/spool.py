@@ -1,16 +1,19 @@
 """What is written now and read later, in a file without a name: reports on ten thousand conversations, or the rows of a long one, need not fit into memory."""
 
 import marshal
+import mmap
 import os
 import pickle
 import tempfile
 from array import array
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import IO, Any
+from typing import IO, Any, cast
 
 _LOADED = 1_000
 """Values of a shelf that are in memory."""
+_LOOKED_AT = 8 << 20
+_WINDOW = 1 << 20
 Place = tuple[int, int]
 """Where a text is: offset and length in bytes."""
 
@@ -37,6 +40,66 @@ def spool() -> Iterator[Spool]:
     """Gone at the end of the `with`, and when the process ends."""
     with tempfile.SpooledTemporaryFile(max_size=1 << 16) as file:
         yield Spool(file)
+
+
+class MappedBytes(mmap.mmap):
+    """The content of a file without a name, in place of `bytes`: what was looked at is in memory only until _LOOKED_AT bytes were.
+
+    What it cannot do by itself, a copy of all of it does.
+    """
+
+    _looked_at = 0
+
+    def __getitem__(self, place: Any) -> Any:
+        value = super().__getitem__(place)
+        if not isinstance(value, int):
+            self._looked_at += len(value)
+            if self._looked_at > _LOOKED_AT:
+                self.release()
+        return value
+
+    def release(self) -> None:
+        """Takes its bytes out of memory, where the system can."""
+        self._looked_at = 0
+        if hasattr(mmap, "MADV_DONTNEED"):
+            self.madvise(mmap.MADV_DONTNEED)
+
+    def startswith(self, start: bytes) -> bool:
+        return bool(self[: len(start)] == start)
+
+    def endswith(self, end: bytes) -> bool:
+        return len(end) <= len(self) and bool(self[len(self) - len(end) :] == end)
+
+    def __contains__(self, part: Any) -> bool:
+        return self.find(part) >= 0
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self[:])
+
+    def __eq__(self, other: object) -> bool:
+        if self is other or not isinstance(other, bytes | mmap.mmap) or len(self) != len(other):
+            return self is other
+        starts = range(0, len(self), _WINDOW)
+        return all(self[start : start + _WINDOW] == other[start : start + _WINDOW] for start in starts)
+
+    def __hash__(self) -> int:
+        return hash(self[:])
+
+    def __add__(self, other: bytes) -> bytes:
+        return bytes(self[:]) + other
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self[:], name)
+
+    def __reduce__(self) -> Any:
+        return bytes, (self[:],)
+
+
+def mapped(file: IO[bytes]) -> bytes:
+    """All of a file of our own, to be used as bytes; the file may be closed."""
+    file.flush()
+    size = os.fstat(file.fileno()).st_size
+    return cast(bytes, MappedBytes(file.fileno(), size, access=mmap.ACCESS_READ)) if size else b""
 
 
 class Parts:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from inspector.conversation.model import Chunk, Conversation, Dropped, Kind, Message
 from inspector.presentation.clock import moment, turn_times
 from inspector.profiles.base import Judgement
+from inspector.projections.assembling import chunks_of
 from inspector.projections.base import Prompt
 from inspector.rules.base import Case, Finding, stored_messages
 from inspector.traces.model import Trace
@@ -57,10 +58,12 @@ def columns(
     """`elsewhere` says why a chunk is in no message although nothing dropped it (for a past step: it came later)."""
     conversation, true_messages = case.conversation, stored_messages(case.conversation)
     stored = {chunk.key: index for index, message in enumerate(true_messages) for chunk in message.chunks}
+    owners: dict[int, Owner] = {}
     read: dict[str, Owner] = {}
     for index, message in enumerate(read_messages):
         if not message.synthetic:
-            read |= dict.fromkeys((chunk.key for chunk in message.chunks), Owner(index))
+            owner = owners[index] = Owner(index)
+            read |= dict.fromkeys((chunk.key for chunk in message.chunks), owner)
     for group in dropped:
         read |= dict.fromkeys((chunk.key for chunk in group.chunks), Owner(None, group.why, group.intentional))
     lost = {chunk.key: group.why for group in prompt.lost for chunk in group.chunks}
@@ -71,7 +74,8 @@ def columns(
     for index, wire in enumerate(prompt.messages):
         if wire.source is not None:
             first_wire.setdefault(id(wire.source), index)
-        sent |= dict.fromkeys((part.chunk.key for part in wire.parts), Owner(index))
+        # In a long conversation nearly every message is one of the request: one object for both.
+        sent |= dict.fromkeys((chunk.key for chunk in chunks_of(wire)), owners.get(index) or Owner(index))
     for message in read_messages:
         for chunk in message.chunks:
             if chunk.key not in sent:

@@ -18,10 +18,13 @@ from inspector.profiles.base import Judgement
 from inspector.programs.formats import Stored
 from inspector.projections.base import Prompt
 from inspector.rules.base import Case, Finding
+from inspector.strategies.base import Strategy
 from inspector.text.at_hand import apart
 
 LARGE = 2_000
 """Chunks from which on this is kept: of fewer it is made faster than a person sees."""
+TRIED_BYTES = 64 << 20
+"""Bytes of a conversation from which on no strategy is tried before somebody asks: a trial needs twice its memory once more."""
 TRIED = 20
 """Findings, each the first of its rule, whose strategies are tried: a trial reads the whole conversation."""
 
@@ -57,9 +60,12 @@ def whole(
 ) -> Whole:
     """Of the next request."""
     # First, since a trial needs as much memory again: what it leaves at hand is gone before the columns are made.
-    with apart():
-        recommended = without_waiting(case, findings, judgement, projection).candidate.strategies
-        tried_findings = tried(case, findings, stored)
+    recommended: tuple[Strategy, ...] = ()
+    tried_findings = list(findings)
+    if sum(len(record.value.data) for record in stored.records) < TRIED_BYTES:
+        with apart():
+            recommended = without_waiting(case, findings, judgement, projection).candidate.strategies
+            tried_findings = tried(case, findings, stored)
     all_columns = columns(case, case.reading.messages, case.reading.dropped, prompt, judgement, findings)
     branches = branches_of(case)
     own = own_leaves(case.tree, case.tree.format) if case.tree is not None else ()

@@ -16,7 +16,7 @@ from inspector.presentation.conversation.revision_content import (
 )
 from inspector.programs.catalogue import format_named
 from inspector.programs.formats import Grouped, Listed, Record, Stored
-from inspector.sources import folders, reading
+from inspector.sources import files, folders, reading
 from inspector.sources.dsn import Dsn, Place
 from inspector.sources.files import FileContent
 from inspector.sources.problems import SourceProblem
@@ -117,7 +117,9 @@ def _with_records(task: Task) -> Task:
     """With what other files of the store say, where the worker reads the conversation itself."""
     if task.store is None or isinstance(task.store, Dsn) or not task.files:
         return task
-    records = task.records + tuple(folders.record(task.store, file) for file in task.files)
+    records = task.records + tuple(
+        folders.record(task.store, file, files.read_mapped if file.size >= HUGE else files.read_bytes) for file in task.files
+    )
     return replace(task, records=records, files=(), listed=informed(task.store, format_named(task.format), task.listed, records))
 
 
@@ -131,8 +133,8 @@ def done(task: Task) -> Done:
         return done_of(_read(task), task.judges, _around(task), is_same)
 
 
-def _long(task: Task, files: Mapping[str, Any]) -> Generator[tuple[str, Any], None, Done]:
-    """The same a few rows at a time; of `files` the bytes stay where they are."""
+def _long(task: Task, places: Mapping[str, Any]) -> Generator[tuple[str, Any], None, Done]:
+    """The same a few rows at a time; of files with `places` the bytes stay where they are."""
     is_same = task.known is not None and _is_as_known(task, task.known)
     if is_same and task.known is not None and task.known.is_judged:
         return Done(task.listed.native_id, None, None)
@@ -141,7 +143,7 @@ def _long(task: Task, files: Mapping[str, Any]) -> Generator[tuple[str, Any], No
         if not is_same:
             yield from revision_parts(stored)
             content = revision_head(stored)
-            content = replace(content, records=[_elsewhere(record, files) for record in content.records])
+            content = replace(content, records=[_elsewhere(record, places) for record in content.records])
         around = _around(task)
         # What it was compacted from is in the database, or will be.
         if around is None or stored.conversation.fact("compactedFrom"):
@@ -154,8 +156,8 @@ def _long(task: Task, files: Mapping[str, Any]) -> Generator[tuple[str, Any], No
         return Done(stored.conversation.native_id, content, replace(result, whole=whole))
 
 
-def _elsewhere(record: RecordContent, files: Mapping[str, Any]) -> RecordContent:
-    place = files.get(record.key)
+def _elsewhere(record: RecordContent, places: Mapping[str, Any]) -> RecordContent:
+    place = places.get(record.key)
     return record if place is None else replace(record, data=FileContent(place, len(record.data)))
 
 

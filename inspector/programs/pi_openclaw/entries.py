@@ -55,6 +55,8 @@ class _Progress:
     """Whether a line of JSON that is no object comes first: the programs take it for the header that it is not."""
     chained: bool = False
     last: str | None = None
+    last_id: Any = None
+    """Of the entry before, which nearly every entry has for its parent: one text in memory for both."""
     places: list[str | None] = field(default_factory=list)
     counts: dict[str, int] = field(default_factory=dict)
     keys: set[str] = field(default_factory=set)
@@ -145,6 +147,9 @@ def _entry(value: Mapping[str, Any], place: str, part: RecordPart, progress: _Pr
     message = value.get("message")
     is_message = value.get("type") == "message" and isinstance(message, dict)
     entry: dict[str, Any] = {intern(name): _shared(name, item) for name, item in value.items() if not (is_message and name == "message")}
+    if progress.last_id is not None and entry.get("parentId") == progress.last_id:
+        entry["parentId"] = progress.last_id
+    progress.last_id = entry.get("id")
     if progress.chained:
         # Pi overwrites whatever ids a file of version 1 has.
         entry |= {f"stored{name[0].upper()}{name[1:]}": value[name] for name in ("id", "parentId") if name in value}
