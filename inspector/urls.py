@@ -44,6 +44,7 @@ urlpatterns = [
         "conversation",
         json=conversations.conversation_json,
         md=conversations.conversation_md,
+        html=conversations.conversation_html,
     ),
     path("conversations/<slug:oid>/bundle.zip", bundles.bundle, name="bundle"),
     path("conversations/<slug:oid>/chunks/<int:position>/", chunks.chunk, name="chunk"),

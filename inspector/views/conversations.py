@@ -9,6 +9,7 @@ from django.http import HttpResponse
 
 from inspector.actions.undo_repair import UNDOABLE
 from inspector.conversation import notation
+from inspector.conversation_file import conversation_file
 from inspector.middleware import OperatorRequest
 from inspector.models import Conversation, Repair, loading, searching
 from inspector.planning.suggested import suggested
@@ -207,7 +208,7 @@ def _repairs(row: Conversation, native_id: str) -> list[Repair]:
 
 def conversation(request: OperatorRequest, oid: str) -> HttpResponse:
     row, choice, chosen_content = looked_up_for(request, oid, content)
-    return page(request, "conversation.html", _page(row, choice, chosen_content), part="rows", twins=("json", "md"))
+    return page(request, "conversation.html", _page(row, choice, chosen_content), part="rows", twins=("json", "md", "html"))
 
 
 @unless_unchanged(facts.of_analysis)
@@ -242,6 +243,14 @@ def conversation_md(request: OperatorRequest, oid: str) -> HttpResponse:
     text = markdown.conversation_md(_report(row, choice, analysis), lines, links, _trace_notes(row, choice, analysis))
     command = ("scan", row.source.path, "--conversation", row.native_id, "--reader", choice.reader)
     return as_markdown(text + origin_of(row, choice.revision, *command))
+
+
+@unless_unchanged(facts.of_analysis)
+def conversation_html(request: OperatorRequest, oid: str) -> HttpResponse:
+    """One file to hand on, as `show --as html` writes it."""
+    row, choice, analysis = looked_up(request, oid)
+    text = conversation_file(analysis.case, row.source.path, choice.revision, choice.projection, choice.profile)
+    return HttpResponse(text, headers={"Content-Disposition": f'attachment; filename="{row.shared_id}.html"'})
 
 
 def _trace_notes(row: Conversation, choice: Choice, analysis: Analysis) -> list[str]:

@@ -10,6 +10,7 @@ from inspector.conversation import notation
 from inspector.conversation.model import Conversation, Reading
 from inspector.conversation.queries import span_text
 from inspector.conversation.tree import LEAF
+from inspector.conversation_file import conversation_file
 from inspector.management import captured
 from inspector.management.answering import AnsweringCommand
 from inspector.management.target import Chosen, add_target_arguments, load
@@ -32,6 +33,7 @@ from inspector.traces.model import Step, Trace
 from inspector.wires.names import WIRES
 
 SENT = "sent"
+HTML = "html"
 OF_STREAMS = ("events", "message", "capture")
 
 
@@ -52,7 +54,7 @@ class Command(AnsweringCommand):
             metavar="SHAPE",
             default="notation",
             help="notation (one line a chunk, the default), messages (as the reader has them), tree (the branches of a session that is one: "
-            "one line an entry, * on the path), sent (a past request, as the trace recorded it), or a projection (see `projections`); of a capture "
+            "one line an entry, * on the path), sent (a past request, as the trace recorded it), html (one file with the findings, to attach to an issue), or a projection (see `projections`); of a capture "
             "events (one line each, folded, the default), message (what they assemble to) or capture (our own format)",
         )
         parser.add_argument(
@@ -71,9 +73,10 @@ class Command(AnsweringCommand):
     def answer(self, options: dict[str, Any]) -> None:
         shape = options["shape"]
         _refuse_together(options)
-        shown_projection = None if shape in ("notation", "messages", "tree", SENT, *OF_STREAMS) else projection(shape)
+        shown_projection = None if shape in ("notation", "messages", "tree", HTML, SENT, *OF_STREAMS) else projection(shape)
         try:
-            chosen = load(options).one()
+            target = load(options)
+            chosen = target.one()
         except ACapture as capture:
             captured.show(self, capture.captures, options)
             return
@@ -104,6 +107,14 @@ class Command(AnsweringCommand):
             self._branches(case, options["json"])
             return
         reading = case.reading
+        if shape == HTML:
+            self._file(
+                chosen.case(options["reader"]) if conversation is chosen.conversation and not options["leaf"] else case,
+                target.path,
+                chosen,
+                options,
+            )
+            return
         if shown_projection is None:
             self.say_json(messages_report(reading)) if options["json"] else self._print(reading)
             return
@@ -144,6 +155,11 @@ class Command(AnsweringCommand):
         )
         for note in request.notes:
             self.note(shown(note, 600))
+
+    def _file(self, case: Case, store: str, chosen: Chosen, options: dict[str, Any]) -> None:
+        revision = options["revision"] or (chosen.row.revision if chosen.row else 1)
+        text = conversation_file(case, store, revision, chosen.projection, chosen.profile)
+        self.say_json({"html": text}) if options["json"] else self.stdout.write(text)
 
     def _branches(self, case: Case, is_json: bool) -> None:
         branches = branches_of(case)
