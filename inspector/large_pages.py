@@ -28,6 +28,7 @@ from django.http import HttpResponse
 from inspector.access_token import PARAMETER
 from inspector.middleware import name_the_operator
 from inspector.models import Conversation, Repair, analyses
+from inspector.models.background import LARGE
 from inspector.views import content, repairs
 from inspector.views.choice import choice_of
 from inspector.views.content import ways
@@ -36,8 +37,6 @@ Environ = dict[str, Any]
 StartResponse = Callable[..., Any]
 Application = Callable[[Environ, StartResponse], Iterable[bytes]]
 
-LARGE = 10_000
-"""Chunks of a conversation from which on a page of the whole has a process of its own: starting it takes a tenth of the time of the page."""
 AT_ONCE = 2
 """Processes at a time; further requests wait."""
 PIECE = 1 << 20
@@ -142,12 +141,13 @@ def _let_in(_: Any) -> HttpResponse:
 
 def _is_made_here(row: Conversation, kind: str, oid: str, rest: str, environ: Environ) -> bool:
     """Whether all that the page shows of the conversation is kept."""
-    is_get = environ.get("REQUEST_METHOD") == "GET"
+    is_post = environ.get("REQUEST_METHOD") == "POST"
     if (kind, rest) == ("conversations", _NEW_REPAIR):
-        return is_get and repairs.is_new_page_kept(_request(environ), row)
-    if (kind, rest) == ("repairs", "/"):
+        return is_post or repairs.is_new_page_kept(_request(environ), row)
+    if kind == "repairs" and not rest.startswith("."):
         repair = _repair(oid)
-        return is_get and repair is not None and repairs.is_page_kept(repair)
+        # What is posted is done as a background task, or takes little.
+        return is_post or (repair is not None and repairs.is_page_kept(repair))
     return kind == "conversations" and bool(_OF_WINDOWS.fullmatch(rest)) and _is_kept(row, rest, environ)
 
 

@@ -20,6 +20,7 @@ from inspector.views import (
     revisions,
     sources,
     streams,
+    tasks,
     traces,
     whatif,
 )
@@ -69,6 +70,7 @@ urlpatterns = [
     # Repairs
     *page_at("repairs", repairs.repair_list, "repairs", json=repairs.repair_list_json),
     *page_at("repairs/<slug:oid>", repairs.repair, "repair", json=repairs.repair_json, md=repairs.repair_md),
+    path("tasks/<slug:key>/", tasks.task, name="task"),
     path("repairs/<slug:oid>/approve/", repairs.approve, name="approve"),
     path("repairs/<slug:oid>/reject/", repairs.reject, name="reject"),
     path("repairs/<slug:oid>/apply/", repairs.apply, name="apply"),

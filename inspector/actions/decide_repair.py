@@ -32,8 +32,12 @@ def why_not_approve(repair: Repair, operator: str) -> str:
     return f"You cannot approve this repair: {why}. Ask somebody who may." if why else ""
 
 
-def approve_repair(repair: Repair, operator: str, signed_digest: str, statement: str, comment: str = "") -> None:
-    """`signed_digest` is what the approver saw, `statement` a key of STATEMENTS, or BY_COMMAND for a command. Raises Refused."""
+def approve_repair(repair: Repair, operator: str, signed_digest: str, statement: str, comment: str = "", *, kept_digest: str = "") -> None:
+    """`signed_digest` is what the approver saw, `statement` a key of STATEMENTS, or BY_COMMAND for a command. Raises Refused.
+
+    `kept_digest` is that of the plan whose preview is kept, by this code and of this revision: the plan is then not worked out again here. It is when it
+    is applied.
+    """
     if repair.state != Repair.State.PROPOSED:
         raise Refused(f"This repair is {repair.state}; only a proposed one can be approved.")
     if statement == BY_COMMAND:
@@ -42,7 +46,7 @@ def approve_repair(repair: Repair, operator: str, signed_digest: str, statement:
     elif why := why_not_approve(repair, operator):
         raise Refused(why)
     text = text_of_a_person(comment, "The comment")
-    if signed_digest != repair.plan_digest or preview_repair(repair).digest != repair.plan_digest:
+    if signed_digest != repair.plan_digest or (kept_digest or preview_repair(repair).digest) != repair.plan_digest:
         raise Refused("This is not the plan that you looked at: open the repair again, read it, and approve what it shows now.")
     if statement not in (*STATEMENTS, BY_COMMAND):
         raise Refused("Nothing was stated about the program that writes this store: choose whether it is fixed, then approve.")

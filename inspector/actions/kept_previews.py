@@ -1,6 +1,6 @@
 """The preview of a plan on a stored revision, worked out once for the page, its twin and the proposal: a revision never changes.
 
-Only what shows a plan or proposes it asks here. Approval and everything that writes works the plan out again.
+Only what shows a plan or proposes it asks here. Everything that writes works the plan out again, and approval does unless the conversation is large.
 """
 
 from collections.abc import Hashable

@@ -24,10 +24,11 @@ from django.db.models import Count
 from django.utils import timezone
 from procrastinate import JobContext, RetryStrategy
 from procrastinate.contrib.django import app
-from procrastinate.contrib.django.models import ProcrastinateJob
+from procrastinate.contrib.django.models import ProcrastinateJob, ProcrastinateWorker
 from procrastinate.exceptions import AlreadyEnqueued, ConnectorException
 from procrastinate.jobs import Job, Status
 
+from inspector import background
 from inspector.actions import renewing, verification
 from inspector.command_line import expected, printable, unexpected
 from inspector.environment import os_user
@@ -95,8 +96,26 @@ def renew(context: JobContext, conversation: int) -> None:
     """Judges again what older rules judged of one conversation."""
     with _kept_result(context):
         row = Conversation.objects.select_related("source").filter(pk=conversation, is_gone=False).first()
-        if row is not None:
-            renewing.renew(row)
+        if row is not None and renewing.renew(row) and background.is_large(row):
+            background.prepare_ahead([row], waits=False)
+
+
+@app.task(name="background", pass_context=True, retry=_RETRY)
+def background_task(context: JobContext, task: int) -> None:
+    """Computes what a page asked for and shows later."""
+    with _kept_result(context):
+        background.run(task, retries=True)
+
+
+def queue_background(task: int) -> int:
+    """The number of the new job. Before others: a person waits for it."""
+    number: int = background_task.configure(priority=1).defer(task=task)
+    return number
+
+
+def has_worker() -> bool:
+    """Whether a worker said lately that it is alive."""
+    return ProcrastinateWorker.objects.filter(last_heartbeat__gte=timezone.now() - timedelta(seconds=3 * HEARTBEAT)).exists()
 
 
 def queue_renewals(rows: Iterable[Conversation]) -> int:
@@ -145,6 +164,8 @@ def _with_results(rows: Iterable[ProcrastinateJob]) -> list[dict[str, Any]]:
 
 
 def _command_of(row: ProcrastinateJob) -> str:
+    if row.task_name == "background":
+        return f"background {row.args['task']}"
     if row.task_name == "renew":
         return f"renew {row.args['conversation']}"
     options = row.args["options"]

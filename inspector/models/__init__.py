@@ -1,6 +1,7 @@
 """What Inspector keeps in its own database."""
 
 from inspector.models.analysis import AnalysisBlock, AnalysisFinding, StoredAnalysis, StoredPreview
+from inspector.models.background import BackgroundTask
 from inspector.models.conversation import (
     ChunkRow,
     Conversation,
@@ -25,6 +26,7 @@ __all__ = [
     "AnalysisBlock",
     "AnalysisFinding",
     "AuditEntry",
+    "BackgroundTask",
     "ChunkRow",
     "Conversation",
     "ConversationCount",

@@ -50,17 +50,20 @@ def keep(place: PreviewPlace, data: bytes, is_timed: bool) -> None:
         StoredPreview.objects.filter(pk__in=list(rows.values_list("pk", flat=True)[KEPT:])).delete()
 
 
-def choice_of(conversation: Conversation, chosen: Hashable) -> str:
-    """Digest of what a person chose: a request follows from it until the source or its traces are read again, or the code is another."""
-    return digest_of_values((basis(conversation, True), conversation.revision, chosen))
+def choices_of(conversation: Conversation, chosen: Hashable) -> tuple[str, str]:
+    """Digests of what a person chose. A request follows from the second until the source or its traces are read again, or the code is another; from the
+    first, where the source does not matter for it, also after it was read again."""
+    usual, timed = (digest_of_values((basis(conversation, is_timed), conversation.revision, chosen)) for is_timed in (False, True))
+    return usual, timed
 
 
-def request_of(conversation: Conversation, choice: str) -> Any:
+def request_of(conversation: Conversation, choices: tuple[str, str]) -> Any:
     """None where no request of the choice is known."""
-    return conversation.previews.filter(choice=choice).values_list("request", flat=True).first()
+    return conversation.previews.filter(choice__in=choices).values_list("request", flat=True).first()
 
 
-def note_choice(place: PreviewPlace, choice: str) -> None:
+def note_choice(place: PreviewPlace, choices: tuple[str, str], is_timed: bool) -> None:
     """That the choice led to the request at `place`; nothing where no preview is kept there."""
+    choice = choices[is_timed]
     with one_writer():
         place.conversation.previews.filter(key=place.key).exclude(choice=choice).update(choice=choice)

@@ -39,7 +39,9 @@ class WorkerLost(Exception):
 
 
 def processors() -> int:
-    """How many workers this machine is good for; one is none, since this process can do that work itself."""
+    """How many workers this machine is good for; one is none, since this process can do that work itself. A process that ends with its server has none."""
+    if multiprocessing.current_process().daemon:
+        return 1
     try:
         count = len(os.sched_getaffinity(0))
     except AttributeError:  # not Linux

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from django.db.models import Count, Model, Q, Sum
 
 from inspector.middleware import OperatorRequest
-from inspector.models import Conversation, Finding, Repair, Revision, Source, Stream
+from inspector.models import BackgroundTask, Conversation, Finding, Repair, Revision, Source, StoredPreview, Stream
 from inspector.models.json_text import JsonText
 
 OF_AN_IMPORT = ("read_at", "written_at", "stamp")
@@ -57,7 +57,7 @@ def of_ended_repair(request: OperatorRequest, oid: str) -> object:
     """None while the repair may still be decided, applied or undone: its page then looks into the store."""
     ended = (Repair.State.REJECTED, Repair.State.UNDONE, Repair.State.OVERWRITTEN)
     row = Repair.objects.filter(oid=oid, state__in=ended, intent="", claimed_at=None).values_list("conversation__oid", *REPAIR).first()
-    return None if row is None else (row, of_analysis(request, row[0]))
+    return None if row is None else (row, of_analysis(request, row[0]), _previews(row[0]))
 
 
 def of_stream(request: OperatorRequest, oid: str, side: str = "", number: int | None = None) -> object:
@@ -75,6 +75,12 @@ def _revisions(request: OperatorRequest, oid: str, numbers: list[int]) -> list[t
     rev = request.GET.get("rev", "")
     named = [*numbers, int(rev)] if rev.isdecimal() and len(rev) < 9 else numbers
     return list(Revision.objects.filter(conversation__oid=oid, number__in=named).values_list("pk", "number", "digest", "seen_at"))
+
+
+def _previews(oid: str) -> list[list[tuple[object, ...]]]:
+    """Of a large conversation the page says that its preview is being computed, until it is kept."""
+    kept = StoredPreview.objects.filter(conversation__oid=oid).order_by("pk").values_list("key", "written_at")
+    return [list(kept), list(BackgroundTask.objects.filter(conversation__oid=oid).order_by("pk").values_list("key", "ended_at"))]
 
 
 def _repairs(oid: str) -> list[tuple[object, ...]]:

@@ -12,6 +12,7 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404
 
+from inspector import background
 from inspector.actions.apply_repair import apply_repair
 from inspector.actions.decide_repair import STATEMENTS, approve_repair, reject_repair, statement_of
 from inspector.actions.kept_previews import kept_preview
@@ -26,8 +27,10 @@ from inspector.actions.problems import NothingToRepair, Refused
 from inspector.actions.propose_repair import propose_repair
 from inspector.actions.settling import Interrupted
 from inspector.actions.undo_repair import AT_WORK, UNDOABLE, still_holds, undo_repair
-from inspector.middleware import OperatorRequest, accepts
+from inspector.background import Work
+from inspector.middleware import OperatorRequest, accepts, writes
 from inspector.models import Conversation, Repair, loading
+from inspector.models.transactions import one_snapshot
 from inspector.presentation import markdown
 from inspector.presentation.json_text import Json, json_fields
 from inspector.presentation.repair import plan
@@ -42,9 +45,9 @@ from inspector.views.pages import absolute, as_json, as_markdown, origin_of, pag
 from inspector.views.paging import ListWindow, window
 from inspector.views.preview_part import PreviewPart
 from inspector.views.shown_previews import (
-    Offered,
     Shown,
     base_of_page,
+    first_ticked,
     is_kept,
     is_kept_of,
     is_offer_kept,
@@ -91,6 +94,8 @@ class NewRepairPage:
     """What the preview shows, as a digest: only that is proposed."""
     leaf: str
     """The entry of a tree whose path is to be repaired, where a person chose one."""
+    work: Work | None = None
+    """What computes the preview of a large conversation, until it is kept."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,6 +119,10 @@ class RepairPage:
     """What was stated on approval."""
     remains: tuple[str, ...] = ()
     """What the operator still has to do once the repair is in the store."""
+    work: Work | None = None
+    """What computes the preview, compares the store, applies or undoes at this moment."""
+    is_waiting: bool = False
+    """Whether nothing can be decided until that is done."""
     interrupted: str = ""
     """What a write that was interrupted still needs; "" where nothing is open."""
 
@@ -135,7 +144,7 @@ def _chosen(request: HttpRequest, row: Conversation) -> RepairChoice:
     return RepairChoice(chosen, data.get("mode", ""), reader, data.get("leaf", ""))
 
 
-def _new_page(request: OperatorRequest, row: Conversation) -> NewRepairPage:
+def _new_page(request: OperatorRequest, row: Conversation, work: Work | None) -> NewRepairPage:
     choice = _chosen(request, row)
     format_ = loading.format_of(row.source)
     base = base_of_page(row, choice.leaf)
@@ -144,7 +153,7 @@ def _new_page(request: OperatorRequest, row: Conversation) -> NewRepairPage:
     try:
         mode = mode_named(format_, mode)
         reader = reader_named(format_, choice.reader)
-        if choice.strategies:
+        if choice.strategies and work is None:
             preview = shown_of_choice(row, choice.strategies, mode, reader, choice.leaf)
     except Refused as refusal:
         preview = Shown(None, "", str(refusal))
@@ -152,7 +161,7 @@ def _new_page(request: OperatorRequest, row: Conversation) -> NewRepairPage:
     return NewRepairPage(
         row=row,
         chosen=choice.strategies,
-        ticked=choice.strategies or (() if {"mode", "reader"} & request.GET.keys() else _first_ticked(offer)),
+        ticked=choice.strategies or (() if {"mode", "reader"} & request.GET.keys() else first_ticked(offer)),
         strategies=tuple(of for of in STRATEGIES if of.applies_to(row.source.format)),
         named=offer.named,
         near=offer.named | {*offer.recommended, *choice.strategies},
@@ -168,12 +177,30 @@ def _new_page(request: OperatorRequest, row: Conversation) -> NewRepairPage:
         problem=preview.problem,
         seen=preview.digest,
         leaf=choice.leaf,
+        work=work,
     )
 
 
-def _first_ticked(offer: Offered) -> tuple[str, ...]:
-    """Before anybody chose: what is recommended, else the only strategy that a finding names; of several, each another way, a person picks."""
-    return offer.recommended or (tuple(offer.named) if len(offer.named) == 1 else ())
+def _work_of_preview(request: HttpRequest, row: Conversation) -> Work | None:
+    """What computes the preview of a large conversation; None where the page shows it now."""
+    choice = _chosen(request, row)
+    if not choice.strategies or not background.is_large(row):
+        return None
+    try:
+        return background.preview(row, *_complete(choice, row), *_back(request))
+    except Refused:
+        return None
+
+
+AGAIN = "again"
+"""In the query of a page: what failed for it is to be tried once more."""
+
+
+def _back(request: HttpRequest) -> tuple[str, bool]:
+    """The address of this page, and whether it asks to try once more."""
+    query = request.GET.copy()
+    is_again = query.pop(AGAIN, None) is not None
+    return f"{request.path}?{query.urlencode()}" if query else request.path, is_again
 
 
 def _complete(choice: RepairChoice, row: Conversation) -> tuple[tuple[str, ...], str, str, str]:
@@ -186,9 +213,15 @@ def is_new_page_kept(request: HttpRequest, row: Conversation) -> bool:
     """Whether the page of a new repair reads nothing of the conversation itself."""
     choice = _chosen(request, row)
     try:
-        return is_offer_kept(row, choice.leaf) and (not choice.strategies or is_kept(row, *_complete(choice, row)))
+        if not is_offer_kept(row, choice.leaf):
+            return False
+        return not choice.strategies or is_kept(row, *_complete(choice, row)) or not _is_kept_by_none(choice, row)
     except Refused:
         return True
+
+
+def _is_kept_by_none(choice: RepairChoice, row: Conversation) -> bool:
+    return not background.is_large(row) or background.is_kept_by_none(row, *_complete(choice, row))
 
 
 def keep_new_page(request: HttpRequest, row: Conversation) -> None:
@@ -201,7 +234,10 @@ def keep_new_page(request: HttpRequest, row: Conversation) -> None:
 
 def is_page_kept(repair: Repair) -> bool:
     """Whether the page of a repair reads nothing of the conversation, neither here nor in its store."""
-    return not repair.intent and repair.state not in UNDOABLE and is_kept_of(repair)
+    is_compared = repair.state in UNDOABLE and not repair.intent
+    if background.is_large(repair.conversation):
+        return not background.is_plan_kept_by_none(repair) and not (is_compared and not background.is_compared_apart(repair))
+    return not repair.intent and not is_compared and is_kept_of(repair)
 
 
 def keep_page(repair: Repair) -> None:
@@ -209,6 +245,7 @@ def keep_page(repair: Repair) -> None:
     keep_shown(repair.conversation, repair.revision, request_of(repair))
 
 
+@writes
 @accepts("GET", "HEAD", "POST")
 def new(request: OperatorRequest, oid: str) -> HttpResponse:
     """GET previews and writes nothing; POST proposes what is chosen, where `seen` in its address says what was previewed.
@@ -217,26 +254,40 @@ def new(request: OperatorRequest, oid: str) -> HttpResponse:
     """
     row = get_object_or_404(Conversation.objects.select_related("source"), oid=oid)
     if request.method != "POST":
-        return page(request, "repair_new.html", _new_page(request, row), part="preview", twins=("json",))
+        work = _work_of_preview(request, row)
+        here, is_again = _back(request)
+        if is_again:
+            return HttpResponseRedirect(here)
+        with one_snapshot():
+            return page(request, "repair_new.html", _new_page(request, row, work), part="preview", twins=("json",))
     choice = _chosen(request, row)
+    at, seen_digest = request.GET.get("at", ""), request.GET.get("seen", "")
+    now = int(at) if _TIME.fullmatch(at) else None
+    address = _address_of(request, choice)
+    if background.is_large(row):
+        work = background.propose(row, {**choice._asdict(), "now": now, "seen": seen_digest}, request.operator, address)
+        return HttpResponseRedirect(f"/tasks/{work.task.key}/")
     try:
-        at = request.GET.get("at", "")
-        now = int(at) if _TIME.fullmatch(at) else None
         plan_request = request_for(
             row.source, loading.stored(row), choice.strategies, choice.mode, choice.reader, leaf=choice.leaf, now=now
         )
-        repair = propose_repair(row, plan_request, request.operator, request.GET.get("seen", ""))
+        repair = propose_repair(row, plan_request, request.operator, seen_digest)
     except Refused as refusal:
         messages.error(request, visible(str(refusal)))
-        parameters = {
-            "strategy": choice.strategies,
-            "mode": choice.mode,
-            "reader": choice.reader,
-            **({"leaf": choice.leaf} if choice.leaf else {}),
-        }
-        query = urlencode(parameters, doseq=True)
-        return HttpResponseRedirect(f"{request.path}?{query}" if len(query) < LINKABLE else request.path)
+        return HttpResponseRedirect(address)
     return HttpResponseRedirect(f"/repairs/{repair.oid}/")
+
+
+def _address_of(request: HttpRequest, choice: RepairChoice) -> str:
+    """The page with the preview of the choice."""
+    parameters = {
+        "strategy": choice.strategies,
+        "mode": choice.mode,
+        "reader": choice.reader,
+        **({"leaf": choice.leaf} if choice.leaf else {}),
+    }
+    query = urlencode(parameters, doseq=True)
+    return f"{request.path}?{query}" if len(query) < LINKABLE else request.path
 
 
 def new_json(request: OperatorRequest, oid: str) -> HttpResponse:
@@ -252,14 +303,52 @@ def new_json(request: OperatorRequest, oid: str) -> HttpResponse:
     return as_json(plan.plan_report(row.oid, preview))
 
 
-def _repair_page(repair: Repair, interrupted: Sequence[Interrupted]) -> RepairPage:
+@dataclass(frozen=True, slots=True)
+class RepairWorks:
+    """What the page of a repair of a large conversation waits for, and what the store was compared with."""
+
+    plan: Work | None = None
+    comparison: Work | None = None
+    act: Work | None = None
+
+    @property
+    def shown(self) -> Work | None:
+        """The one of which the page speaks; what ended well is on it already."""
+        return next(
+            (work for work in (self.act, self.plan, self.comparison) if work is not None and (work.is_running or work.problem)), None
+        )
+
+
+def _works(request: HttpRequest, repair: Repair) -> RepairWorks:
+    if not background.is_large(repair.conversation):
+        return RepairWorks()
+    acting, address = background.acting_on(repair), _back(request)
+    if acting is not None:
+        return RepairWorks(background.plan_of(repair, *address), None, acting)
+    is_compared = repair.state in UNDOABLE and not repair.intent
+    return RepairWorks(background.plan_of(repair, *address), background.comparison(repair, *address) if is_compared else None)
+
+
+def _in_store(repair: Repair, works: RepairWorks) -> tuple[bool, str]:
+    """Whether the store of an applied repair contains it, in a sentence. Raises Refused."""
+    work = works.comparison
+    if works.act is not None:
+        return False, ""
+    if work is None:
+        return still_holds(repair)
+    if work.is_running or work.problem:
+        return False, work.problem or "The store is being compared."
+    return bool(work.task.arguments["is_in_store"]), work.task.answer
+
+
+def _repair_page(repair: Repair, interrupted: Sequence[Interrupted], works: RepairWorks) -> RepairPage:
     source = repair.conversation.source
     is_in_store, store_sentence, reach = False, "", ""
-    preview = shown_of(repair)
+    preview = shown_of(repair) if works.plan is None else Shown(None, "", "")
     part, problem = preview.part, preview.problem
     try:
         if repair.state in UNDOABLE and not repair.intent:
-            is_in_store, store_sentence = still_holds(repair)
+            is_in_store, store_sentence = _in_store(repair, works)
     except Refused as refusal:
         store_sentence = str(refusal)
     target = ""
@@ -285,7 +374,9 @@ def _repair_page(repair: Repair, interrupted: Sequence[Interrupted]) -> RepairPa
         statements=STATEMENTS,
         statement=statement_of(repair),
         remains=part.remains if part is not None else (),
-        interrupted=_open(repair, interrupted),
+        work=works.shown,
+        is_waiting=any(work is not None and work.is_running for work in (works.act, works.plan)),
+        interrupted="" if works.act is not None else _open(repair, interrupted),
     )
 
 
@@ -323,10 +414,17 @@ def _steps(repair: Repair) -> tuple[tuple[str, str], ...]:
     return (*((name, "done") for name in order[:reached]), (state, "end"))
 
 
+@writes
 @unless_unchanged(facts.of_ended_repair)
 def repair(request: OperatorRequest, oid: str) -> HttpResponse:
     row = get_object_or_404(Repair.objects.select_related("conversation__source"), oid=oid)
-    return page(request, "repair.html", _repair_page(row, request.interrupted), twins=("json", "md"))
+    works = _works(request, row)
+    here, is_again = _back(request)
+    if is_again:
+        return HttpResponseRedirect(here)
+    with one_snapshot():
+        row = get_object_or_404(Repair.objects.select_related("conversation__source"), oid=oid)
+        return page(request, "repair.html", _repair_page(row, request.interrupted, works), twins=("json", "md"))
 
 
 def _facts(repair: Repair) -> Json:
@@ -394,9 +492,14 @@ def repair_list_json(request: OperatorRequest) -> HttpResponse:
     )
 
 
-def _act(request: OperatorRequest, oid: str, act: Callable[[Repair], None], done: str = "") -> HttpResponse:
-    """One act on one repair; a refusal becomes a sentence on its page. Without `done` the page's own outcome says what was done."""
+def _act(request: OperatorRequest, oid: str, act: Callable[[Repair], None], done: str = "", background_kind: str = "") -> HttpResponse:
+    """One act on one repair; a refusal becomes a sentence on its page. Without `done` the page's own outcome says what was done.
+
+    `background_kind`: what does it for a large conversation, whose page does not wait for it.
+    """
     repair = get_object_or_404(Repair.objects.select_related("conversation__source"), oid=oid)
+    if background_kind and background.is_large(repair.conversation):
+        return HttpResponseRedirect(f"/tasks/{background.act(background_kind, repair, request.operator).task.key}/")
     try:
         act(repair)
     except Refused as refusal:
@@ -406,13 +509,24 @@ def _act(request: OperatorRequest, oid: str, act: Callable[[Repair], None], done
     return HttpResponseRedirect(f"/repairs/{oid}/")
 
 
+def _kept_digest(repair: Repair) -> str:
+    """Of the plan of a large conversation, whose preview the approver saw; "" where it is worked out now. Raises Refused."""
+    if not background.is_large(repair.conversation) or background.is_plan_kept_by_none(repair):
+        return ""
+    if not is_kept_of(repair):
+        raise Refused("The preview of this plan has to be computed again: read it on this page when it is done, then approve.")
+    return shown_of(repair).plan_digest
+
+
 @accepts("POST")
 def approve(request: OperatorRequest, oid: str) -> HttpResponse:
     signed, stated = request.POST.get("digest", ""), request.POST.get("statement", "")
     return _act(
         request,
         oid,
-        lambda repair: approve_repair(repair, request.operator, signed, stated if stated in STATEMENTS else ""),
+        lambda repair: approve_repair(
+            repair, request.operator, signed, stated if stated in STATEMENTS else "", kept_digest=_kept_digest(repair)
+        ),
         "Approved. Nothing is written yet: apply does that.",
     )
 
@@ -424,9 +538,9 @@ def reject(request: OperatorRequest, oid: str) -> HttpResponse:
 
 @accepts("POST")
 def apply(request: OperatorRequest, oid: str) -> HttpResponse:
-    return _act(request, oid, lambda repair: apply_repair(repair, request.operator))
+    return _act(request, oid, lambda repair: apply_repair(repair, request.operator), background_kind="apply")
 
 
 @accepts("POST")
 def undo(request: OperatorRequest, oid: str) -> HttpResponse:
-    return _act(request, oid, lambda repair: undo_repair(repair, request.operator))
+    return _act(request, oid, lambda repair: undo_repair(repair, request.operator), background_kind="undo")

@@ -11,9 +11,10 @@ from datetime import datetime
 from typing import Any
 
 from inspector.actions.kept_previews import RequestKey, around, base_case, kept_preview, key_of, read_at, request_named
-from inspector.actions.planning import RepairRequest, at_leaf, request_for, request_of, shown_digest
+from inspector.actions.planning import RepairRequest, at_leaf, mode_named, request_for, request_of, shown_digest
 from inspector.actions.problems import Refused
 from inspector.conversation.model import Chunk
+from inspector.conversation.tree import LEAF
 from inspector.models import Conversation, Repair, analyses, loading, previews
 from inspector.models.cached import MEGABYTE, bounded_cache
 from inspector.planning.preview import DiffRow
@@ -24,6 +25,7 @@ from inspector.profiles.judging import judged_case
 from inspector.programs.formats import Stored
 from inspector.rules.base import Case
 from inspector.rules.catalogue import all_findings
+from inspector.strategies.catalogue import STRATEGIES
 from inspector.views.preview_part import PreviewPart, PromptWindow, preview_part
 
 FINDINGS = 2_000
@@ -50,6 +52,7 @@ class Shown:
     digest: str
     problem: str
     read: datetime | None = None
+    plan_digest: str = ""
 
 
 def base_of_page(row: Conversation, leaf: str) -> tuple[Case, Stored] | None:
@@ -64,7 +67,7 @@ def is_offer_kept(row: Conversation, leaf: str) -> bool:
 
 def is_kept(row: Conversation, strategies: tuple[str, ...], mode: str, reader: str, leaf: str) -> bool:
     """Whether our database has the preview of what is chosen."""
-    known = previews.request_of(row, _choice(row, strategies, mode, reader, leaf))
+    known = previews.request_of(row, _choices(row, strategies, mode, reader, leaf))
     return known is not None and previews.kept(_place(row, row.revision, _key_of_json(known), around(row))) is not None
 
 
@@ -112,14 +115,36 @@ def request_of_choice(row: Conversation, strategies: tuple[str, ...], mode: str,
     own_judges = row.source.projection, row.source.profile
     arguments = row.pk, row.revision, read_at(row), strategies, mode, reader, own_judges, leaf
     if row.chunk_count >= LARGE and not _request_key.is_known(*arguments):
-        known = previews.request_of(row, _choice(row, strategies, mode, reader, leaf))
+        known = previews.request_of(row, _choices(row, strategies, mode, reader, leaf))
         if known is not None:
             return request_named(_key_of_json(known))
     return request_named(_request_key(*arguments))
 
 
-def _choice(row: Conversation, *chosen: Hashable) -> str:
-    return previews.choice_of(row, (chosen, row.source.projection, row.source.profile))
+def first_choice(row: Conversation) -> tuple[tuple[str, ...], str, str, str] | None:
+    """Strategies, mode, reader and leaf that the page of a new repair has chosen before anybody else does; None where that is nothing, or not known yet."""
+    if not is_offer_kept(row, ""):
+        return None
+    ticked = first_ticked(offered(row, ""))
+    try:
+        mode = mode_named(loading.format_of(row.source), "")
+    except Refused:
+        return None
+    return (tuple(strategy.name for strategy in STRATEGIES if strategy.name in ticked), mode, row.source.reader, "") if ticked else None
+
+
+def first_ticked(offer: Offered) -> tuple[str, ...]:
+    """Before anybody chose: what is recommended, else the only strategy that a finding names; of several, each another way, a person picks."""
+    return offer.recommended or (tuple(offer.named) if len(offer.named) == 1 else ())
+
+
+def choice_digest(row: Conversation, *chosen: Hashable) -> str:
+    """Of what a person chose, as long as it leads to the same request."""
+    return _choices(row, *chosen)[True]
+
+
+def _choices(row: Conversation, *chosen: Hashable) -> tuple[str, str]:
+    return previews.choices_of(row, (chosen, row.source.projection, row.source.profile))
 
 
 def _key_of_json(request: Sequence[Any]) -> RequestKey:
@@ -158,7 +183,10 @@ def keep_shown_of_choice(row: Conversation, strategies: tuple[str, ...], mode: s
     """As `keep_shown`; the next time the same is chosen, the conversation is not even loaded to know what is asked. Raises Refused."""
     request = request_of_choice(row, strategies, mode, reader, leaf)
     keep_shown(row, row.revision, request)
-    previews.note_choice(_place(row, row.revision, key_of(request), around(row)), _choice(row, strategies, mode, reader, leaf))
+    # An id or a time that the request has besides was chosen for what the source had then.
+    is_timed = bool(request.options.keys() - {LEAF})
+    place = _place(row, row.revision, key_of(request), around(row))
+    previews.note_choice(place, _choices(row, strategies, mode, reader, leaf), is_timed)
 
 
 def keep_shown(row: Conversation, revision: int, request: RepairRequest) -> None:
@@ -239,4 +267,4 @@ def _computed(row: Conversation, revision: int, key: RequestKey) -> Shown:
     case = preview.before.case
     # What it was compacted from may be imported later.
     is_timed = case.is_timed or case.conversation.fact("compactedFrom") is not None
-    return Shown(preview_part(preview), shown_digest(preview), "", row.source.read_at if is_timed else None)
+    return Shown(preview_part(preview), shown_digest(preview), "", row.source.read_at if is_timed else None, preview.digest)

@@ -7,7 +7,9 @@ from django.contrib import messages
 from django.db.models import Sum
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect
+from django.utils import timezone
 
+from inspector import background
 from inspector.actions.import_source import import_targets
 from inspector.actions.planning import web_may_write
 from inspector.actions.problems import Refused
@@ -15,6 +17,7 @@ from inspector.actions.set_deployed_reader import set_deployed_reader
 from inspector.actions.set_write_back import set_write_back
 from inspector.middleware import OperatorRequest, accepts
 from inspector.models import ConversationCount, Payload, Record, Source, TraceRecord
+from inspector.models.background import judged_since
 from inspector.presentation.json_text import json_fields
 from inspector.presentation.visible import visible
 from inspector.programs.catalogue import READ_ONLY, UnknownFormat, format_named
@@ -227,7 +230,9 @@ def reimport(request: OperatorRequest, oid: str) -> HttpResponse:
     """Every source here was imported by a command, so a person who may read its path has chosen it; no other path can be asked for."""
     source = get_object_or_404(Source, oid=oid)
     try:
+        begun = timezone.now()
         done = import_targets([source.path], request.operator)[0]
+        background.prepare_ahead(judged_since(begun, [done.source]), waits=False)
         messages.success(request, _brought(source, done.conversations, done.unchanged, done.gone, done.records))
     except (SourceProblem, UnknownFormat) as problem:
         messages.error(request, visible(str(problem)))

@@ -1,5 +1,6 @@
 """An import of a large store: no more than a few conversations in memory, and what a killed one wrote is neither lost nor written twice."""
 
+import multiprocessing
 import os
 import signal
 import sqlite3
@@ -228,3 +229,11 @@ def test_a_stopped_import_loses_and_doubles_nothing(tmp_path: Path, sign: signal
 def test_the_work_of_a_worker_needs_no_django() -> None:
     code = f"import sys, {work.__name__}; sys.exit('django' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0
+
+
+def test_a_process_that_ends_with_its_server_starts_none() -> None:
+    """As a page of a large conversation, and the import after a write that it asked for."""
+    process = multiprocessing.get_context("fork").Process(target=lambda: os._exit(workers.processors()), daemon=True)
+    process.start()
+    process.join()
+    assert process.exitcode == 1

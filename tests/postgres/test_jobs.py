@@ -14,9 +14,12 @@ import pytest
 from django.conf import settings
 from django.db import connection
 from django.db.models import Count
+from django.test import Client
 
+from inspector import background
 from inspector.actions import audit
 from inspector.models import (
+    BackgroundTask,
     ChunkRow,
     Conversation,
     ConversationCount,
@@ -29,6 +32,7 @@ from inspector.models import (
     SearchText,
     StoredAnalysis,
 )
+from inspector.models import background as background_models
 from inspector.models.transactions import one_writer
 from inspector.presentation.conversation.whole import LARGE
 from tests.actions.building import A, Store, T, U, er, make, tc, tr
@@ -279,3 +283,35 @@ def test_a_job_that_ends_worker_after_worker_fails_and_says_so(tmp_path: Path, s
 def test_what_a_worker_could_not_read_or_may_not_know_is_not_queued(name: str) -> None:
     answer = run("scan", "--queue", name)
     assert answer.status == 2 and "somebody" not in answer.err and not ProcrastinateJob.objects.exists()
+
+
+def test_a_worker_computes_the_preview_that_a_page_asks_for(
+    client: Client, tmp_path: Path, start_worker: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    conversation = damaged(tmp_path / "a.db", LARGE + 500)
+    for module in (background, background_models):
+        monkeypatch.setattr(module, "LARGE", LARGE)
+    worker = start_worker()
+    wait_until(background._queue().has_worker)  # type: ignore[union-attr]
+    address = f"/conversations/{conversation.oid}/repairs/new/?strategy=insert-interrupted-result"
+    assert "is being computed" in client.get(address).content.decode()
+    task = BackgroundTask.objects.get()
+    assert task.by.startswith("job ")
+    wait_until(lambda: "is being computed" not in client.get(address).content.decode())
+    task.refresh_from_db()
+    assert (task.error, task.answer) == ("", "") and "Propose this repair" in client.get(address).content.decode()
+    worker.send_signal(signal.SIGTERM)
+    worker.wait()
+
+
+def test_a_preview_whose_worker_is_gone_is_not_waited_for(client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    conversation = damaged(tmp_path / "a.db", LARGE + 500)
+    for module in (background, background_models):
+        monkeypatch.setattr(module, "LARGE", LARGE)
+    with connection.cursor() as cursor:
+        cursor.execute("INSERT INTO procrastinate_workers (last_heartbeat) VALUES (now())")
+    address = f"/conversations/{conversation.oid}/repairs/new/?strategy=insert-interrupted-result"
+    assert "is being computed" in client.get(address).content.decode()
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE procrastinate_workers SET last_heartbeat = now() - interval '1 hour'")
+    assert "no worker answers" in client.get(address).content.decode()

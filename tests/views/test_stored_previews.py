@@ -8,12 +8,13 @@ from pathlib import Path
 import pytest
 from django.test import Client, RequestFactory
 
-from inspector import large_pages
+from inspector import background, large_pages
 from inspector.actions.kept_previews import key_of
 from inspector.actions.planning import preview_of, request_for, shown_digest
 from inspector.actions.problems import Refused
 from inspector.models import Conversation, Repair, Source, StoredPreview, loading, previews
 from inspector.presentation.packed import packed, unpacked
+from inspector.sources import unchanged
 from inspector.strategies.catalogue import STRATEGIES
 from inspector.views import repairs, shown_previews
 from inspector.views.preview_part import preview_part
@@ -102,21 +103,27 @@ def test_the_page_of_a_repair_that_a_command_proposed_is_kept_too(client: Client
 def test_the_server_makes_a_page_itself_where_everything_on_it_is_kept(
     client: Client, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(large_pages, "LARGE", 1)
     address = f"/conversations/{conversation.oid}/repairs/new/"
     chosen, other = (RequestFactory().get(address, query).environ for query in (CHOSEN, OTHER))
-    assert large_pages.reads_whole(chosen)
     page(client, conversation)
-    # What can be chosen, which the import keeps of a really large conversation, is in memory.
-    assert not large_pages.reads_whole(chosen)
-    assert large_pages.reads_whole(other) and large_pages.reads_whole(RequestFactory().post(address, CHOSEN).environ)
     assert client.post(seen(client, conversation, **CHOSEN), CHOSEN).status_code == 302
     repair = Repair.objects.get()
+    for module in (large_pages, background):
+        monkeypatch.setattr(module, "LARGE", 1)
+    # What can be chosen, which the import keeps of a really large conversation, is in memory.
+    assert not large_pages.reads_whole(chosen)
+    # A task computes what is not kept, and does what is posted.
+    assert not large_pages.reads_whole(other) and not large_pages.reads_whole(RequestFactory().post(address, CHOSEN).environ)
+    loading.forget()
+    assert large_pages.reads_whole(chosen)
     assert not large_pages.reads_whole(RequestFactory().get(f"/repairs/{repair.oid}/").environ)
     assert large_pages.reads_whole(RequestFactory().get(f"/repairs/{repair.oid}.json").environ)
     Repair.objects.update(state=Repair.State.VERIFIED)
-    # Its page compares with the store.
+    # Its page compares with the store, unless a task can: not before its files rest.
+    monkeypatch.setattr(unchanged, "SETTLED_NS", 2**62)
     assert large_pages.reads_whole(RequestFactory().get(f"/repairs/{repair.oid}/").environ)
+    monkeypatch.setattr(unchanged, "SETTLED_NS", 0)
+    assert not large_pages.reads_whole(RequestFactory().get(f"/repairs/{repair.oid}/").environ)
 
 
 def test_another_choice_is_another_preview(client: Client, conversation: Conversation) -> None:

@@ -3,6 +3,7 @@
 from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
+from django.utils import timezone
 
 from inspector.actions.import_source import import_targets
 from inspector.actions.import_store import Imported
@@ -10,6 +11,7 @@ from inspector.environment import os_user
 from inspector.management.answering import AnsweringCommand
 from inspector.management.progress import ProgressLine
 from inspector.management.target import add_target_arguments, folder_around, sources_named
+from inspector.models.background import judged_since
 from inspector.sources.problems import shown
 
 _PROBLEMS_SHOWN = 5
@@ -52,6 +54,7 @@ class Command(AnsweringCommand):
         _refuse_conversation(options)
         traces = sources_named(options["traces"])
         paths = list(dict.fromkeys([*self._targets(options), *traces]))
+        begun = timezone.now()
         with ProgressLine() as line:
             done = import_targets(
                 paths,
@@ -64,6 +67,11 @@ class Command(AnsweringCommand):
                 processes=0 if "operator" in options else None,
                 report=lambda progress: line.show(progress.conversations, progress.total, progress.chunks),
             )
+        if rows := list(judged_since(begun, [imported.source for imported in done])):
+            # Nothing else of an import needs what pages are made of.
+            from inspector.background import prepare_ahead
+
+            prepare_ahead(rows, waits=True)
         if options["json"]:
             self.say_json({"sources": [_report(imported) for imported in done]})
             return

@@ -9,6 +9,7 @@ from inspector.actions.verification import verify_due
 from inspector.environment import os_user
 from inspector.management import queueing
 from inspector.management.answering import AnsweringCommand
+from inspector.models.background import LARGE
 
 NOTHING = "Nothing to do: every large conversation was judged by this version."
 
@@ -37,6 +38,10 @@ class Command(AnsweringCommand):
         for row in stale():
             if renew(row):
                 done.append(row.oid)
+                if row.chunk_count >= LARGE:
+                    from inspector.background import prepare_ahead
+
+                    prepare_ahead([row], waits=True)
                 if not options["json"]:
                     self.say(f"{row.oid} was judged again: {row.chunk_count:,} chunks.")
         if options["json"]:

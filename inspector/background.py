@@ -1,0 +1,390 @@
+"""Work on large conversations that a page asks for and does not wait for: a process of its own does it, which ends after it.
+
+A plan covers every byte that it writes, so that its preview takes as long as the conversation is large, and so do the rehearsal, the write and the undo.
+A request starts the work and answers; the page asks again until it is done. What only our own database is needed for is a job of the queue where a
+`worker` is there (PostgreSQL). What reads or writes a store is done on this machine, which has the store.
+"""
+
+import multiprocessing
+import threading
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import partial
+from types import ModuleType
+from typing import Any
+from urllib.parse import urlencode
+
+from django.core.management.base import CommandError
+from django.db import OperationalError, connection, transaction
+from django.utils import timezone
+
+from inspector.actions.apply_repair import apply_repair
+from inspector.actions.planning import request_for, request_of
+from inspector.actions.problems import Refused
+from inspector.actions.propose_repair import propose_repair
+from inspector.actions.undo_repair import still_holds, undo_repair
+from inspector.background_process import run_task
+from inspector.command_line import expected, printable, unexpected
+from inspector.middleware import web_limit
+from inspector.models import BackgroundTask, Conversation, Repair, Source, analyses, loading
+from inspector.models.background import LARGE
+from inspector.models.transactions import is_in_memory, one_writer
+from inspector.presentation.visible import visible
+from inspector.programs.registry import programs
+from inspector.sources import unchanged
+from inspector.sources.dsn import Dsn
+from inspector.sources.places import place
+from inspector.sources.problems import SourceProblem
+from inspector.sources.processes import has_ended, this_process
+from inspector.sources.reach import limited
+from inspector.text.at_hand import at_work
+from inspector.views.shown_previews import (
+    choice_digest,
+    first_choice,
+    is_kept,
+    is_kept_of,
+    keep_shown,
+    keep_shown_of_choice,
+    shown_of,
+    shown_of_choice,
+)
+
+AT_ONCE = 2
+"""Processes at a time; further tasks wait."""
+TASKS_KEPT = 16
+"""Of one conversation, of those that ended."""
+LONGEST = timedelta(hours=1)
+"""Only for a task of a process on another machine, of which it is not known whether it ended."""
+NOT_KEPT = "not kept"
+"""The answer of a task whose preview is too large for our database: its page computes it."""
+JOB = "job "
+ACTS = ("propose", "apply", "undo")
+LOST = "The process that did this was ended in the middle, most often because memory ran out, or because Inspector was stopped."
+_SENTENCES = {
+    "preview": "The preview is being computed ({} chunks); this page shows it when it is done.",
+    "plan": "The preview is being computed ({} chunks); this page shows it when it is done.",
+    "compare": "The store is being compared with what this repair wrote ({} chunks); this page says what it holds when that is done.",
+    "propose": "The repair is being rehearsed on a copy ({} chunks); its page opens when that is done.",
+    "apply": "The repair is being written to the store, read back and judged again ({} chunks); its page opens when that is done.",
+    "undo": "Every byte from before the repair is being restored ({} chunks); the page of the repair opens when that is done.",
+}
+_CONTEXT = multiprocessing.get_context("forkserver")
+_PLACES = threading.BoundedSemaphore(AT_ONCE)
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """A task as it is now. `problem`: why it did not come to its end, or what it ended with instead of an answer."""
+
+    task: BackgroundTask
+    is_running: bool
+    problem: str
+
+    @property
+    def sentence(self) -> str:
+        return _SENTENCES[self.task.kind].format(f"{self.task.conversation.chunk_count:,}")
+
+
+def is_large(row: Conversation) -> bool:
+    return row.chunk_count >= LARGE
+
+
+def preview(
+    row: Conversation, strategies: tuple[str, ...], mode: str, reader: str, leaf: str, back: str, again: bool = False
+) -> Work | None:
+    """What computes the preview of this choice; None where it is kept, or no task can keep it."""
+    choice = strategies, mode, reader, leaf
+    if is_kept(row, *choice):
+        return None
+    arguments = {"strategies": strategies, "mode": mode, "reader": reader, "leaf": leaf}
+    work = _asked(row, "preview", _key_of_preview(row, *choice), arguments, back, again)
+    return None if work.task.answer == NOT_KEPT else work
+
+
+def is_kept_by_none(row: Conversation, strategies: tuple[str, ...], mode: str, reader: str, leaf: str) -> bool:
+    """Whether the preview of this choice is known to be too large for our database."""
+    key = _key_of_preview(row, strategies, mode, reader, leaf)
+    return BackgroundTask.objects.filter(key=key, answer=NOT_KEPT).exists()
+
+
+def plan_of(repair: Repair, back: str, again: bool = False) -> Work | None:
+    """As `preview`, of the plan of a repair."""
+    if is_kept_of(repair):
+        return None
+    work = _asked(repair.conversation, "plan", _key_of_plan(repair), {"repair": repair.oid}, back, again)
+    return None if work.task.answer == NOT_KEPT else work
+
+
+def is_plan_kept_by_none(repair: Repair) -> bool:
+    return BackgroundTask.objects.filter(key=_key_of_plan(repair), answer=NOT_KEPT).exists()
+
+
+def comparison(repair: Repair, back: str, again: bool = False) -> Work | None:
+    """What compares the store with what an applied repair wrote; None where a page compares them itself. It is as good as the files are unchanged."""
+    stamp = _stamp(repair.conversation.source)
+    if stamp is None:
+        return None
+    others = repair.conversation.repairs.order_by("pk").values_list("oid", "state", "intent")
+    key = analyses.digest_of_values(("compare", repair.oid, *others, stamp))
+    return _asked(repair.conversation, "compare", key, {"repair": repair.oid}, back, again)
+
+
+def is_compared_apart(repair: Repair) -> bool:
+    """Whether a task compares its store, and not the page."""
+    return _stamp(repair.conversation.source) is not None
+
+
+def _stamp(source: Source) -> str | None:
+    """Of its files as they are now; None where that is not known."""
+    where = place(source.path)
+    if isinstance(where, Dsn):
+        return None
+    try:
+        return unchanged.stamp(where, source.format, ("inspector", *(program.package for program in programs()))) or None
+    except SourceProblem:
+        return None
+
+
+def propose(row: Conversation, chosen: dict[str, Any], operator: str, back: str) -> Work:
+    """`chosen` has strategies, mode, reader, leaf, the time of a list's entry as `now`, and as `seen` the digest of the preview that was shown."""
+    parts = analyses.digest_of_values(("propose", row.oid, operator, sorted(chosen.items())))
+    return started(row, "propose", parts, chosen, operator, back, again=True)
+
+
+def act(kind: str, repair: Repair, operator: str) -> Work:
+    """Applies or undoes."""
+    key = analyses.digest_of_values((kind, repair.oid))
+    return started(repair.conversation, kind, key, {"repair": repair.oid}, operator, f"/repairs/{repair.oid}/", again=True)
+
+
+def acting_on(repair: Repair) -> Work | None:
+    """The task that applies or undoes the repair at this moment."""
+    keys = [analyses.digest_of_values((kind, repair.oid)) for kind in ("apply", "undo")]
+    for task in BackgroundTask.objects.filter(key__in=keys, ended_at=None).select_related("conversation"):
+        if (work := state_of(task)).is_running:
+            return work
+    return None
+
+
+def _key_of_preview(row: Conversation, *choice: Any) -> str:
+    return analyses.digest_of_values(("preview", row.pk, row.revision, choice_digest(row, *choice)))
+
+
+def _key_of_plan(repair: Repair) -> str:
+    return analyses.digest_of_values(("plan", repair.oid, analyses.basis(repair.conversation, True)))
+
+
+def _asked(row: Conversation, kind: str, key: str, arguments: dict[str, Any], back: str, again: bool) -> Work:
+    """The task of a page. One that ended well, and whose result is dropped by now, is done once more."""
+    task = BackgroundTask.objects.filter(key=key).select_related("conversation").first()
+    if task is not None:
+        work = state_of(task)
+        is_dropped = kind != "compare" and not work.problem and task.answer != NOT_KEPT
+        if work.is_running or not (again or is_dropped):
+            return work
+    return started(row, kind, key, arguments, "", back, again=True)
+
+
+def started(row: Conversation, kind: str, key: str, arguments: dict[str, Any], operator: str, back: str, again: bool = False) -> Work:
+    """The task that runs under this key; else a new one, where there is none or `again`."""
+    work, is_new = _recorded(row, kind, key, arguments, operator, back, again)
+    if is_new:
+        transaction.on_commit(partial(_begin, work.task.pk, kind))
+    return work
+
+
+def _recorded(
+    row: Conversation, kind: str, key: str, arguments: dict[str, Any], operator: str, back: str, again: bool
+) -> tuple[Work, bool]:
+    """The task, and whether it is new: then nobody does it yet."""
+    with one_writer():
+        task = BackgroundTask.objects.filter(key=key).select_related("conversation").first()
+        if task is not None:
+            work = state_of(task)
+            if work.is_running or not again:
+                return work, False
+            task.delete()
+        task = BackgroundTask.objects.create(
+            conversation=row,
+            key=key,
+            kind=kind,
+            arguments=arguments,
+            operator=operator,
+            back=back,
+            started_at=timezone.now(),
+            by=this_process(),
+        )
+        ended = row.tasks.exclude(ended_at=None).order_by("-ended_at", "-pk")
+        BackgroundTask.objects.filter(pk__in=list(ended.values_list("pk", flat=True)[TASKS_KEPT:])).delete()
+        return Work(task, True, ""), True
+
+
+def state_of(task: BackgroundTask) -> Work:
+    if task.ended_at is not None:
+        return Work(task, False, task.error)
+    if task.by.startswith(JOB):
+        problem = _problem_of_job(int(task.by.removeprefix(JOB)))
+    else:
+        problem = LOST if has_ended(task.by) or task.started_at < timezone.now() - LONGEST else ""
+    return Work(task, not problem, problem)
+
+
+def _problem_of_job(number: int) -> str:
+    queue = _queue()
+    row = None if queue is None else queue.described(number)
+    if queue is None or row is None:
+        return LOST
+    if row["state"] not in ("waiting", "running"):
+        return str(row["error"]) or LOST
+    return "" if queue.has_worker() else "It waits in the queue, and no worker answers: start one with the command worker."
+
+
+def _queue() -> ModuleType | None:
+    """None with SQLite, which has no queue."""
+    if connection.vendor != "postgresql":
+        return None
+    from inspector.management.queueing import jobs_module
+
+    try:
+        return jobs_module()
+    except CommandError:
+        return None
+
+
+def _begin(pk: int, kind: str) -> None:
+    if is_in_memory():
+        # No other process sees this database.
+        run(pk)
+    elif not _is_queued(pk, kind):
+        threading.Thread(target=_watched, args=(pk,), daemon=True).start()
+
+
+def _is_queued(pk: int, kind: str) -> bool:
+    queue = None if kind not in ("preview", "plan") else _queue()
+    if queue is None or not queue.has_worker():
+        return False
+    BackgroundTask.objects.filter(pk=pk).update(by=f"{JOB}{queue.queue_background(pk)}")
+    return True
+
+
+def _watched(pk: int) -> None:
+    try:
+        with _PLACES:
+            _finish(pk)
+    finally:
+        connection.close()
+
+
+def _finish(pk: int) -> None:
+    """In a process of its own, whose end is waited for."""
+    # As the pages of the whole: the process is a copy of one that has everything imported and nothing open.
+    _CONTEXT.set_forkserver_preload(["inspector.wsgi"])
+    process = _CONTEXT.Process(target=run_task, args=(pk, str(connection.settings_dict["NAME"])), daemon=True)
+    process.start()
+    process.join()
+    if process.exitcode:
+        BackgroundTask.objects.filter(pk=pk, ended_at=None).update(ended_at=timezone.now(), error=LOST)
+
+
+def run(pk: int, retries: bool = False) -> None:
+    """Does the work of a task and records how it ended. `retries`: whoever calls tries again where the database cannot be reached."""
+    task = BackgroundTask.objects.filter(pk=pk, ended_at=None).select_related("conversation__source").first()
+    if task is None:
+        return
+    answer = error = ""
+    try:
+        # What a page may read, and no more.
+        with limited(web_limit()), at_work():
+            answer = _WORKS[task.kind](task)
+    except Refused as refusal:
+        error = str(refusal)
+    except SourceProblem as problem:
+        error = problem.sentence
+    except Exception as problem:
+        if retries and isinstance(problem, OperationalError):
+            raise
+        error = printable(expected(problem) or unexpected(problem, ["", task.kind]))
+    BackgroundTask.objects.filter(pk=pk).update(
+        ended_at=timezone.now(), answer=answer, error=error, back=task.back, arguments=task.arguments
+    )
+
+
+def _preview(task: BackgroundTask) -> str:
+    row, chosen = task.conversation, task.arguments
+    choice = tuple(chosen["strategies"]), chosen["mode"], chosen["reader"], chosen["leaf"]
+    shown_of_choice(row, *choice)
+    keep_shown_of_choice(row, *choice)
+    return "" if is_kept(row, *choice) else NOT_KEPT
+
+
+def _plan(task: BackgroundTask) -> str:
+    repair = _repair(task)
+    shown_of(repair)
+    keep_shown(repair.conversation, repair.revision, request_of(repair))
+    return "" if is_kept_of(repair) else NOT_KEPT
+
+
+def _compare(task: BackgroundTask) -> str:
+    is_in_store, sentence = still_holds(_repair(task))
+    task.arguments |= {"is_in_store": is_in_store}
+    return sentence
+
+
+def _propose(task: BackgroundTask) -> str:
+    row, chosen = task.conversation, task.arguments
+    request = request_for(
+        row.source, loading.stored(row), chosen["strategies"], chosen["mode"], chosen["reader"], leaf=chosen["leaf"], now=chosen["now"]
+    )
+    repair = propose_repair(row, request, task.operator, chosen["seen"])
+    task.back = f"/repairs/{repair.oid}/"
+    return ""
+
+
+def _apply(task: BackgroundTask) -> str:
+    repair = _repair(task)
+    apply_repair(repair, task.operator)
+    return visible(f"{repair.get_state_display()}. {repair.outcome}")
+
+
+def _undo(task: BackgroundTask) -> str:
+    repair = _repair(task)
+    undo_repair(repair, task.operator)
+    return visible(f"{repair.get_state_display()}. {repair.outcome}")
+
+
+def _repair(task: BackgroundTask) -> Repair:
+    return Repair.objects.select_related("conversation__source").get(oid=task.arguments["repair"])
+
+
+_WORKS: dict[str, Callable[[BackgroundTask], str]] = {
+    "preview": _preview,
+    "plan": _plan,
+    "compare": _compare,
+    "propose": _propose,
+    "apply": _apply,
+    "undo": _undo,
+}
+
+
+def prepare_ahead(rows: Iterable[Conversation], waits: bool) -> None:
+    """Computes the preview of the repair that the page of each conversation suggests, so that the first look at it reads what is kept."""
+    for row in rows:
+        choice = first_choice(row)
+        if choice is None or is_kept(row, *choice):
+            continue
+        strategies, mode, reader, leaf = choice
+        arguments = {"strategies": strategies, "mode": mode, "reader": reader, "leaf": leaf}
+        key, query = _key_of_preview(row, *choice), urlencode({"strategy": strategies, "mode": mode, "reader": reader}, doseq=True)
+        back = f"/conversations/{row.oid}/repairs/new/?{query}"
+        if not waits:
+            started(row, "preview", key, arguments, "", back)
+            continue
+        work, is_new = _recorded(row, "preview", key, arguments, "", back, again=False)
+        task = work.task
+        if not is_new:
+            continue
+        if connection.in_atomic_block or is_in_memory():
+            run(task.pk)
+        elif not _is_queued(task.pk, task.kind):
+            _finish(task.pk)

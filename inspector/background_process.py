@@ -1,0 +1,23 @@
+"""The process of a background task. It imports no model before Django is set up, since it may begin as a fresh interpreter."""
+
+import signal
+import time
+
+
+def run_task(pk: int, database: str) -> None:
+    """`database` is the name of the one that has the task."""
+    from inspector.wsgi import application  # noqa: F401
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+    from django.db import connection
+
+    from inspector import background
+    from inspector.models import BackgroundTask
+    from inspector.sources.processes import this_process
+
+    connection.settings_dict["NAME"] = database
+    BackgroundTask.objects.filter(pk=pk).update(by=this_process())
+    background.run(pk)
+    BackgroundTask.objects.filter(pk=pk).update(seconds=time.process_time())
