@@ -22,7 +22,7 @@ from inspector.profiles.base import Violation
 from inspector.profiles.catalogue import UnknownProfile, profile
 from inspector.profiles.judging import judged
 from inspector.programs.catalogue import format_named
-from inspector.programs.formats import FILE, Cell, Format, Listed, Record, Stored
+from inspector.programs.formats import FILE, UNREAD, Cell, Format, Listed, Record, Stored
 from inspector.programs.registry import program_or_default
 from inspector.projections.catalogue import UnknownProjection, projection
 from inspector.readers.catalogue import UnknownReader, reader_of
@@ -186,7 +186,9 @@ def unread_in(store: OpenStore) -> Iterator[Unread]:
         bleeding = bleeding_of(listed.native_id)
         facts = sorted((fact.name, fact.value, fact.key) for fact in listed.facts.values())
         basis = repr((store.format.name, listed.native_id, listed.group, facts, bleeding, store.nearby(listed)))
-        yield Unread(basis, tuple(file.place for file in store.files(listed)), partial(read, listed, bleeding))
+        # What is over a limit is not kept either.
+        whole_files = () if UNREAD in store.within_limit(listed).facts else store.files(listed)
+        yield Unread(basis, tuple(file.place for file in whole_files), partial(read, listed, bleeding))
 
 
 def _around_read(store: Store) -> Iterator[Around]:

@@ -50,7 +50,11 @@ VARIABLES = (
         "64",
         "Megabytes of one value of a database or one line of a file; a larger one is reported and not read. An import takes up to seven times as much memory.",
     ),
-    (limits.FILE_NAME, "256", "Megabytes of a file that is read at once, such as a session; a larger one is refused."),
+    (
+        limits.FILE_NAME,
+        "128",
+        "Megabytes of a file that is read at once, such as a session; a larger one is reported and not read. An import takes up to five times as much memory.",
+    ),
     (
         limits.EMPTY_NAME,
         "5000",

@@ -20,7 +20,7 @@ from inspector.presentation.conversation.examined import Examined, Judges
 from inspector.presentation.conversation.revision_content import RevisionContent, shared_facts
 from inspector.presentation.conversation.work import Done, Known, Task, done_of
 from inspector.presentation.visible import visible
-from inspector.programs.formats import Stored
+from inspector.programs.formats import UNREAD, Stored
 from inspector.sources import reach, reading
 from inspector.sources.problems import SourceProblem
 from inspector.sources.reading import Server, Store
@@ -164,12 +164,13 @@ class StoreImport:
             if not self._is_wanted(Conversation.oid_of(self.source, listed.native_id)):
                 continue
             # Within a limit only this process knows what may be opened.
-            files = () if reach.is_limited() else store.files(listed)
-            records = () if files else tuple(store.records(listed))
+            listed = store.within_limit(listed)
+            files = () if reach.is_limited() or UNREAD in listed.facts else store.files(listed)
+            listed, records = (listed, ()) if files else store.records_of(listed)
             yield Task(
                 format=store.format.name,
                 listed=store.informed(listed, records),
-                records=records,
+                records=tuple(records),
                 judges=judges,
                 taken_at=taken_at,
                 bleeding=bleeding(listed.native_id),

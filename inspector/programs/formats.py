@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import partial
 from typing import Any, Protocol, runtime_checkable
@@ -173,6 +173,23 @@ class Listed:
     native_id: str
     group: str
     facts: Mapping[str, Fact]
+
+
+UNREAD = "unread"
+"""Fact of a conversation that is over a limit of ours, so that nothing of it was read: it says why, after the name of what is over it."""
+
+
+def unread(listed: Listed, reason: str) -> Listed:
+    """`reason` as `limits.reason` gives it."""
+    return replace(listed, facts={**listed.facts, UNREAD: Fact(UNREAD, reason, UNREAD)})
+
+
+def read_listed(format_: "Format", listed: Listed, records: Sequence[Record]) -> Stored:
+    """One conversation of a format that is Grouped. Of one that is over a limit only that is known."""
+    if UNREAD in listed.facts:
+        return Stored(Conversation(listed.native_id, format_.name, (), listed.facts), ())
+    assert isinstance(format_, Grouped)
+    return format_.read_group(listed, records)
 
 
 Head = Callable[[str, int], bytes]

@@ -35,9 +35,8 @@ def cell_of(row: Row) -> Cell:
 
 
 def row_of(cell: Cell) -> dict[str, str | None]:
-    """The columns of a record. Raises jsontext.Unreadable."""
-    row = jsontext.parse(jsontext.decode(cell.data))
-    return row if isinstance(row, dict) else {}
+    """The columns of a record."""
+    return jsontext.row_of(cell.data)
 
 
 def relation_of(relations: Sequence[Relation], key: str) -> Relation | None:

@@ -14,14 +14,17 @@ from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict
 from psycopg.pq import TransactionStatus
 
-from inspector.programs.formats import Record, Relation, Shape
+from inspector.programs.formats import TOO_LARGE, UNREAD, Cell, Record, Relation, Shape
 from inspector.programs.relation_rows import record_of
 from inspector.sources import reach
 from inspector.sources.dsn import Dsn
 from inspector.sources.postgres_problems import HiddenRows, OtherType, ServerRefused, SeveralSchemas, named, not_connected
 from inspector.sources.problems import NoTable
+from inspector.text import limits
 
 Connection = psycopg.Connection[tuple[Any, ...]]
+_LARGE = Cell(b"", TOO_LARGE)
+"""Of a row with a value over the limit."""
 BATCH = 500
 """Rows that the server sends at a time."""
 READING = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
@@ -143,11 +146,14 @@ class Database:
             cursor.itersize = BATCH
             cursor.execute(_selected(relation, columns, conversation))
             place = columns.index(relation.conversation)
-            for row in cursor:
-                yield str(row[place]), record_of(relation, dict(zip(columns, row, strict=True)))
+            for is_large, *row in cursor:
+                yield str(row[place]), Record(UNREAD, _LARGE) if is_large else record_of(relation, dict(zip(columns, row, strict=True)))
 
     def conversations(self, relations: Sequence[Relation], conversation: str | None = None) -> Iterator[list[Record]]:
-        """The records of one conversation after the other, by number: no more than one is held. Of one only, where it is named."""
+        """The records of one conversation after the other, by number: no more than one is held. Of one only, where it is named.
+
+        Of one with a value over the limit a single record, whose key is UNREAD and whose value is the number.
+        """
         for relation in relations:
             self.require(relation)
         streams = [_grouped(self.rows(relation, conversation)) for relation in relations]
@@ -159,7 +165,8 @@ class Database:
                 if group is not None and int(group[0]) == first:
                     records += group[1]
                     waiting[number] = next(streams[number], None)
-            yield records
+            is_large = any(record.value is _LARGE for record in records)
+            yield [Record(UNREAD, Cell(str(first).encode(), TOO_LARGE))] if is_large else records
 
     def numbers(self, relation: Relation) -> list[str]:
         """The numbers of all conversations, in order."""
@@ -167,7 +174,7 @@ class Database:
         with self.connection.cursor(name="inspector_numbers") as cursor:
             cursor.itersize = BATCH * 10
             cursor.execute(_selected(relation, (relation.conversation,), None))
-            return [str(row[0]) for row in cursor]
+            return [str(number) for _, number in cursor]
 
     def hidden(self, relations: Sequence[Relation]) -> tuple[str, ...]:
         """Tables of which row level security may show this role only a part, or nothing."""
@@ -191,15 +198,24 @@ def _grouped(rows: Iterator[tuple[str, Record]]) -> Iterator[tuple[str, list[Rec
 
 
 def _selected(relation: Relation, columns: Sequence[str], conversation: str | None) -> sql.Composed:
-    """Every column as the server prints it, with its exact text: what is written back is compared with it."""
+    """Whether a value of the row is over the limit, and every column as the server prints it, with its exact text: what is written back is compared with it.
+
+    A value over the limit is not sent.
+    """
+    limit = sql.Literal(limits.LARGEST_VALUE)
+    is_large = [sql.SQL("coalesce(octet_length({}::text), 0) > {}").format(sql.Identifier(name), limit) for name in columns]
     conditions: list[sql.Composable] = [sql.SQL("({})").format(sql.SQL(relation.where))] if relation.where else []
     conditions += [sql.SQL("{} IS NOT NULL").format(sql.Identifier(relation.conversation))]
     if conversation is not None:
         # As a number, so that an index serves it; what is none names no row.
         conditions.append(sql.SQL("{} = {}").format(sql.Identifier(relation.conversation), sql.Literal(number_of(conversation))))
     order = dict.fromkeys((relation.conversation, *relation.key))
-    return sql.SQL("SELECT {} FROM {} WHERE {} ORDER BY {}").format(
-        sql.SQL(", ").join(sql.SQL("{}::text").format(sql.Identifier(name)) for name in columns),
+    return sql.SQL("SELECT {}, {} FROM {} WHERE {} ORDER BY {}").format(
+        sql.SQL(" OR ").join(is_large),
+        sql.SQL(", ").join(
+            sql.SQL("CASE WHEN {} THEN NULL ELSE {}::text END").format(large, sql.Identifier(name))
+            for name, large in zip(columns, is_large, strict=True)
+        ),
         sql.Identifier(relation.name),
         sql.SQL(" AND ").join(conditions),
         sql.SQL(", ").join(sql.SQL("{}.{}").format(sql.Identifier(relation.name), sql.Identifier(name)) for name in order),

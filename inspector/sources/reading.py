@@ -9,7 +9,19 @@ from pathlib import Path
 from inspector import bundle
 from inspector.programs import not_read
 from inspector.programs.catalogue import FORMATS, format_named
-from inspector.programs.formats import Format, InFiles, InRelations, KnowsKeys, LeavesFiles, Listed, Shape, Stored
+from inspector.programs.formats import (
+    UNREAD,
+    Format,
+    InFiles,
+    InRelations,
+    KnowsKeys,
+    LeavesFiles,
+    Listed,
+    Shape,
+    Stored,
+    read_listed,
+    unread,
+)
 from inspector.programs.registry import wire_of
 from inspector.sources import bundles, captures, files, folders, postgres, sqlite, stores, streaming
 from inspector.sources.captures import Captures
@@ -19,6 +31,7 @@ from inspector.sources.problems import THE_FILE, NotAFile, SourceProblem, shown
 from inspector.sources.streaming import OpenStore
 from inspector.streams.captures.base import CaptureKind
 from inspector.streams.captures.catalogue import kind_named
+from inspector.text import limits
 from inspector.traces import dispatch as dispatch_traces
 from inspector.traces.bodies import Body, plain
 from inspector.traces.model import Problem, Report, TraceRecord
@@ -275,7 +288,11 @@ def streamed(path: Dsn, format_: Format, native_id: str | None = None) -> Genera
     """The conversations of a server one by one, of one only where it is named. Raises SourceProblem, in the middle too."""
     with closing(stores.conversations(path, format_, native_id)) as batches:
         for records in batches:
-            yield from format_.read(records)
+            if records and records[0].key == UNREAD:
+                over = limits.reason(f"a value of more than {limits.LARGEST_VALUE >> 20} MB")
+                yield read_listed(format_, unread(Listed(records[0].value.data.decode(), "", {}), over), ())
+            else:
+                yield from format_.read(records)
 
 
 def _store(path: Path, format_: Format, check: bool = False) -> Store:

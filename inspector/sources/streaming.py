@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from inspector.programs.formats import (
+    UNREAD,
     Cell,
     Exported,
     Format,
@@ -21,10 +22,12 @@ from inspector.programs.formats import (
     Record,
     Stored,
     Table,
+    read_listed,
+    unread,
 )
 from inspector.sources import files, folders, index_rows, sqlite, table_rows
 from inspector.sources.folders import Start, WholeFile
-from inspector.sources.problems import CONVERSATIONS, Changing, TooLarge
+from inspector.sources.problems import CONVERSATIONS, Changing, LargeValue, TooLarge
 from inspector.text import limits
 from inspector.traces.model import Problem
 
@@ -56,9 +59,25 @@ class OpenStore:
 
     def read(self, listed: Listed) -> Stored:
         """One conversation. Raises SourceProblem."""
-        assert isinstance(self.format, Grouped)
-        records = self.records(listed)
-        return self.format.read_group(self.informed(listed, records), records)
+        listed, records = self.records_of(listed)
+        return read_listed(self.format, self.informed(listed, records), records)
+
+    def records_of(self, listed: Listed) -> tuple[Listed, Sequence[Record]]:
+        """Those of one conversation; none of one that is over a limit, which its facts say then. Raises SourceProblem."""
+        listed = self.within_limit(listed)
+        try:
+            return listed, () if UNREAD in listed.facts else self.records(listed)
+        except LargeValue:
+            return unread(listed, limits.reason(f"a value of more than {limits.LARGEST_VALUE >> 20} MB")), ()
+
+    def within_limit(self, listed: Listed) -> Listed:
+        """As it is, or with the fact that one of its files is over the limit."""
+        large = next((file for file in self.files(listed) if file.size > limits.LARGEST_FILE), None)
+        return (
+            listed
+            if large is None
+            else unread(listed, limits.reason(f"{large.size:,} bytes in one file", limits.FILE_NAME, limits.LARGEST_FILE))
+        )
 
     def informed(self, listed: Listed, records: Sequence[Record]) -> Listed:
         """With what other files of the store say of the conversation."""
@@ -217,6 +236,6 @@ def _size(path: Path, place: Path) -> int:
         size = place.stat().st_size
     except OSError as error:
         raise Changing(path) from error
-    if size > files.LIMIT:
+    if size > files.LIMIT and not folders.is_folder(path):
         raise TooLarge(place, "The content", files.LIMIT)
     return size

@@ -79,6 +79,15 @@ def object_of(text: str | bytes) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
+def row_of(data: bytes) -> dict[str, Any]:
+    """The JSON object that we made of a row: each of its values has a limit of its own, and all together none. {} where it is something else."""
+    try:
+        value = json.loads(decode(data))
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
 def shown(value: Any) -> str:
     """A value as text: itself where it is one, "" for None, else its JSON. Hostile files hold anything."""
     return value if isinstance(value, str) else "" if value is None else compact(value)

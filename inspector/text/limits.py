@@ -11,7 +11,7 @@ OWN_DAMAGE = frozenset({"too-deep", "huge-integer", "too-large"})
 VALUE_NAME, FILE_NAME, EMPTY_NAME = "INSPECTOR_LARGEST_VALUE", "INSPECTOR_LARGEST_FILE", "INSPECTOR_MOST_EMPTY"
 LARGEST_VALUE = 64 << 20
 """Bytes of one value of a database, or of one line of a file."""
-LARGEST_FILE = 256 << 20
+LARGEST_FILE = 128 << 20
 """Bytes of a file that is read at once."""
 
 MOST_EMPTY = 5_000
@@ -23,6 +23,6 @@ def most_members() -> int:
     return LARGEST_VALUE >> 7
 
 
-def reason(what: str) -> str:
-    """Why a value is not read; `what` is what there is too much of, such as `70,000,000 bytes`."""
-    return f"holds {what}, which is over what is read here; {VALUE_NAME} ({LARGEST_VALUE >> 20} MB now) raises the limit"
+def reason(what: str, name: str = VALUE_NAME, limit: int = 0) -> str:
+    """Why a value is not read; `what` is what there is too much of, such as `70,000,000 bytes`. `name` is the variable of `limit`, in bytes."""
+    return f"holds {what}, which is over what is read here; {name} ({(limit or LARGEST_VALUE) >> 20} MB now) raises the limit"

@@ -13,6 +13,7 @@ from inspector.sources import postgres, reading, stores
 from inspector.sources.dsn import Dsn
 from inspector.sources.places import place
 from inspector.sources.problems import SourceProblem
+from inspector.text import limits
 from tests.postgres.making import asked, call, dangling, job, many, result, run, text
 from tests.postgres.server import Server
 
@@ -336,3 +337,15 @@ def test_a_result_row_answers_its_call(database: str) -> None:
     found = reading.read_one(at(database), GBRAIN, "1")
     assert found is not None
     assert json.loads(found.conversation.chunks[2].payload["content"]) == {"k": [1, None]}
+
+
+def test_of_a_value_over_the_limit_one_job_is_not_read_and_the_others_are(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    job(database, 1, [(0, "user", [text("go")])])
+    job(database, 2, [(0, "user", [text("x" * 10_000)])])
+    job(database, 3, [(0, "user", [text("y" * 9_000)])])
+    monkeypatch.setattr(limits, "LARGEST_VALUE", 10_000)
+    first, large, last = reading.streamed(at(database), GBRAIN)
+    assert [len(stored.conversation.chunks) for stored in (first, large, last)] == [1, 0, 1]
+    assert large.conversation.native_id == "2" and not large.records
+    assert "INSPECTOR_LARGEST_VALUE" in (large.conversation.fact("unread") or "")
+    assert first.conversation.fact("unread") is last.conversation.fact("unread") is None

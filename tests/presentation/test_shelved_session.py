@@ -73,4 +73,4 @@ def test_memory_grows_by_less_than_the_session_does_in_memory(tmp_path: Path, mo
     paths = [inputs.session(tmp_path / f"{size}.jsonl", size, 81) for size in (4_000, 12_000)]
     small, large = map(peak, paths)
     growth = (large - small) / (paths[1].stat().st_size - paths[0].stat().st_size)
-    assert growth < 6, f"{growth:.2f} bytes in memory for each byte of a session"
+    assert growth < 4, f"{growth:.2f} bytes in memory for each byte of a session"

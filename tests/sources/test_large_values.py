@@ -89,3 +89,62 @@ def test_many_members_are_counted_before_they_are_read() -> None:
         jsontext.parse(json.dumps({str(number): number for number in range(100)}))
     assert refused.value.damage == TOO_LARGE
     assert len(jsontext.parse(json.dumps({str(number): number for number in range(70)}))) == 70
+
+
+def opencode_store(path: Path, texts: list[str]) -> None:
+    """A session for each text, of a user's message and an answer with it."""
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute(
+            "CREATE TABLE session (id TEXT PRIMARY KEY, project_id, parent_id, slug, directory, title, version, time_created, time_updated)"
+        )
+        connection.execute("CREATE TABLE message (id TEXT PRIMARY KEY, session_id TEXT, time_created, time_updated, data)")
+        connection.execute("CREATE TABLE part (id TEXT PRIMARY KEY, message_id TEXT, session_id TEXT, data)")
+        for number, text in enumerate(texts):
+            session = f"ses_{number:026}"
+            connection.execute("INSERT INTO session VALUES (?, 'p', NULL, 's', '/x', 't', '1.2.0', 1, 1)", (session,))
+            for place, role, said in ((0, "user", "go"), (1, "assistant", text)):
+                message = f"msg_{number:013}{place:013}"
+                info = json.dumps({"role": role, "time": {"created": place}})
+                part = json.dumps({"type": "text", "text": said})
+                connection.execute("INSERT INTO message VALUES (?, ?, ?, ?, ?)", (message, session, place, place, info))
+                connection.execute("INSERT INTO part VALUES (?, ?, ?, ?)", (f"prt_{number:013}{place:013}", message, session, part))
+
+
+def test_of_rows_one_conversation_is_not_read_and_the_others_are(tmp_path: Path) -> None:
+    path = tmp_path / "opencode.db"
+    opencode_store(path, ["first", "x" * SMALL, "y" * (SMALL - 1_000)])
+    first, large, last = check_all(path)
+    assert [finding.code for finding in large.findings] == ["STORE803"] and "INSPECTOR_LARGEST_VALUE" in large.verdict
+    assert not large.passes or large.verdict.startswith("The conversation was not read")
+    assert not [finding for checked in (first, last) for finding in checked.findings if finding.code == "STORE803"]
+
+
+@pytest.mark.django_db
+def test_an_import_of_rows_keeps_the_others_and_goes_on_when_the_limit_is_raised(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "opencode.db"
+    opencode_store(path, ["first", "x" * SMALL])
+    for _ in range(2):
+        assert run("import_source", path).status == 0
+    rows = {row.native_id[-1]: row for row in Conversation.objects.all()}
+    assert rows["0"].chunk_count == 2 and rows["1"].chunk_count == 0 and rows["1"].revision == 1
+    assert rows["1"].verdict.startswith("The conversation was not read: it holds a value")
+    assert [finding.code for finding in rows["1"].findings.filter(is_open=True)] == ["STORE803"]
+    monkeypatch.setattr(limits, "LARGEST_VALUE", 2 * SMALL)
+    run("import_source", path)
+    assert Conversation.objects.get(pk=rows["1"].pk).chunk_count == 2
+
+
+@pytest.mark.django_db
+def test_of_a_folder_one_file_is_not_read_and_the_others_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / ".pi" / "sessions"
+    folder.mkdir(parents=True)
+    for number, count in enumerate((1, 50)):
+        entries = [u(f"u{place}", f"u{place - 1}" if place else None, "x" * 100) for place in range(count)]
+        head = {**header(), "id": f"019c2e4b-0d18-7f02-9a6e-b7c3580e41d{number}"}
+        (folder / f"2026-09-21T14-13-2{number}-000Z_s000{number}.jsonl").write_bytes(lines(head, *entries))
+    monkeypatch.setattr(limits, "LARGEST_FILE", 5_000)
+    small, large = check_all(folder)
+    assert [finding.code for finding in large.findings] == ["STORE803"] and "INSPECTOR_LARGEST_FILE" in large.verdict
+    assert "STORE803" not in [finding.code for finding in small.findings]
+    assert run("import_source", folder).status == 0
+    assert sorted(Conversation.objects.values_list("chunk_count", flat=True)) == [0, 1]

@@ -18,6 +18,7 @@ from inspector.rules.base import Severity, at_least
 from inspector.sources import files
 from inspector.sources.opening import MAGIC
 from inspector.sources.places import is_dsn
+from inspector.text import limits
 from inspector.traces.model import Problem
 
 OUTPUTS = ("text", "json", "sarif", "junit")
@@ -96,7 +97,7 @@ def _history(name: str) -> History:
         if data.startswith(MAGIC):
             raise CommandError(NO_SQLITE)
         if len(data) > files.LIMIT:
-            raise CommandError(f"Standard input is over {files.LIMIT >> 30} GB: save it to a file and name that.")
+            raise CommandError(f"Standard input is over {files.LIMIT >> 20} MB: {limits.FILE_NAME} raises the limit.")
         return data
     if is_dsn(name):
         raise CommandError("`check` reads files and folders: `scan` takes the address of a database.")

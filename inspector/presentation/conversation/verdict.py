@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from inspector.conversation.queries import span_text, turns
 from inspector.presentation.conversation.resuming import is_pending, pending_words
 from inspector.profiles.base import Judgement
+from inspector.programs.formats import UNREAD
 from inspector.rules.base import Case, Finding, Origin, Severity
 
 NAMED = 3
@@ -15,6 +16,8 @@ MASKED = "masked-content"
 def verdict(case: Case, findings: Sequence[Finding], judgement: Judgement) -> str:
     masked = [finding for finding in findings if finding.rule == MASKED and finding.severity is not Severity.NOTE]
     serious = [finding for finding in findings if finding.severity is not Severity.NOTE and finding not in masked]
+    if reason := case.conversation.fact(UNREAD):
+        return f"The conversation was not read: it {reason}."
     if not case.conversation.chunks:
         return f"The store has no chunks of this conversation{_first_finding(findings)}."
     if case.reading.failure:

@@ -15,7 +15,7 @@ from inspector.presentation.conversation.revision_content import (
     revision_parts,
 )
 from inspector.programs.catalogue import format_named
-from inspector.programs.formats import Grouped, Listed, Record, Stored
+from inspector.programs.formats import Listed, Record, Stored, read_listed
 from inspector.sources import files, folders, reading
 from inspector.sources.dsn import Dsn, Place
 from inspector.sources.files import FileContent
@@ -162,9 +162,7 @@ def _elsewhere(record: RecordContent, places: Mapping[str, Any]) -> RecordConten
 
 
 def _read(task: Task) -> Stored:
-    format_ = format_named(task.format)
-    assert isinstance(format_, Grouped)
-    return format_.read_group(task.listed, task.records)
+    return read_listed(format_named(task.format), task.listed, task.records)
 
 
 def _around(task: Task) -> Surroundings | None:

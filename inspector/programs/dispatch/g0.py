@@ -85,7 +85,7 @@ class DispatchG0(Format):
         """Conversations in the order of their ids; a tab without rows is an empty one, rows without a tab are one as well."""
         parts: dict[str, _TabParts] = {}
         for record in records:
-            row = jsontext.object_of(record.value.data)
+            row = jsontext.row_of(record.value.data)
             is_tab = record.key.startswith("tabs:")
             part = parts.setdefault(jsontext.shown(row.get("id" if is_tab else "tab_id")), _TabParts())
             part.records.append(record)

@@ -54,7 +54,7 @@ def sessions_in(records: Iterable[Record]) -> dict[str, Session]:
     events: list[tuple[dict[str, Any], Record]] = []
     for record in records:
         kind = _kind(record)
-        value, reason = _object(record.value.data)
+        value, reason = _object(record.value.data) if record.value.type == FILE else (jsontext.row_of(record.value.data), "")
         if kind == "export":
             _take_export(sessions, record, value)
         elif kind == "session":

@@ -93,7 +93,7 @@ def sorted_rows(records: Iterable[Record]) -> Tables:
     tables = Tables()
     nodes: dict[str, tuple[SqlRow, Record]] = {}
     for record in records:
-        table, row = record.key.partition(":")[0], jsontext.object_of(record.value.data)
+        table, row = record.key.partition(":")[0], jsontext.row_of(record.value.data)
         if table in _OF_STORE:
             tables.store.append((row, record))
         elif table in _OF_KEY:
