@@ -243,6 +243,7 @@ LOOKS_AT_STORES = (
     "/conversations/",
     "/conversations.json",
     "/findings/",
+    "/problems/",
     "/repairs/",
     "/repairs.json",
     "/sources/",

@@ -15,6 +15,7 @@ from inspector.views import (
     conversations,
     explain,
     inbox,
+    problems,
     prompts,
     repairs,
     revisions,
@@ -22,6 +23,7 @@ from inspector.views import (
     streams,
     tasks,
     traces,
+    trends,
     whatif,
 )
 
@@ -37,6 +39,10 @@ def page_at(address: str, view: View, name: str, **twins: View) -> list[URLPatte
 urlpatterns = [
     path("", inbox.inbox, name="inbox"),
     path("index.json", inbox.inbox_json),
+    path("problems/decide/", problems.decide, name="decide-problems"),
+    path("problems/views/", problems.views, name="problem-views"),
+    *page_at("problems/<slug:oid>", problems.problem, "problem", json=problems.problem_json, md=problems.problem_md),
+    *page_at("trends", trends.trends, "trends", json=trends.trends_json),
     # One conversation, and what hangs below it
     *page_at("conversations", conversation_list.conversation_list, "conversations", json=conversation_list.conversation_list_json),
     *page_at(

@@ -26,7 +26,7 @@ class Migration(migrations.Migration):
                 ('regressed_at', models.DateTimeField(null=True)),
             ],
             options={
-                'ordering': ('state', 'rank', 'place', 'conversation'),
+                'ordering': ('state', 'rank', 'place', 'conversation_id'),
             },
         ),
         migrations.CreateModel(

@@ -52,7 +52,7 @@ def _replace(apps: Any, original: Any) -> None:
     for row in rules.filter(conversation=original):
         if not row.is_gone:
             rule_counts.filter(source=original.source, code=row.code, severity=row.severity).update(
-                conversations=F("conversations") - row.is_worst, findings=F("findings") - row.findings
+                conversations=F("conversations") - int(row.is_worst), findings=F("findings") - row.findings
             )
     rules.filter(conversation=original).update(is_worst=False)
 

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from inspector.models.bulk import insert, update
 from inspector.models.conversation import Conversation
-from inspector.models.problem import Occurrence, Problem, ProblemDay, ProblemEvent, ProblemState, rank_of
+from inspector.models.problem import WORST_FIRST, Occurrence, Problem, ProblemDay, ProblemEvent, ProblemState, rank_of
 from inspector.models.repair import Repair
 
 REPAIRED, OCCURRED, OPENED = "repaired", "occurred again", "opened again"
@@ -247,9 +247,7 @@ def _record(problem: Problem, at: datetime, verb: str) -> None:
 
 def _worst(problem: Problem) -> int:
     """The rank of the worst open occurrence; the first of an index."""
-    row = (
-        Occurrence.objects.filter(problem=problem, state=_State.OPEN).order_by("state", "rank", "place", "conversation").values_list("rank")
-    )
+    row = Occurrence.objects.filter(problem=problem, state=_State.OPEN).order_by(*WORST_FIRST).values_list("rank")
     return row[0][0] if row else problem.rank
 
 

@@ -106,6 +106,10 @@ class ProblemDay(models.Model):
         return f"{self.occurrences} on {self.day}"
 
 
+WORST_FIRST = ("state", "rank", "place", "conversation_id")
+"""The order of the occurrences of a problem: those that are open, the worst, those that were active last."""
+
+
 class Occurrence(models.Model):
     """A conversation in which a rule occurs, or did. Only `counting` writes it."""
 
@@ -135,7 +139,7 @@ class Occurrence(models.Model):
     """When it was found again after that."""
 
     class Meta:
-        ordering = ("state", "rank", "place", "conversation")
+        ordering = WORST_FIRST
         constraints = [models.UniqueConstraint(fields=("problem", "conversation"), name="occurrence_once")]
         indexes = [models.Index(fields=("problem", "state", "rank", "place", "conversation"), name="listed_of_problem")]
 

@@ -83,6 +83,18 @@ def finding_md(report: Json, finding: Finding, chunk_lines: Sequence[str], links
     return _joined([*parts, *_evidence(chunk_lines), *_links(links)])
 
 
+def problem_md(report: Json, source: str, occurrences: Sequence[Sequence[str]], links: Mapping[str, str]) -> str:
+    """A problem, `report` as its `.json` twin has it; `occurrences` are (conversation, title, state, verdict)."""
+    parts = [
+        f"**{report['code']} {code(report['rule'])} in {prose(source)}**",
+        f"{report['severity']}, {_visibility(report['silent'])}; {report['state']}; open in {report['conversations']:,} of {report['conversations_ever']:,} conversations",
+        prose(report["summary"]),
+        prose(f"Ignored: {report['reason']}") if report["reason"] else "",
+        table(("conversation", "title", "state", "verdict"), [[code(row[0]), *map(prose, row[1:])] for row in occurrences[:ROWS_SHOWN]]),
+    ]
+    return _joined([*parts, *_links(links)])
+
+
 def stream_md(report: Json, event_lines: Sequence[str], links: Mapping[str, str]) -> str:
     """A captured stream, `report` as `scan` has it; `event_lines` are the evidence, one line an event or a run of them."""
     sides = ", ".join(

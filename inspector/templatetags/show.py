@@ -22,6 +22,7 @@ from inspector.presentation import visible as text
 from inspector.presentation.clock import age, moment
 from inspector.presentation.conversation import row_words
 from inspector.presentation.repair.alternatives import safety_words
+from inspector.presentation.sparkline import HEIGHT, Sparkline
 from inspector.presentation.stream import words as stream_words
 from inspector.rules.base import Finding
 from inspector.streams.model import How
@@ -171,6 +172,20 @@ def query(context: dict[str, Any], **changes: Any) -> str:
             params[name] = str(value)
     encoded = params.urlencode()
     return f"?{encoded}" if encoded else "?"
+
+
+@register.simple_tag
+def spark(line: Sparkline, classes: str = "") -> str:
+    """Days as bars, with their words as the text alternative."""
+    return format_html(
+        '<svg class="spark {}" viewBox="0 0 {} {}" preserveAspectRatio="none" role="img" aria-label="{}"><title>{}</title><path d="{}"/></svg>',
+        classes,
+        line.width,
+        HEIGHT,
+        line.words,
+        line.words,
+        line.path,
+    )
 
 
 @register.simple_tag

@@ -1,6 +1,6 @@
-"""The inbox, which ranks damage by how dangerous it is, and the page of one finding."""
+"""The inbox, a tracker of problems, the most dangerous first; and the page of one finding."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from django.db.models import Count, Max, Min, OuterRef, Q, Subquery, Sum
@@ -11,7 +11,21 @@ from inspector.actions.undo_repair import UNDOABLE
 from inspector.conversation import notation
 from inspector.conversation.model import Chunk
 from inspector.middleware import OperatorRequest
-from inspector.models import Conversation, ConversationCount, Finding, Repair, RuleCount, Source, Tombstone, loading
+from inspector.models import (
+    Conversation,
+    ConversationCount,
+    ConversationRule,
+    Finding,
+    Occurrence,
+    Problem,
+    Repair,
+    RuleCount,
+    SavedView,
+    Source,
+    Tombstone,
+    loading,
+)
+from inspector.models.problem import WORST_FIRST
 from inspector.planning.suggested import suggested
 from inspector.presentation import markdown
 from inspector.presentation.conversation import scan
@@ -19,26 +33,19 @@ from inspector.presentation.json_text import Json, json_fields
 from inspector.profiles.judging import judged
 from inspector.rules.base import Case, Origin, Rule, Severity, findings
 from inspector.rules.base import Finding as RuleFinding
-from inspector.rules.catalogue import RULES, UnknownRule, rule
+from inspector.rules.catalogue import RULES
 from inspector.strategies.base import Strategy
 from inspector.strategies.catalogue import strategy
-from inspector.views import facts
-from inspector.views.conversation_list import (
-    DAMAGED,
-    RULE_KEYS,
-    SEVERITY_RANK,
-    ConversationRow,
-    newest_first,
-    row_report,
-    rows_of,
-    with_rule,
-)
-from inspector.views.crashes import Crash, newest_crashes
+from inspector.views import facts, problem_list
+from inspector.views.conversation_list import DAMAGED, RULE_KEYS, SEVERITY_RANK, newest_first, row_report, rows_of, with_rule
 from inspector.views.pages import absolute, as_json, as_markdown, origin_of, page, unless_unchanged
-from inspector.views.streams import Worst, summaries, worst
+from inspector.views.paging import ListWindow
+from inspector.views.problem_list import TABS, Choices, ProblemFilters, ProblemRow, known_rule
+from inspector.views.streams import summaries, worst
 
 RECENT = 12
 CHUNKS_SHOWN = 30
+REVIEWS = 50
 SEVERITIES = ("error", "warning", "note")
 NO_SUCH_FINDING = "There is no finding with this id here: its conversation was never imported, or with another Inspector. The inbox lists what is open now."
 
@@ -58,27 +65,48 @@ class RuleProblem:
     newest: Finding
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InboxPage:
-    problems: tuple[RuleProblem, ...]
-    recent: tuple[ConversationRow, ...]
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """Of everything that was imported, from stored counts; of conversations those that their stores still have."""
+
     conversations: int
     chunks: int
-    sources: int
     damaged: int
     gone: int
+    crashes: int
+    sources: int
     read_at: datetime | None
-    crashes: tuple[Crash, ...]
-    crash_total: int
-    streams: Worst
+    streams: int
+    damaged_streams: int
 
 
-def known_rule(code: str) -> Rule | None:
-    """None for a code that an older Inspector stored and this one has no rule for."""
-    try:
-        return rule(code)
-    except UnknownRule:
-        return None
+@dataclass(frozen=True, slots=True)
+class Tab:
+    name: str
+    words: str
+    count: int
+    query: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InboxPage:
+    """`repairs` are those that wait for a review, in their tab; `start` is a finding of the first problem in the conversation that was active last."""
+
+    totals: Totals
+    filters: ProblemFilters
+    tabs: tuple[Tab, ...]
+    rows: tuple[ProblemRow, ...]
+    here: ListWindow[Problem]
+    repairs: tuple[Repair, ...]
+    choices: Choices
+    views: tuple[SavedView, ...]
+    start: Finding | None
+
+    @property
+    def start_words(self) -> str:
+        """The first sentence of its message."""
+        first, end, _ = self.start.message.partition(". ") if self.start else ("", "", "")
+        return first + end.strip()
 
 
 def rule_problems() -> tuple[RuleProblem, ...]:
@@ -107,43 +135,74 @@ def rule_problems() -> tuple[RuleProblem, ...]:
     return tuple(sorted(problems, key=lambda row: (SEVERITIES.index(row.severity), not row.silent, -row.conversations, row.code)))
 
 
-def _inbox() -> InboxPage:
+def _totals() -> Totals:
     present = Q(is_gone=False)
-    counts = ConversationCount.objects.aggregate(
-        present=Sum("conversations", filter=present, default=0),
-        chunks=Sum("chunks", filter=present, default=0),
-        damaged=Sum("conversations", filter=present & DAMAGED, default=0),
-        gone=Sum("conversations", filter=~present, default=0),
+    numbers = {"conversations": present, "damaged": present & DAMAGED, "gone": ~present, "crashes": present & Q(is_crash=True)}
+    of_conversations = {f"n_{name}": Sum("conversations", filter=which, default=0) for name, which in numbers.items()}
+    counts = ConversationCount.objects.aggregate(n_chunks=Sum("chunks", filter=present, default=0), **of_conversations)
+    of_sources = Source.objects.aggregate(
+        sources=Count("pk"),
+        last=Max("read_at"),
+        streams=Sum("stream_count", default=0),
+        damaged_streams=Sum("damaged_stream_count", default=0),
     )
-    crashes, crash_total = newest_crashes()
-    sources = Source.objects.aggregate(n=Count("pk"), read_at=Max("read_at"))
+    read_at = of_sources.pop("last")
+    return Totals(read_at=read_at, **of_sources, **{name.removeprefix("n_"): number for name, number in counts.items()})
+
+
+def _inbox(request: OperatorRequest) -> InboxPage:
+    filters = problem_list.filters_of(request.GET.dict())
+    problems = problem_list.chosen(filters, request.operator)
+    counts = problem_list.counts_of_tabs(problems)
+    here = problem_list.window_of(request, filters, problems, counts[filters.tab])
+    rows = problem_list.rows_of(here.rows)
+    is_review = filters.tab == problem_list.REVIEW
+    repairs = Repair.objects.filter(state=Repair.State.PROPOSED).select_related("conversation__source") if is_review else ()
+    is_first = filters == ProblemFilters() and here.number == 1 and bool(rows)
     return InboxPage(
-        problems=rule_problems(),
-        recent=rows_of(newest_first(Conversation.objects.filter(DAMAGED, is_gone=False))[:RECENT]),
-        conversations=counts["present"],
-        chunks=counts["chunks"],
-        sources=sources["n"],
-        damaged=counts["damaged"],
-        gone=counts["gone"],
-        read_at=sources["read_at"],
-        crashes=crashes,
-        crash_total=crash_total,
-        streams=worst(),
+        totals=_totals(),
+        filters=filters,
+        tabs=tuple(Tab(name, words, counts[name], replace(filters, tab=name).query) for name, words in TABS.items()),
+        rows=rows,
+        here=here,
+        repairs=tuple(repairs[:REVIEWS]),
+        choices=problem_list.choices(list(Source.objects.filter(is_trace=False).only("oid", "path", "format"))),
+        views=tuple(SavedView.objects.filter(who=request.operator)),
+        start=_start(rows[0].problem) if is_first and rows[0].severity != "note" else None,
     )
+
+
+def _start(problem: Problem) -> Finding | None:
+    occurrences = Occurrence.objects.filter(problem=problem, state=Occurrence.State.OPEN)
+    first = occurrences.order_by(*WORST_FIRST).values("conversation")[:1]
+    row = (
+        ConversationRule.objects.filter(conversation=first, code=problem.code, is_worst=True).select_related("first__conversation").first()
+    )
+    return row.first if row else None
 
 
 def inbox(request: OperatorRequest) -> HttpResponse:
-    return page(request, "inbox.html", _inbox(), twins=("json",))
+    return page(request, "inbox.html", _inbox(request), twins=("json",))
 
 
 def inbox_json(request: OperatorRequest) -> HttpResponse:
-    content = _inbox()
+    content = _inbox(request)
+    recent = rows_of(newest_first(Conversation.objects.filter(DAMAGED, is_gone=False))[:RECENT])
+    streams = worst()
     return as_json(
         {
-            **json_fields(content, "conversations chunks sources damaged gone read_at"),
-            "rules": [_problem_report(problem) for problem in content.problems],
-            "recent": [row_report(row) for row in content.recent],
-            "streams": {**json_fields(content.streams, "total damaged"), "worst": summaries(content.streams.rows)},
+            **json_fields(content.totals, "conversations chunks sources damaged gone read_at"),
+            "rules": [_problem_report(problem) for problem in rule_problems()],
+            "recent": [row_report(row) for row in recent],
+            "streams": {**json_fields(streams, "total damaged"), "worst": summaries(streams.rows)},
+            "tab": content.filters.tab,
+            "tabs": {tab.name: tab.count for tab in content.tabs},
+            **json_fields(content, "page=here.number pages=here.pages"),
+            "next": content.here.older.query(request.GET) if content.here.older else "",
+            "problems": [problem_list.problem_report(row) for row in content.rows],
+            "to_review": [
+                json_fields(repair, "id=oid conversation=conversation.oid strategies proposed_by proposed_at") for repair in content.repairs
+            ],
         }
     )
 

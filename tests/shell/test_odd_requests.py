@@ -63,6 +63,8 @@ def test_every_view_is_asked_by_get_or_says_what_it_takes() -> None:
         "explain/",
         "login/",
         "logout/",
+        "problems/decide/",
+        "problems/views/",
         "repairs/<slug:oid>/apply/",
         "repairs/<slug:oid>/approve/",
         "repairs/<slug:oid>/reject/",

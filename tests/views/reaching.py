@@ -25,7 +25,7 @@ from inspector.demo import dispatch_incident, gbrain_incident, rollouts_incident
 from inspector.demo.branch_incident import openclaw_files, pi_files
 from inspector.demo.creation import write_dispatch_store, write_journal, write_trace_store
 from inspector.demo.stream_incident import capture_files
-from inspector.models import Conversation, Finding, Repair, Source, Stream, TraceRecord, loading
+from inspector.models import Conversation, Finding, Problem, Repair, Source, Stream, TraceRecord, loading
 from inspector.planning.recommend import without_waiting
 from inspector.profiles.judging import judged
 from inspector.programs.pi_openclaw import openclaw, pi
@@ -148,6 +148,7 @@ class Walk:
             "streams": list(Stream.objects.values_list("oid", flat=True)),
             "findings": list(Finding.objects.filter(conversation__in=wanted).values_list("oid", flat=True)[:2]),
             "repairs": list(Repair.objects.values_list("oid", flat=True)),
+            "problems": list(Problem.objects.values_list("oid", flat=True)[:2]),
             "sources": list(Source.objects.values_list("oid", flat=True)),
             "old": [1],
             "new": [1],

@@ -25,6 +25,7 @@ from inspector.models import (
     Conversation,
     Finding,
     Payload,
+    Problem,
     Repair,
     Revision,
     Source,
@@ -147,6 +148,7 @@ def addresses() -> dict[str, str]:
         "conversations": incident.oid,
         "findings": Finding.objects.filter(conversation=incident).latest("pk").oid,
         "streams": Stream.objects.latest("pk").oid,
+        "problems": Problem.objects.get(source=incident.source, code="MSG101").oid,
         "repairs": Repair.objects.get().oid,
         "sources": incident.source.oid,
     }
@@ -179,6 +181,7 @@ def addresses() -> dict[str, str]:
 
 POSTED = {
     *(f"repairs/<slug:oid>/{act}/" for act in ("approve", "reject", "apply", "undo")),
+    *("problems/decide/", "problems/views/"),
     *("sources/<slug:oid>/import/", "sources/<slug:oid>/write-back/", "logout/"),
 }
 

@@ -1,0 +1,47 @@
+"""Numbers of days as bars: the shape for an inline SVG, and the same in words."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date, timedelta
+
+HEIGHT, STEP = 22, 4
+"""Units of the picture; a bar is one narrower than its step."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sparkline:
+    """One number for each day; `last` is the day of the last one."""
+
+    counts: tuple[int, ...]
+    last: date
+
+    @property
+    def width(self) -> int:
+        return len(self.counts) * STEP
+
+    @property
+    def total(self) -> int:
+        return sum(self.counts)
+
+    @property
+    def path(self) -> str:
+        """The bars, in the coordinates of `width` and HEIGHT; a day with one of a thousand is still seen."""
+        most = max(self.counts, default=0)
+        bars = ((number, max(2, round(count * HEIGHT / most))) for number, count in enumerate(self.counts) if count)
+        return "".join(f"M{number * STEP} {HEIGHT}v-{height}h{STEP - 1}v{height}z" for number, height in bars)
+
+    @property
+    def words(self) -> str:
+        span = f"{len(self.counts)} days to {self.last:%Y-%m-%d}"
+        if not self.total:
+            return f"nothing new in the {span}"
+        most = max(self.counts)
+        if most == 1:
+            return f"{self.total:,} new in the {span}"
+        day = self.last - timedelta(days=len(self.counts) - 1 - self.counts.index(most))
+        return f"{self.total:,} new in the {span}, most on {day:%Y-%m-%d}: {most:,}"
+
+
+def sparkline(of_days: Mapping[date, int], last: date, days: int) -> Sparkline:
+    """The `days` days that end with `last`."""
+    return Sparkline(tuple(of_days.get(last - timedelta(days=back), 0) for back in range(days - 1, -1, -1)), last)

@@ -1,0 +1,190 @@
+"""The problems of the inbox: tabs, filters and order are in the address, and a page costs the same however many there are."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from urllib.parse import urlencode
+
+from django.db.models import Count, Q, QuerySet, Sum
+
+from inspector.middleware import OperatorRequest
+from inspector.models import Problem, ProblemDay, Repair, Source
+from inspector.models.problem import SEVERITIES, ProblemState, in_state, today
+from inspector.presentation.json_text import Json, json_fields
+from inspector.presentation.sparkline import Sparkline, sparkline
+from inspector.presentation.visible import clipped, visible
+from inspector.programs.registry import program_or_default, programs
+from inspector.rules.base import Rule
+from inspector.rules.catalogue import RULES, UnknownRule, rule
+from inspector.views.paging import ListWindow, window
+
+REVIEW, OPEN, REPAIRED, IGNORED = "review", "open", "repaired", "ignored"
+TABS = {REVIEW: "To review", OPEN: "Open", REPAIRED: "Repaired", IGNORED: "Ignored"}
+IN_TAB = {
+    OPEN: (ProblemState.OPEN, ProblemState.ACKNOWLEDGED, ProblemState.REGRESSED),
+    REPAIRED: (ProblemState.REPAIRED,),
+    IGNORED: (ProblemState.IGNORED,),
+}
+DAYS = 30
+ME, NOBODY = "me", "none"
+SORTS: dict[str, tuple[str, ...]] = {
+    "": ("rank", "-conversations", "id"),
+    "conversations": ("conversations", "id"),
+    "-conversations": ("-conversations", "id"),
+    "first": ("first_seen", "id"),
+    "-first": ("-first_seen", "id"),
+    "seen": ("last_seen", "id"),
+    "-seen": ("-last_seen", "id"),
+}
+"""What the address may ask for -> the columns; most dangerous first where it asks for nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProblemFilters:
+    """What the address chooses; unknown words choose nothing. `assigned`: ME, NOBODY, or a name."""
+
+    tab: str = OPEN
+    q: str = ""
+    source: str = ""
+    program: str = ""
+    severity: str = ""
+    silent: bool = False
+    assigned: str = ""
+    sort: str = ""
+
+    @property
+    def number(self) -> int:
+        """Of the filters that are set, the search apart."""
+        return sum(map(bool, (self.source, self.program, self.severity, self.silent, self.assigned)))
+
+    @property
+    def query(self) -> str:
+        pairs = ((name, getattr(self, name)) for name in self.__slots__)
+        return urlencode({name: "1" if value is True else value for name, value in pairs if value and (name, value) != ("tab", OPEN)})
+
+
+@dataclass(frozen=True, slots=True)
+class ProblemRow:
+    problem: Problem
+    about: Rule | None
+    """None for a code that an older Inspector stored and this one has no rule for."""
+    days: Sparkline
+
+    @property
+    def code(self) -> str:
+        return self.problem.code
+
+    @property
+    def name(self) -> str:
+        return self.problem.rule
+
+    @property
+    def severity(self) -> str:
+        return self.problem.severity
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choices:
+    """(value, words) of the filters."""
+
+    sources: tuple[tuple[str, str], ...]
+    programs: tuple[tuple[str, str], ...]
+    severities: tuple[tuple[str, str], ...] = tuple((name, name) for name in SEVERITIES)
+    assigned: tuple[tuple[str, str], ...] = ((ME, "me"), (NOBODY, "nobody"))
+
+
+def known_rule(code: str) -> Rule | None:
+    """None for a code that an older Inspector stored and this one has no rule for."""
+    try:
+        return rule(code)
+    except UnknownRule:
+        return None
+
+
+def filters_of(params: dict[str, str]) -> ProblemFilters:
+    """`params`: of an address, one value of each name."""
+    tab, severity, sort = (params.get(name, "") for name in ("tab", "severity", "sort"))
+    return ProblemFilters(
+        tab=tab if tab in TABS else OPEN,
+        q=visible(params.get("q", "").strip())[:200],
+        source=visible(params.get("source", ""))[:12],
+        program=visible(params.get("program", ""))[:40],
+        severity=severity if severity in SEVERITIES else "",
+        silent=params.get("silent") == "1",
+        assigned=visible(params.get("assigned", ""))[:150],
+        sort=sort if sort in SORTS else "",
+    )
+
+
+def chosen(filters: ProblemFilters, operator: str) -> QuerySet[Problem]:
+    """Those that the filters let through, of every tab."""
+    rows = Problem.objects.all()
+    if filters.q:
+        named = [entry.code for entry in RULES if filters.q.lower() in f"{entry.code} {entry.name} {entry.summary}".lower()]
+        rows = rows.filter(Q(code__in=named) | Q(rule__icontains=filters.q) | Q(source__path__icontains=filters.q) | Q(oid=filters.q))
+    if filters.source:
+        rows = rows.filter(source__oid=filters.source)
+    if filters.program:
+        formats = [entry.name for program in programs() if program.name == filters.program for entry in program.formats]
+        rows = rows.filter(source__format__in=formats)
+    if filters.severity:
+        rank = 2 * SEVERITIES.index(filters.severity)
+        rows = rows.filter(rank__in=(rank, rank + 1))
+    if filters.silent:
+        rows = rows.filter(rank__in=(0, 2, 4))
+    if filters.assigned:
+        rows = rows.filter(assigned_to={ME: operator, NOBODY: ""}.get(filters.assigned, filters.assigned))
+    return rows
+
+
+def counts_of_tabs(rows: QuerySet[Problem]) -> dict[str, int]:
+    """How many of `rows` are in each tab; of the repairs to review all."""
+    counts = rows.aggregate(**{tab: Count("pk", filter=in_state(*states)) for tab, states in IN_TAB.items()})
+    return {REVIEW: Repair.objects.filter(state=Repair.State.PROPOSED).count(), **counts}
+
+
+def window_of(request: OperatorRequest, filters: ProblemFilters, rows: QuerySet[Problem], total: int) -> ListWindow[Problem]:
+    of_tab = rows.filter(in_state(*IN_TAB[filters.tab])) if filters.tab in IN_TAB else Problem.objects.none()
+    return window(of_tab.select_related("source"), SORTS[filters.sort], total, request.GET)
+
+
+def rows_of(problems: Iterable[Problem]) -> tuple[ProblemRow, ...]:
+    """With what was new on each of the days that end with the last activity of all of them. One query."""
+    problems = list(problems)
+    last = last_day(problem.last_seen for problem in problems)
+    days: dict[int, dict[date, int]] = defaultdict(dict)
+    of_days = ProblemDay.objects.filter(problem__in=problems, day__gt=last - timedelta(days=DAYS), day__lte=last).order_by()
+    for pk, day, number in of_days.values_list("problem_id", "day").annotate(n=Sum("occurrences")).values_list("problem_id", "day", "n"):
+        days[pk][day] = number
+    return tuple(ProblemRow(problem, known_rule(problem.code), sparkline(days[problem.pk], last, DAYS)) for problem in problems)
+
+
+def last_day(moments: Iterable[int]) -> date:
+    """On which the latest of the moments (epoch milliseconds) is, in UTC; today of none, and of one that is to come: a clock may be wrong."""
+    latest = max(moments, default=None)
+    return today() if latest is None else min(today(), datetime.fromtimestamp(latest / 1000, UTC).date())
+
+
+def choices(sources: Sequence[Source]) -> Choices:
+    names = sorted({(program.name, program.title) for source in sources for program in (program_or_default(source.format),)})
+    return Choices(sources=tuple((source.oid, clipped(source.name, 40)[0]) for source in sources), programs=tuple(names))
+
+
+_PROBLEM = (
+    "id=problem.oid code rule=name severity silent=problem.silent state=problem.state source=problem.source.oid "
+    "conversations=problem.conversations findings=problem.findings conversations_ever=problem.total first_seen=problem.first_seen "
+    "last_seen=problem.last_seen repaired_at=problem.repaired_at regressed_at=problem.regressed_at assigned_to=problem.assigned_to "
+    "reason=problem.reason until_it_occurs=problem.until_occurs decided_by=problem.decided_by decided_at=problem.decided_at"
+)
+
+
+def problem_report(row: ProblemRow) -> Json:
+    """One problem of a `.json` list; `days` are new occurrences, the last of them on `days_to`."""
+    until = row.problem.ignored_until
+    return {
+        **json_fields(row, _PROBLEM),
+        "ignored_until": until.isoformat() if until else None,
+        "days": list(row.days.counts),
+        "days_to": row.days.last.isoformat(),
+    }

@@ -1,0 +1,180 @@
+"""The page of a problem: what its rule says, where it occurs, what became of each conversation, and what was decided. The forms of the inbox end here too."""
+
+import re
+from dataclasses import dataclass
+
+from django.contrib import messages
+from django.db.models import Sum
+from django.http import HttpResponse, QueryDict
+from django.shortcuts import get_object_or_404, redirect
+
+from inspector.actions import decide_problem
+from inspector.actions.decide_problem import Decision
+from inspector.actions.problems import Refused
+from inspector.middleware import OperatorRequest, accepts
+from inspector.models import Conversation, ConversationRule, Occurrence, Problem, ProblemDay, ProblemEvent
+from inspector.models.problem import WORST_FIRST
+from inspector.presentation import markdown
+from inspector.presentation.json_text import Json, json_fields
+from inspector.presentation.sparkline import Sparkline
+from inspector.presentation.visible import visible
+from inspector.views import problem_list
+from inspector.views.conversation_list import forks_of
+from inspector.views.pages import absolute, as_json, as_markdown, page
+from inspector.views.paging import ListWindow, window
+from inspector.views.problem_list import ProblemRow
+
+VERSIONS, EVENTS, CHOSEN = 5, 50, 200
+"""How many are shown, and how many problems one form may choose."""
+_OID = re.compile(r"[0-9a-f]{12}")
+_State = Occurrence.State
+
+
+@dataclass(frozen=True, slots=True)
+class OccurrenceRow:
+    """`finding` is the id of the first one while it is found; `fork` what replaced the conversation."""
+
+    occurrence: Occurrence
+    finding: str
+    fork: Conversation | None
+
+    @property
+    def conversation(self) -> Conversation:
+        return self.occurrence.conversation
+
+    @property
+    def words(self) -> str:
+        row = self.occurrence
+        if row.state == _State.OPEN:
+            return "occurs again" if row.regressed_at else "open"
+        if row.state == _State.REPAIRED:
+            return "repaired" if row.repair_id else "no longer detected"
+        return "repaired by a fork" if row.state == _State.REPLACED else "gone from its store"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProblemPage:
+    row: ProblemRow
+    problem: Problem
+    days: Sparkline
+    here: ListWindow[Occurrence]
+    rows: tuple[OccurrenceRow, ...]
+    versions: tuple[tuple[str, int], ...]
+    """(version of the client, occurrences) as it was when each was first seen, the most frequent first; and of models."""
+    models: tuple[tuple[str, int], ...]
+    events: tuple[ProblemEvent, ...]
+
+
+def _page(request: OperatorRequest, oid: str) -> ProblemPage:
+    problem = get_object_or_404(Problem.objects.select_related("source"), oid=oid)
+    (row,) = problem_list.rows_of([problem])
+    here = window(problem.occurrences.select_related("conversation", "repair"), WORST_FIRST, problem.total, request.GET)
+    return ProblemPage(
+        row=row,
+        problem=problem,
+        days=row.days,
+        here=here,
+        rows=_rows(problem, here.rows),
+        versions=_most(problem, "client_version"),
+        models=_most(problem, "model"),
+        events=tuple(problem.events.all()[:EVENTS]),
+    )
+
+
+def _rows(problem: Problem, occurrences: tuple[Occurrence, ...]) -> tuple[OccurrenceRow, ...]:
+    ids = [row.conversation_id for row in occurrences]
+    rules = ConversationRule.objects.filter(conversation__in=ids, code=problem.code).order_by("-findings")
+    first = dict(rules.values_list("conversation_id", "first__oid"))
+    forks = forks_of(row.conversation_id for row in occurrences if row.state == _State.REPLACED)
+    return tuple(OccurrenceRow(row, first.get(row.conversation_id, ""), forks.get(row.conversation_id)) for row in occurrences)
+
+
+def _most(problem: Problem, column: str) -> tuple[tuple[str, int], ...]:
+    days = ProblemDay.objects.filter(problem=problem).exclude(**{column: ""}).order_by()
+    return tuple(days.values_list(column).annotate(n=Sum("occurrences")).order_by("-n", column)[:VERSIONS])
+
+
+def problem(request: OperatorRequest, oid: str) -> HttpResponse:
+    return page(request, "problem.html", _page(request, oid), twins=("json", "md"))
+
+
+def problem_json(request: OperatorRequest, oid: str) -> HttpResponse:
+    return as_json(_report(request, _page(request, oid)))
+
+
+def _report(request: OperatorRequest, content: ProblemPage) -> Json:
+    about = content.row.about
+    return {
+        **problem_list.problem_report(content.row),
+        "summary": about.summary if about else "",
+        "client_versions": [{"version": name, "occurrences": number} for name, number in content.versions],
+        "models": [{"model": name, "occurrences": number} for name, number in content.models],
+        **json_fields(content, "page=here.number pages=here.pages"),
+        "next": content.here.older.query(request.GET) if content.here.older else "",
+        "occurrences": [_occurrence_report(row) for row in content.rows],
+        "events": [json_fields(event, "at who verb detail") for event in content.events],
+    }
+
+
+def _occurrence_report(row: OccurrenceRow) -> Json:
+    repair = row.occurrence.repair
+    return {
+        **json_fields(row, "conversation=conversation.oid title=conversation.title state=words finding"),
+        **json_fields(row.occurrence, "findings first_at closed_at regressed_at"),
+        "repair": repair.oid if repair else "",
+        "fork": row.fork.oid if row.fork else "",
+    }
+
+
+def problem_md(request: OperatorRequest, oid: str) -> HttpResponse:
+    content = _page(request, oid)
+    rows = [(row.conversation.oid, row.conversation.title, row.words, row.conversation.verdict) for row in content.rows]
+    links = {"problem": absolute(request, f"/problems/{oid}/"), "rule": absolute(request, f"/rules/{content.problem.code}/")}
+    return as_markdown(markdown.problem_md(_report(request, content), content.problem.source.name, rows, links))
+
+
+@accepts("POST")
+def decide(request: OperatorRequest) -> HttpResponse:
+    """`problem` names each that the person chose; `action`, `reason`, `end` and `to` are of the decision."""
+    form = request.POST
+    action = form.get("action", "")
+    to = request.operator if action == "assign-me" else form.get("to", "")
+    decision = Decision("assign" if action == "assign-me" else action, form.get("reason", ""), form.get("day") or form.get("end", ""), to)
+    try:
+        number = decide_problem.decide(form.getlist("problem")[:CHOSEN], decision, request.operator)
+        done = decide_problem.DONE[decision.action]
+        messages.success(
+            request, f"{number} problem{'' if number == 1 else 's'} {done}." if number else "Nothing changed: it is so already."
+        )
+    except Refused as refusal:
+        messages.error(request, visible(str(refusal)))
+    return redirect(_back(form.get("page", ""), form.get("query", "")))
+
+
+def _back(oid: str, query: str) -> str:
+    """The page of a problem, or the inbox with what the form was chosen from; never another address."""
+    if _OID.fullmatch(oid):
+        return f"/problems/{oid}/"
+    kept = query_of(query)
+    return f"/?{kept}" if kept else "/"
+
+
+def query_of(query: str) -> str:
+    """As the inbox understands it; what it does not know is left out."""
+    return problem_list.filters_of(QueryDict(query[: decide_problem.QUERY]).dict()).query
+
+
+@accepts("POST")
+def views(request: OperatorRequest) -> HttpResponse:
+    """Saves the choice `query` under `name`, or removes the view of this name."""
+    form = request.POST
+    query, name = query_of(form.get("query", "")), form.get("name", "")
+    try:
+        if form.get("action") == "remove":
+            decide_problem.remove_view(request.operator, name)
+        else:
+            view = decide_problem.save_view(request.operator, name, query)
+            messages.success(request, f"Saved as {view.name}.")
+    except Refused as refusal:
+        messages.error(request, visible(str(refusal)))
+    return redirect(_back("", query))

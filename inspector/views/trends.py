@@ -1,0 +1,120 @@
+"""What began to occur on each day: by rule, source, version of the client or model. From the counts that imports keep, not from conversations."""
+
+from collections import defaultdict
+from dataclasses import dataclass
+from datetime import date, timedelta
+from urllib.parse import urlencode
+
+from django.db.models import Max, QuerySet, Sum
+from django.http import HttpResponse
+
+from inspector.middleware import OperatorRequest
+from inspector.models import ProblemDay, Source
+from inspector.models.problem import today
+from inspector.presentation.json_text import json_fields
+from inspector.presentation.sparkline import Sparkline, sparkline
+from inspector.presentation.visible import clipped, visible
+from inspector.rules.catalogue import RULES
+from inspector.views.pages import as_json, page
+from inspector.views.problem_list import known_rule
+
+SHOWN = 50
+SPANS = (30, 90, 365)
+GROUPS = {
+    "rule": ("rule", "problem__code"),
+    "source": ("source", "problem__source__oid"),
+    "version": ("client version", "client_version"),
+    "model": ("model", "model"),
+}
+"""What the address may ask for -> its words, and the column."""
+
+
+@dataclass(frozen=True, slots=True)
+class TrendRow:
+    """`key` is a rule's code, the id of a source, or a version; `href` the problems of it."""
+
+    key: str
+    name: str
+    days: Sparkline
+    href: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrendsPage:
+    by: str
+    span: int
+    rule: str
+    last: date
+    rows: tuple[TrendRow, ...]
+    more: int
+    groups: tuple[tuple[str, str], ...]
+    spans: tuple[tuple[str, str], ...]
+    rules: tuple[tuple[str, str], ...]
+
+
+def _page(request: OperatorRequest) -> TrendsPage:
+    by, span, code = (request.GET.get(name, "") for name in ("by", "days", "rule"))
+    by = by if by in GROUPS else "rule"
+    days = int(span) if span in map(str, SPANS) else SPANS[0]
+    code = code if known_rule(code) else ""
+    of_days = ProblemDay.objects.filter(**({"problem__code": code} if code else {})).order_by()
+    newest = of_days.filter(day__lte=today()).aggregate(last=Max("day"))["last"] or today()
+    rows, more = _rows(of_days.filter(day__gt=newest - timedelta(days=days), day__lte=newest), by, code, newest, days)
+    return TrendsPage(
+        by=by,
+        span=days,
+        rule=code,
+        last=newest,
+        rows=rows,
+        more=more,
+        groups=tuple((name, words) for name, (words, _) in GROUPS.items()),
+        spans=tuple((str(number), f"{number} days") for number in SPANS),
+        rules=tuple((entry.code, f"{entry.code} {entry.name}") for entry in RULES),
+    )
+
+
+def _rows(of_days: QuerySet[ProblemDay], by: str, code: str, last: date, days: int) -> tuple[tuple[TrendRow, ...], int]:
+    """The SHOWN with the most, and how many more there are."""
+    column = GROUPS[by][1]
+    totals = list(of_days.values_list(column).annotate(n=Sum("occurrences")).order_by("-n", column)[: SHOWN + 1])
+    keys = [key for key, _ in totals[:SHOWN]]
+    more = of_days.values(column).distinct().count() - SHOWN if len(totals) > SHOWN else 0
+    counts: dict[str, dict[date, int]] = defaultdict(dict)
+    shown = of_days.filter(**{f"{column}__in": keys})
+    for key, day, number in shown.values_list(column, "day").annotate(n=Sum("occurrences")).values_list(column, "day", "n"):
+        counts[key][day] = number
+    names = {source.oid: source.name for source in Source.objects.filter(oid__in=keys)} if by == "source" else {}
+    return tuple(TrendRow(key, _name(by, key, names), sparkline(counts[key], last, days), _href(by, key, code)) for key in keys), more
+
+
+def _name(by: str, key: str, sources: dict[str, str]) -> str:
+    if by == "rule":
+        about = known_rule(key)
+        return about.name if about else ""
+    if by == "source":
+        return clipped(sources.get(key, key), 60)[0]
+    return visible(key) or "not known"
+
+
+def _href(by: str, key: str, code: str) -> str:
+    if by == "rule":
+        return "/?" + urlencode({"q": key})
+    if by == "source":
+        return "/?" + urlencode({"source": key} | ({"q": code} if code else {}))
+    return ""
+
+
+def trends(request: OperatorRequest) -> HttpResponse:
+    return page(request, "trends.html", _page(request), twins=("json",))
+
+
+def trends_json(request: OperatorRequest) -> HttpResponse:
+    content = _page(request)
+    return as_json(
+        {
+            **json_fields(content, "by days=span rule"),
+            "days_to": content.last.isoformat(),
+            "more": content.more,
+            "rows": [json_fields(row, "key name total=days.total days=days.counts") for row in content.rows],
+        }
+    )

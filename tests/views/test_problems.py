@@ -1,0 +1,268 @@
+"""The inbox as a tracker: tabs, filters, saved views and decisions; the page of a problem; trends. Nothing that is sent here is trusted."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from django.test import Client
+
+from inspector.actions.undo_repair import undo_repair
+from inspector.models import AuditEntry, Conversation, Problem, Repair, SavedView, Source
+from tests.actions.building import applied, imported, merged, proposed
+from tests.models.test_counting import written_again
+from tests.operators import OperatorClient
+from tests.views.imported import HEALTHY, MERGED, example, many, rows, store
+
+pytestmark = pytest.mark.django_db
+AT, DAY = 1782000000000, 86_400_000
+
+
+def problems(client: Client, query: str = "") -> list[tuple[str, str]]:
+    """(code, state) of what the tab lists."""
+    return [(row["code"], row["state"]) for row in client.get(f"/index.json{query}").json()["problems"]]
+
+
+def decide(client: Client, action: str, *chosen: Problem, **fields: str) -> str:
+    """Sends the form, and returns the text of the page that it leads to."""
+    form = {"action": action, "problem": [problem.oid for problem in chosen], **fields}
+    return client.post("/problems/decide/", form, follow=True).content.decode()
+
+
+@pytest.fixture
+def problem(tmp_path: Path) -> Problem:
+    store(tmp_path / "a.db", rows("one", MERGED, "One") + rows("two", MERGED, "Two", AT + DAY))
+    return Problem.objects.get()
+
+
+def test_each_problem_is_in_one_tab_and_the_tabs_say_how_many(client: Client, problem: Problem) -> None:
+    tabs = {"open": [("MSG101", "open")], "repaired": [], "ignored": [], "review": []}
+    assert {tab: problems(client, f"?tab={tab}") for tab in tabs} == tabs
+    Problem.objects.update(decision="ignored", reason="later")
+    assert client.get("/index.json").json()["tabs"] == {"review": 0, "open": 0, "repaired": 0, "ignored": 1}
+    assert problems(client, "?tab=ignored") == [("MSG101", "ignored")]
+    Problem.objects.update(conversations=0)
+    assert problems(client, "?tab=repaired") == [("MSG101", "repaired")]
+
+
+def test_a_proposed_repair_waits_in_the_first_tab(client: Client, tmp_path: Path) -> None:
+    repair = proposed(imported(tmp_path / "a.db", merged()), "renumber-messages")
+    page = client.get("/?tab=review").content.decode()
+    assert f'href="/repairs/{repair.oid}/"' in page and client.get("/index.json").json()["tabs"]["review"] == 1
+    assert client.get("/index.json?tab=review").json()["to_review"][0]["id"] == repair.oid
+
+
+@pytest.mark.parametrize(
+    ("query", "number"),
+    [
+        ("source=SOURCE", 1), ("source=000000000000", 0), ("program=dispatch", 1), ("program=codex", 0), ("severity=error", 1),
+        ("severity=note", 0), ("severity=<script>", 1), ("silent=1", 1), ("assigned=none", 1), ("assigned=me", 0), ("assigned=ada", 0),
+        ("q=msg101", 1), ("q=different+roles", 1), ("q=a.db", 1), ("q=%25", 0), ("q=%00", 0), ("q=zzz", 0), ("tab=zzz", 1),
+        ("sort=-seen", 1), ("sort=oid", 1), ("page=9&after=zzz", 1), ("source=SOURCE&program=dispatch&severity=error&silent=1&q=merged", 1),
+    ],
+)  # fmt: skip
+def test_filters_are_in_the_address(client: Client, problem: Problem, query: str, number: int) -> None:
+    query = query.replace("SOURCE", problem.source.oid)
+    assert len(problems(client, f"?{query}")) == number
+    assert client.get(f"/?{query}").status_code == 200
+
+
+def test_lists_are_sorted_as_the_address_says(client: Client, tmp_path: Path) -> None:
+    example(tmp_path)
+    found = client.get("/index.json?sort=conversations").json()["problems"]
+    numbers = [row["conversations"] for row in found]
+    assert numbers == sorted(numbers) and len(set(numbers)) > 1
+    seen = [row["last_seen"] for row in client.get("/index.json?sort=-seen").json()["problems"]]
+    assert seen == sorted(seen, reverse=True) and len(set(seen)) > 1
+    assert 'aria-sort="descending"' in client.get("/?sort=-seen").content.decode()
+
+
+def test_a_fork_makes_one_conversation_less_damaged_and_its_undo_one_more(client: Client, tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    values = merged(merged(), to="c2")
+    original = imported(path, values)
+    before = client.get("/index.json").json()
+    assert (before["damaged"], before["conversations"]) == (2, 2)
+    repair = applied(original, "renumber-messages", mode="fork")
+    after = client.get("/index.json").json()
+    assert (after["damaged"], after["conversations"]) == (1, 3) and after["rules"][0]["conversations"] == 1
+    assert "1 of 3 conversations damaged" in client.get("/").content.decode()
+    fork = Conversation.objects.get(native_id=repair.options["fork_id"])
+    for address in (f"/conversations/{original.oid}/", f"/problems/{Problem.objects.get().oid}/", "/conversations/?state=forked"):
+        page = client.get(address).content.decode()
+        assert "epaired by" in page and f'href="/conversations/{fork.oid}/"' in page, address
+    assert [row["id"] for row in client.get("/conversations.json?state=damaged").json()["conversations"]] == [
+        Conversation.objects.get(native_id="c2").oid
+    ]
+    assert client.get("/conversations.json?rule=MSG101").json()["total"] == 1
+    finding = original.findings.get(code="MSG101")
+    assert "Repaired by a fork" in client.get(f"/findings/{finding.oid}.json").json()["fate"]
+    undo_repair(repair, "tester", interactive=True)
+    assert client.get("/index.json").json()["damaged"] == 2
+
+
+def test_a_decision_is_in_the_history_and_in_the_audit_trail(client: Client, problem: Problem) -> None:
+    assert "1 problem ignored" in decide(client, "ignore", problem, reason="Known,\n fixed in 1.2", end="occurs")
+    problem.refresh_from_db()
+    assert (problem.state, problem.reason, problem.until_occurs) == ("ignored", "Known, fixed in 1.2", True)
+    entry = AuditEntry.objects.first()
+    assert entry is not None and (entry.verb, entry.detail["problem"], entry.detail["reason"]) == (
+        "ignore problem", problem.oid, "Known, fixed in 1.2",
+    )  # fmt: skip
+    page = client.get(f"/problems/{problem.oid}/").content.decode()
+    assert "Ignored until it occurs again" in page and "until it occurs again:" in page and "Known, fixed in 1.2" in page
+    assert "1 problem reopened" in decide(client, "reopen", problem)
+    assert "1 problem acknowledged" in decide(client, "acknowledge", problem)
+    assert "Nothing changed" in decide(client, "acknowledge", problem)
+    assert "1 problem assigned" in decide(client, "assign-me", problem) and "assigned" in decide(client, "assign", problem, to="ada")
+    problem.refresh_from_db()
+    assert (problem.state, problem.assigned_to) == ("acknowledged", "ada") and len(problems(client, "?assigned=ada")) == 1
+    assert [event["verb"] for event in client.get(f"/problems/{problem.oid}.json").json()["events"]] == [
+        "assigned", "assigned", "acknowledged", "reopened", "ignored",
+    ]  # fmt: skip
+
+
+def test_many_are_decided_at_once_and_the_choice_stays(client: Client, tmp_path: Path) -> None:
+    example(tmp_path)
+    chosen = list(Problem.objects.all()[:3])
+    answer = client.post(
+        "/problems/decide/", {"action": "acknowledge", "problem": [row.oid for row in chosen], "query": "severity=error&zzz=1&next=//x"}
+    )
+    assert (answer.status_code, answer.headers["Location"]) == (302, "/?severity=error")
+    assert Problem.objects.filter(decision="acknowledged").count() == 3
+    assert AuditEntry.objects.filter(verb="acknowledge problem").count() == 3
+
+
+@pytest.mark.parametrize(
+    ("form", "sentence"),
+    [
+        ({"action": "acknowledge", "problem": []}, "Choose at least one problem"),
+        ({"action": "acknowledge", "problem": ["' OR 1=1 --", "\x00", "zzz"]}, "Choose at least one problem"),
+        ({"action": "delete"}, "This is no action on problems"),
+        ({}, "This is no action on problems"),
+        ({"action": "ignore"}, "Say why the problem is ignored"),
+        ({"action": "ignore", "reason": "x", "day": "soon"}, "This is no day"),
+        ({"action": "ignore", "reason": "x", "day": "2026-02-31"}, "This is no day"),
+        ({"action": "ignore", "reason": "x", "end": "2020-01-01"}, "This day is not to come"),
+    ],
+)
+def test_a_form_that_says_something_else_changes_nothing(client: Client, problem: Problem, form: dict[str, object], sentence: str) -> None:
+    page = client.post("/problems/decide/", {"problem": [problem.oid], **form}, follow=True)
+    assert page.status_code == 200 and sentence in page.content.decode()
+    problem.refresh_from_db()
+    assert problem.decision == "" and not AuditEntry.objects.filter(verb__contains="problem").exists()
+
+
+def test_hostile_words_of_a_decision_are_shown_and_not_run(client: Client, problem: Problem) -> None:
+    words = '<script>alert(1)</script>"\u202e' + "x" * 900
+    decide(client, "ignore", problem, reason=words)
+    decide(client, "assign", problem, to=words)
+    decide(client, "ignore", problem, reason="y", day="2999-01-01", page="../../x", query="//evil.example/?tab=ignored")
+    for address in ("/?tab=ignored", f"/problems/{problem.oid}/", f"/problems/{problem.oid}.md"):
+        text = client.get(address).content.decode()
+        assert "<script>alert" not in text and "\u202e" not in text, address
+    problem.refresh_from_db()
+    assert len(problem.assigned_to) == 150 and len(problem.events.last().detail["reason"]) == 500  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("place", ["page", "query"])
+@pytest.mark.parametrize("target", ["//evil.example", "https://evil.example/", "/\\evil.example", "javascript:alert(1)", "x" * 5000])
+def test_a_form_leads_back_to_our_own_pages_only(client: Client, problem: Problem, place: str, target: str) -> None:
+    answer = client.post("/problems/decide/", {"action": "acknowledge", "problem": problem.oid, place: target})
+    assert answer.headers["Location"] == "/"
+
+
+def test_a_decision_needs_the_token_of_its_form(problem: Problem) -> None:
+    strict = OperatorClient(enforce_csrf_checks=True)
+    for address in ("/problems/decide/", "/problems/views/"):
+        assert strict.post(address, {"action": "acknowledge", "problem": problem.oid}).status_code == 403
+    page = strict.get("/").content.decode()
+    token = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', page)
+    assert token is not None
+    form = {"action": "acknowledge", "problem": problem.oid, "csrfmiddlewaretoken": token[1]}
+    assert strict.post("/problems/decide/", form).status_code == 302
+    problem.refresh_from_db()
+    assert problem.decision == "acknowledged"
+
+
+def test_what_is_repaired_cannot_be_ignored(client: Client, tmp_path: Path) -> None:
+    applied(imported(tmp_path / "a.db", merged()), "renumber-messages")
+    assert "Nothing changed" in decide(client, "ignore", Problem.objects.get(), reason="x")
+
+
+def test_a_view_is_saved_under_a_name_replaced_and_removed(client: Client, problem: Problem) -> None:
+    client.post("/problems/views/", {"name": " Silent\nones ", "query": "silent=1&severity=error&zzz=1"})
+    view = SavedView.objects.get()
+    assert (view.name, view.query) == ("Silent ones", "severity=error&silent=1")
+    assert 'href="/?severity=error&amp;silent=1">Silent ones<' in client.get("/").content.decode()
+    client.post("/problems/views/", {"name": "Silent ones", "query": "tab=ignored"})
+    assert SavedView.objects.get().query == "tab=ignored"
+    SavedView.objects.create(who="somebody else", name="Theirs", query="")
+    assert "Theirs" not in client.get("/").content.decode()
+    client.post("/problems/views/", {"name": "Silent ones", "action": "remove"})
+    assert [view.name for view in SavedView.objects.all()] == ["Theirs"]
+    assert "Give the view a name" in client.post("/problems/views/", {"name": " "}, follow=True).content.decode()
+    for number in range(21):
+        client.post("/problems/views/", {"name": f"View {number}"})
+    assert SavedView.objects.exclude(who="somebody else").count() == 20
+
+
+def test_the_page_of_a_problem_names_its_occurrences_and_their_repairs(client: Client, tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    store(path, rows("one", MERGED, "One") + rows("two", MERGED, "Two", AT + DAY) + rows("three", MERGED, "Three"))
+    written_again(path, rows("one", HEALTHY, "One"), rows("two", MERGED, "Two", AT + DAY))
+    problem = Problem.objects.get()
+    report = client.get(f"/problems/{problem.oid}.json").json()
+    assert [(row["title"], row["state"]) for row in report["occurrences"]] == [
+        ("Two", "open"), ("One", "no longer detected"), ("Three", "gone from its store"),
+    ]  # fmt: skip
+    assert (report["conversations"], report["conversations_ever"], report["first_seen"], report["last_seen"]) == (1, 3, AT, AT + DAY)
+    assert (sum(report["days"]), report["days_to"]) == (3, "2026-06-22")
+    page = client.get(f"/problems/{problem.oid}/").content.decode()
+    finding = Conversation.objects.get(native_id="two").findings.get()
+    assert f'/?finding={finding.oid}"' in page and "3 new in the 30 days to 2026-06-22, most on 2026-06-21: 2" in page
+    text = client.get(f"/problems/{problem.oid}.md").content.decode()
+    assert "MSG101" in text and "no longer detected" in text and f"/problems/{problem.oid}/" in text
+
+
+def test_the_occurrences_of_a_problem_are_paged(client: Client, tmp_path: Path) -> None:
+    many(tmp_path / "a.db", 120)
+    oid = Problem.objects.get().oid
+    first = client.get(f"/problems/{oid}.json").json()
+    second = client.get(f"/problems/{oid}.json?{first['next']}").json()
+    assert (len(first["occurrences"]), len(second["occurrences"]), second["pages"]) == (50, 10, 2)
+    assert not {row["conversation"] for row in first["occurrences"]} & {row["conversation"] for row in second["occurrences"]}
+
+
+def test_a_problem_that_never_was_is_not_found(client: Client) -> None:
+    for ending in ("/", ".json", ".md"):
+        assert client.get(f"/problems/000000000000{ending}").status_code == 404
+
+
+@pytest.mark.parametrize("by", ["rule", "source", "version", "model", "zzz"])
+def test_trends_are_of_days_and_of_what_the_address_asks_for(client: Client, tmp_path: Path, by: str) -> None:
+    store(tmp_path / "a.db", rows("one", MERGED) + rows("two", MERGED, at=AT + DAY))
+    store(tmp_path / "b.db", rows("one", MERGED, at=AT - 200 * DAY))
+    report = client.get(f"/trends.json?by={by}").json()
+    keys = {"source": [Source.objects.get(path__endswith="a.db").oid], "version": [""], "model": [""]}.get(by, ["MSG101"])
+    assert [row["key"] for row in report["rows"]] == keys and (report["days"], report["days_to"]) == (30, "2026-06-22")
+    assert (report["rows"][0]["total"], report["rows"][0]["days"][-2:]) == (2, [1, 1])
+    assert sum(row["total"] for row in client.get(f"/trends.json?by={by}&days=365").json()["rows"]) == 3
+    assert client.get(f"/trends.json?by={by}&rule=MSG102").json()["rows"] == []
+    page = client.get(f"/trends/?by={by}&days=90&rule=%3Cscript%3E").content.decode()
+    assert "2 new in the 90 days to 2026-06-22" in page and "<script>" not in page.replace("<script src", "")
+
+
+def test_a_clock_that_is_wrong_does_not_move_the_days(client: Client, tmp_path: Path) -> None:
+    store(tmp_path / "a.db", rows("one", MERGED) + rows("future", MERGED, at=253_402_300_799_000))
+    for address in ("/", "/trends/", "/index.json", f"/problems/{Problem.objects.get().oid}/"):
+        assert client.get(address).status_code == 200
+    assert client.get("/trends.json").json()["days_to"] == "2026-06-21"
+
+
+def test_json_of_the_inbox_keeps_its_members(client: Client, tmp_path: Path) -> None:
+    example(tmp_path)
+    report = client.get("/index.json").json()
+    old = {"conversations", "chunks", "sources", "damaged", "gone", "read_at", "rules", "recent", "streams"}
+    assert old | {"tabs", "problems", "to_review"} <= report.keys()
+    assert json.dumps(report["problems"][0]["days"]) and report["recent"] and Repair.objects.count() == 0
