@@ -27,7 +27,7 @@ from inspector.sources import bundles, captures, files, folders, postgres, sqlit
 from inspector.sources.captures import Captures
 from inspector.sources.dsn import Dsn, Place
 from inspector.sources.postgres_problems import OffSearchPath
-from inspector.sources.problems import THE_FILE, NotAFile, SourceProblem, shown
+from inspector.sources.problems import THE_FILE, LargeValue, NotAFile, SourceProblem, TooLarge, shown
 from inspector.sources.streaming import OpenStore
 from inspector.streams.captures.base import CaptureKind
 from inspector.streams.captures.catalogue import kind_named
@@ -296,6 +296,18 @@ def streamed(path: Dsn, format_: Format, native_id: str | None = None) -> Genera
 
 
 def _store(path: Path, format_: Format, check: bool = False) -> Store:
+    try:
+        return _read_at_once(path, format_, check)
+    except (LargeValue, TooLarge):
+        if not streaming.is_streamed(format_):
+            raise
+        # One conversation after the other: only that which is over the limit is not read.
+        with streaming.opened(path, format_, check, THE_KEYS) as store:
+            problems = (*(damage(path) if check else ()), *store.problems, *_unread(path, format_))
+            return Store(path, format_, _distinct(path, map(store.read, store.listed)), problems)
+
+
+def _read_at_once(path: Path, format_: Format, check: bool) -> Store:
     if format_.name == bundle.NAME:
         return _bundle(path, format_)
     if isinstance(format_, InRelations):

@@ -119,6 +119,15 @@ def test_of_rows_one_conversation_is_not_read_and_the_others_are(tmp_path: Path)
     assert not [finding for checked in (first, last) for finding in checked.findings if finding.code == "STORE803"]
 
 
+def test_another_conversation_is_shown_by_its_name(tmp_path: Path) -> None:
+    path = tmp_path / "opencode.db"
+    opencode_store(path, ["first", "x" * SMALL])
+    ran = run("show", path, "--conversation", f"ses_{0:026}")
+    assert ran.status == 0 and "first" in ran.out
+    stored = reading.read_one(path, format_named("opencode"), f"ses_{1:026}")
+    assert stored is not None and not stored.conversation.chunks
+
+
 @pytest.mark.django_db
 def test_an_import_of_rows_keeps_the_others_and_goes_on_when_the_limit_is_raised(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "opencode.db"
