@@ -1,7 +1,7 @@
 """A repair's store compared with the state before the repair and what it wrote: the one answer to whether it is in the store."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -9,10 +9,11 @@ from itertools import combinations
 
 from inspector.actions.planning import current, listed, preview_repair
 from inspector.actions.problems import Refused
-from inspector.actions.writing import kept_changes
+from inspector.actions.writing import back, kept_changes
 from inspector.conversation.edits import Plan, Safety
 from inspector.models import Repair, loading
 from inspector.planning.preview import digest, is_named
+from inspector.presentation.visible import visible
 from inspector.programs.formats import Cell, Change, InFiles, Stored, after
 from inspector.sources import elements, stores
 from inspector.sources.places import place
@@ -22,9 +23,11 @@ UNDOABLE = (Repair.State.APPLIED, Repair.State.VERIFIED)
 
 
 class ValueState(StrEnum):
-    """One value of the store now: as it was before the repair, that with more appended, as the repair wrote it, that with more appended, or anything else."""
+    """One value of the store now: as it was before the repair, that with a part of what the repair appends or with more appended, as the repair wrote it,
+    that with more appended, or anything else."""
 
     BEFORE = "before"
+    CUT = "cut"
     REVERTED = "reverted"
     AFTER = "after"
     GROWN = "grown"
@@ -33,11 +36,12 @@ class ValueState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """`needs_rollback`: an SQLite journal waits, and the values are those that it leads back to."""
+    """`needs_rollback`: an SQLite journal waits, and the values are those that it leads back to. `cells`: what the store has now, by key."""
 
     changes: tuple[Change, ...]
     values: tuple[ValueState, ...]
     in_files: bool
+    cells: Mapping[str, Cell | None]
     needs_rollback: bool = False
 
     @property
@@ -48,7 +52,7 @@ class Comparison:
     @property
     def is_back(self) -> bool:
         """As `is_written`, of the values from before the repair."""
-        return self._any(ValueState.BEFORE, ValueState.REVERTED) and not self._any(ValueState.AFTER, ValueState.GROWN)
+        return self._any(ValueState.BEFORE, ValueState.REVERTED) and not self._any(ValueState.AFTER, ValueState.GROWN, ValueState.CUT)
 
     @property
     def is_exactly_back(self) -> bool:
@@ -61,12 +65,21 @@ class Comparison:
 
     @property
     def is_partial(self) -> bool:
-        """Of files, some were written and some not: the process ended between two of them."""
-        return self.in_files and self._any(ValueState.AFTER, ValueState.GROWN) and self._any(ValueState.BEFORE)
+        """Of files, some were written and some not, or one was appended to in part: the process ended in the middle."""
+        return self.in_files and (
+            self._any(ValueState.CUT) or (self._any(ValueState.AFTER, ValueState.GROWN) and self._any(ValueState.BEFORE))
+        )
 
-    def without(self, value: ValueState) -> list[Change]:
-        """The changes whose value is not `value` now."""
-        return [change for change, now in zip(self.changes, self.values, strict=True) if now is not value]
+    def remaining(self, forward: bool) -> list[Change]:
+        """The changes that are left of the write, or (not `forward`) of taking it back; of what was appended in part, from that part on."""
+        changes = []
+        for change, value in zip(self.changes, self.values, strict=True):
+            if value is ValueState.CUT:
+                now = self.cells[change.key]
+                changes.append(replace(change, before=now) if forward else replace(change, after=now))
+            elif value is not (ValueState.AFTER if forward else ValueState.BEFORE):
+                changes.append(change)
+        return changes if forward else back(changes)
 
     def keys(self, *values: ValueState) -> list[str]:
         return [change.key for change, now in zip(self.changes, self.values, strict=True) if now in values]
@@ -96,7 +109,7 @@ def compare(repair: Repair) -> Comparison:
         values = tuple(_value(change, cells[change.key]) for change in changes)
     except SourceProblem as problem:
         raise Refused(problem.sentence) from None
-    return Comparison(tuple(changes), values, isinstance(format_, InFiles), needs_rollback)
+    return Comparison(tuple(changes), values, isinstance(format_, InFiles), cells, needs_rollback)
 
 
 def folded(changes: Iterable[Change]) -> list[Change]:
@@ -118,10 +131,40 @@ def _value(change: Change, cell: Cell | None) -> ValueState:
         return ValueState(state.value)
     if change.element or cell is None or cell.type != "file":
         return ValueState.OTHER
+    if (
+        change.before is not None
+        and change.after is not None
+        and change.after.data.startswith(cell.data)
+        and cell.data.startswith(change.before.data)
+    ):
+        return ValueState.CUT
     # Of a file that was lengthened or shortened both may be true: the longer one says which it was.
     both = ((change.before, ValueState.REVERTED), (change.after, ValueState.GROWN))
     starts = [(len(value.data), state) for value, state in both if value is not None and cell.data.startswith(value.data)]
     return max(starts, default=(0, ValueState.OTHER))[1]
+
+
+def appended_since(comparison: Comparison) -> str:
+    """Of files that were to be appended to, and that another program appended to: which, and how much of that the repair writes as well; "" where there is none."""
+    sentences = []
+    for change, value in zip(comparison.changes, comparison.values, strict=True):
+        cell = comparison.cells[change.key]
+        if value is not ValueState.REVERTED or cell is None or change.before is None or change.after is None:
+            continue
+        if not change.after.data.startswith(change.before.data):
+            continue
+        size = len(change.before.data)
+        added, own = cell.data[size:], change.after.data[size:]
+        same = len(own) if own in added else next(at for at, pair in enumerate(zip(added, own, strict=False)) if pair[0] != pair[1])
+        sentences.append(
+            f"{visible(change.key)} has {len(added):,} bytes more than before it, of which {same:,} are as the repair writes them"
+        )
+    if not sentences:
+        return ""
+    return (
+        f"The write of this repair was interrupted, and another program appended since: {'; '.join(sentences)}. All of them stay, and nothing was "
+        "written now: look at the end of that file before you propose the repair again."
+    )
 
 
 def target_of(repair: Repair) -> str:
@@ -192,6 +235,8 @@ def _record_of(chunk_key: str, changes: Sequence[Change]) -> str:
 
 
 def _what(change: Change, value: ValueState) -> str:
+    if value is ValueState.CUT:
+        return "has a part of what the repair appends"
     if value is ValueState.REVERTED:
         return "is as before the repair, with more at its end"
     if value is ValueState.GROWN:

@@ -11,6 +11,7 @@ from inspector.actions.claim import AtWork, claimed
 from inspector.actions.comparison import (
     Comparison,
     ValueState,
+    appended_since,
     base_of,
     compare,
     differences,
@@ -25,7 +26,7 @@ from inspector.actions.planning import listed, preview_repair
 from inspector.actions.problems import Refused
 from inspector.actions.proving import surprise
 from inspector.actions.recording import record_applied, record_outcome, record_undone, withdraw
-from inspector.actions.writing import back, kept_changes
+from inspector.actions.writing import kept_changes
 from inspector.installation import program
 from inspector.models import Repair, Source, loading
 from inspector.presentation.visible import visible
@@ -100,10 +101,10 @@ def _settled(which: Q) -> list[Interrupted]:
     return interrupted
 
 
-def settle(repair: Repair) -> Comparison:
+def settle(repair: Repair, was_killed: bool = True) -> Comparison:
     """Records or withdraws what the open intent says, by reading alone; the intent stays open where a write is needed. For who holds the claim.
 
-    Raises Refused where the store cannot be read.
+    `was_killed`: nobody has the error of the write to report. Raises Refused where the store cannot be read.
     """
     comparison = compare(repair)
     if comparison.needs_rollback or comparison.is_partial:
@@ -113,7 +114,10 @@ def settle(repair: Repair) -> Comparison:
         if comparison.is_written and not any(writes_the_same(repair, other) for other in others_applied(repair)):
             _written(repair, comparison)
         else:
+            operator = repair.applied_by
             withdraw(repair)
+            if was_killed and (sentence := appended_since(comparison)):
+                record_outcome(repair, operator, Repair.State(repair.state), sentence, "interrupted")
     elif comparison.is_back:
         changed = [(key, "has another value") for key in comparison.keys(ValueState.OTHER, ValueState.REVERTED)]
         outcome = "" if comparison.is_exactly_back else f" Since then {listed(changed)}."
@@ -130,7 +134,7 @@ def settle_failed(repair: Repair, problem: SourceProblem) -> None:
         withdraw(repair)
     else:
         with suppress(Refused):
-            settle(repair)
+            settle(repair, was_killed=False)
 
 
 def _written(repair: Repair, comparison: Comparison) -> None:
@@ -168,9 +172,8 @@ def complete(repair: Repair, forward: bool) -> None:
             comparison = settle(repair)
         if repair.intent and comparison.is_partial:
             _refuse_others(repair, comparison, forward)
-            changes = comparison.without(ValueState.AFTER) if forward else back(comparison.without(ValueState.BEFORE))
             # What the plan does not touch was compared when the write began; what it does touch is compared again by the write.
-            stores.commit(where, format_, {}, {}, changes)
+            stores.commit(where, format_, {}, {}, comparison.remaining(forward))
             repair.intent = Repair.Intent.APPLY if forward else Repair.Intent.UNDO
             if not forward:
                 repair.undone_by = repair.undone_by or repair.applied_by
@@ -222,7 +225,8 @@ def _sentence(repair: Repair, comparison: Comparison) -> str:
             f"`{finish}` rolls it back and applies the repair, `{restore}` rolls it back and leaves the store as before the repair."
         )
     written = len(comparison.keys(ValueState.AFTER, ValueState.GROWN))
+    cut = "".join(f", of {visible(key)} a part" for key in comparison.keys(ValueState.CUT))
     return (
-        f"Repair {repair.oid} was interrupted while it was written to {name} ({what}): {written} of {len(comparison.changes)} values are as repaired. "
+        f"Repair {repair.oid} was interrupted while it was written to {name} ({what}): {written} of {len(comparison.changes)} values are as repaired{cut}. "
         f"`{finish}` writes the rest, `{restore}` restores what was before."
     )

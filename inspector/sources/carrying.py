@@ -89,10 +89,12 @@ def link_old(base: Path, changes: Sequence[Change]) -> dict[Path, Path]:
     return linked
 
 
-def refuse_late_writers(base: Path, opened: Mapping[Path, int], linked: Mapping[Path, Path], changes: Sequence[Change]) -> None:
+def refuse_late_writers(
+    base: Path, opened: Mapping[Path, int], linked: Mapping[Path, Path], changes: Sequence[Change], take_back: Callable[[Change], None]
+) -> None:
     """Where a process opened a file for writing between the look at processes and the rename, the old files take their places again, with what it wrote.
 
-    Raises OpenElsewhere; where the file system has no links LateWriter.
+    `take_back` takes out of a file that was not replaced what was appended to it. Raises OpenElsewhere; where the file system has no links LateWriter.
     """
     identities = {
         (status.st_dev, status.st_ino): place for place, status in ((place, os.fstat(number)) for place, number in opened.items())
@@ -109,6 +111,8 @@ def refuse_late_writers(base: Path, opened: Mapping[Path, int], linked: Mapping[
             linked[changed].replace(changed)
         elif change.before is None:
             changed.unlink(missing_ok=True)
+        elif changed not in opened:
+            take_back(change)
         sync(changed.parent)
     raise OpenElsewhere(place, writer.pid, name)
 

@@ -16,6 +16,7 @@ from typing import NamedTuple
 from inspector.conversation.model import Fact
 from inspector.programs.formats import Cell, Change, InFiles, LooksAround, Record, Shape
 from inspector.sources import elements, files, lock_files, open_files, reach
+from inspector.sources.appending import Interleaved, append, is_append, piece_of, take_back, without
 from inspector.sources.carrying import carry_over, link_of, link_old, opened_files, refuse_late_writers
 from inspector.sources.elements import ChangeState
 from inspector.sources.problems import (
@@ -260,8 +261,9 @@ def commit(
 ) -> float:
     """Writes `changes`, all or none, and returns the milliseconds from the last comparison to the last rename.
 
-    `watch`: key -> its content, None = no such file. New files are complete under a temporary name, on the disk, before the first rename;
-    a rename that fails puts back those before it, and so does a process that has an old file open for writing. `keeps_times`, `lock_suffix`: see SharesFiles. Raises Moved, NotAList, NotWritable, SessionLocked, NotALock.
+    `watch`: key -> its content, None = no such file. A file that only grows is appended to, and stays the same file. Other new files are complete under a
+    temporary name, on the disk, before the first rename; a step that fails takes back those before it, and so does a process that has a replaced file
+    open for writing. `keeps_times`, `lock_suffix`: see SharesFiles. Raises Moved, NotAList, NotWritable, SessionLocked, NotALock.
     """
     base = root(path)
     new_files: list[tuple[Path, Path]] = []
@@ -271,22 +273,29 @@ def commit(
         with lock_files.holding([place_of(base, change.key) for change in changes] if lock_suffix else (), lock_suffix):
             # A file that conversations share is written whole, as it is now with the one part in it or out of it.
             files_now = [elements.whole(path, change, _cell(place_of(base, change.key))) for change in changes]
-            for change in files_now:
+            own = [now for change, now in zip(changes, files_now, strict=True) if not change.element]
+            appended = {change.key for change in own if is_append(place_of(base, change.key), change)}
+            replaced = [change for change in files_now if change.key not in appended]
+            for change in replaced:
                 if change.after is not None:
                     new_files.append((prepared(base, change.key, change.after.data), place_of(base, change.key)))
             start = perf_counter()
-            opened = opened_files(base, files_now)
+            opened = opened_files(base, replaced)
             _compare(path, base, watch, files_now)
             if keeps_times:
                 # Not of a shared file: by its time a program sees that its copy in memory is old.
                 shared = {place_of(base, change.key) for change in changes if change.element}
                 take_times([(temporary, target) for temporary, target in new_files if target not in shared])
-            linked = link_old(base, files_now)
-            _rename(path, base, new_files, files_now)
+            linked = link_old(base, replaced)
+            _write(path, base, new_files, files_now, keeps_times)
             _read_back(path, base, changes)
             milliseconds = (perf_counter() - start) * 1000
+
+            def settled() -> None:
+                refuse_late_writers(base, opened, linked, files_now, lambda change: _take_back(base, change))
+
             if not is_copy:
-                carry_over(path, base, opened, files_now, lambda: refuse_late_writers(base, opened, linked, files_now))
+                carry_over(path, base, opened, replaced, settled)
             return milliseconds
     except OSError as error:
         raise _unwritten(error, path) from error
@@ -366,7 +375,7 @@ def _difference(expected: Cell | None, content: bytes | None) -> str:
     return "is gone" if content is None else "has another content"
 
 
-def _rename(path: Path, base: Path, new_files: Sequence[tuple[Path, Path]], changes: Sequence[Change]) -> None:
+def _write(path: Path, base: Path, new_files: Sequence[tuple[Path, Path]], changes: Sequence[Change], keeps_times: bool) -> None:
     done: list[Change] = []
     temporaries = {target: temporary for temporary, target in new_files}
     try:
@@ -374,14 +383,46 @@ def _rename(path: Path, base: Path, new_files: Sequence[tuple[Path, Path]], chan
             place = place_of(base, change.key)
             if change.after is None:
                 place.unlink(missing_ok=True)
-            else:
+            elif place in temporaries:
                 temporaries[place].replace(place)
+            else:
+                append(place, change, keeps_times)
             done.append(change)
             sync(place.parent)
-    except OSError as error:
+    except (OSError, Interleaved) as error:
+        if isinstance(error, Interleaved):
+            _separate(error)
         for change in reversed(done):
-            put_back(base, change)
+            if change.after is None or place_of(base, change.key) in temporaries:
+                put_back(base, change)
+            else:
+                _take_back(base, change)
+        if isinstance(error, Interleaved):
+            raise Moved(path, [(change.key, "was written by another program")], 1) from error
         raise _unwritten(error, path) from error
+
+
+def _take_back(base: Path, change: Change) -> None:
+    place = place_of(base, change.key)
+    if not take_back(place, change):
+        _separate(Interleaved(place, [piece_of(change)]))
+
+
+def _separate(interleaved: Interleaved) -> None:
+    """Takes our bytes out of a file in which those of another program precede or follow them: our plan did not know of those. Raises Moved."""
+    place, pieces = interleaved.place, interleaved.pieces
+    with files.opened(place) as old:
+        data = old.read()
+        rest = without(data, pieces)
+        if not pieces or rest is None:
+            return
+        change = Change(place.name, Cell(data, "file"), Cell(rest, "file"))
+        temporary = prepared(place.parent, place.name, rest)
+        take_times([(temporary, place)])
+        temporary.replace(place)
+        sync(place.parent)
+        # The program may be in the middle of many appends: those since the file was read are in the old file.
+        carry_over(place, place.parent, {place: old.fileno()}, [change])
 
 
 def _read_back(path: Path, base: Path, changes: Sequence[Change]) -> None:

@@ -1,11 +1,14 @@
 """The lock files of OpenClaw: one that a live process holds is respected, and ours is there while we write.
 
 `<file>.jsonl.lock` is made exclusively and holds {pid, createdAt}, later also starttime; the program takes one of a dead process for stale. Ours says whose it
-is, so that one that a killed process of ours left is removed.
+is, so that one that a killed process of ours left is removed. It gets its name when it is whole: one without a process in it could be the program's as well.
 """
 
+import errno
+import glob
 import json
 import os
+import secrets
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -23,6 +26,9 @@ YOUNG = 10.0
 
 _MOST = 1 << 16
 _OURS = "inspector"
+_NEW = ".inspector-new"
+_NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS)
+"""Errors of a file system that has no second names for a file."""
 
 
 @dataclass(eq=False)
@@ -64,7 +70,12 @@ def holding(places: Sequence[Path], suffix: str) -> Iterator[None]:
 
 
 def remove_stale(lock: Path) -> None:
-    """Removes a lock that a process of ours left that was killed; any other stays."""
+    """Removes a lock, whole or not, that a process of ours left that was killed; any other stays."""
+    with suppress(OSError):
+        for new in lock.parent.glob(f".{glob.escape(lock.name)}.*{_NEW}"):
+            number = new.name.removesuffix(_NEW).split(".")[-2]
+            if number.isdecimal() and int(number) != os.getpid() and not is_alive(int(number)):
+                new.unlink(missing_ok=True)
     with suppress(OSError, SourceProblem):
         owner = _owner(lock)
         pid, start = owner.get("pid"), owner.get("starttime")
@@ -84,10 +95,25 @@ def _text() -> bytes:
 def _create(lock: Path) -> bool:
     if not lock.parent.is_dir():
         return True
+    new = lock.with_name(f".{lock.name}.{os.getpid()}.{secrets.token_hex(4)}{_NEW}")
     try:
-        descriptor = os.open(lock, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        _make(new)
+        try:
+            os.link(new, lock)
+        except OSError as error:
+            if error.errno not in _NO_LINKS:
+                raise
+            _make(lock)
     except FileExistsError:
         return False
+    finally:
+        with suppress(OSError):
+            new.unlink(missing_ok=True)
+    return True
+
+
+def _make(place: Path) -> None:
+    descriptor = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
         rest = memoryview(_text())
         while rest:
@@ -95,11 +121,10 @@ def _create(lock: Path) -> bool:
             rest = rest[os.write(descriptor, rest) :]
     except OSError:
         # A lock that names nobody would keep the program out until it is old.
-        lock.unlink(missing_ok=True)
+        place.unlink(missing_ok=True)
         raise
     finally:
         os.close(descriptor)
-    return True
 
 
 def _release(lock: Path) -> None:

@@ -14,6 +14,7 @@ from tests.actions.building import broken, merged
 from tests.postgres.making import dangling
 from tests.programs.claude_code import session_lines as claude_code
 from tests.programs.codex import threads as codex
+from tests.programs.gemini_cli import chats as gemini
 from tests.programs.pi_openclaw import session_files as rows
 from tests.programs.rollouts.session_files import write as write_rollouts
 from tests.programs.rollouts.strategies.repaired_sessions import CHILD, ERA_B, PARENT
@@ -25,7 +26,7 @@ from tests.sources.stores import crashed, insert, make
 
 TWICE = (
     *("dispatch (DELETE) same-rows", "dispatch (WAL) new-conversation", "rollouts B same-file", "rollouts C child"),
-    *("pi 3 replay-suffix", "openclaw new-session"),
+    *("pi 3 replay-suffix", "openclaw new-session", "gemini-cli append-set"),
 )
 INTERRUPTED = ("insert-interrupted-result",)
 OTHER = "0e6bd2a4-0000-4000-8000-000000000002"
@@ -179,6 +180,26 @@ def _codex(make_thread: Callable[..., bytes]) -> Callable[[Path], str]:
     return make_store
 
 
+# Gemini CLI -----------------------------------------------------------------------------------------------------------------------
+
+
+def _gemini(folder: Path) -> str:
+    """Each repair is one line after the last: the file is appended to, and keeps its inode."""
+    chats = folder / "project" / "chats"
+    chats.mkdir(parents=True)
+    broken_chat = [
+        gemini.HEADER,
+        gemini.user("u1", "go"),
+        gemini.answer("m1", toolCalls=[gemini.tool_call("a")]),
+        gemini.user("u2", "and?"),
+    ]
+    (chats / gemini.NAME).write_bytes(gemini.lines(*broken_chat))
+    (chats / gemini.NAME.replace("4c59aa92", OTHER[:8])).write_bytes(
+        gemini.lines(*gemini.CLEAN).replace(gemini.ID.encode(), OTHER.encode())
+    )
+    return str(folder / "project")
+
+
 # Request bodies -------------------------------------------------------------------------------------------------------------------
 
 
@@ -223,6 +244,7 @@ def _all() -> tuple[Case, ...]:
         *(Case("claude-code", "files", _claude_code, claude_code.ID, INTERRUPTED, mode) for mode in ("same-file", "new-session")),
         *(Case("codex", "files", _codex(codex.thread), codex.ID, INTERRUPTED, mode) for mode in ("new-thread", "same-file")),
         *(Case("codex paginated", "files", _codex(codex.paginated), codex.ID, INTERRUPTED, mode) for mode in ("new-thread", "same-file")),
+        Case("gemini-cli", "files", _gemini, gemini.ID, INTERRUPTED, "append-set"),
         Case("request body", "files", _body, "", ("insert-plain-result",), "same-file"),
         Case("gbrain", "postgres", _gbrain, "1", ("insert-ledger-results",), "fill-rows"),
     )  # fmt: skip

@@ -89,13 +89,18 @@ def starts(bench: Bench) -> Iterator[Start]:
 
 
 def _interrupt(bench: Bench, commands: Commands) -> None:
-    """Kills the repair where most is left to do: between two files, or with a journal to roll back; else where it is written and not recorded."""
+    """Kills the repair where most is left to do: between two files, in the middle of an append, or with a journal to roll back; else where it is written
+    and not recorded."""
     calls = commands.run("repair", "", Fault("record", 0)).calls
     bench.restore("repair")
     on_store = [call for call in calls if call.path.startswith(f"{bench.store_folder}/")]
     renames = [call for call in on_store if call.name == "rename"]
     pages = [call for call in on_store if call.path.endswith(".db") and call.name == "pwrite"]
-    fault = Fault("kill before", renames[-1].number) if len(renames) > 1 else Fault("kill after", (renames or pages)[0].number)
+    appends = [call for call in on_store if call.name == "write" and call.path.endswith(".jsonl")]
+    if len(renames) > 1:
+        fault = Fault("kill before", renames[-1].number)
+    else:
+        fault = Fault("kill after", (renames or pages)[0].number) if renames or pages else Fault("half write", appends[0].number)
     killed = commands.run("repair", "", fault)
     assert killed.status == -signal.SIGKILL, killed.text
     bench.let_time_pass()

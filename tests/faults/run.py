@@ -34,7 +34,7 @@ READS = 5
 """Of statements far from the write every fifth: they read."""
 SAMPLED = (
     *("dispatch (WAL) new-conversation", "dispatch (DELETE) same-rows", "rollouts B same-file", "rollouts C child"),
-    *("pi 3 new-session", "openclaw insert-and-reparent", "request body same-file"),
+    *("pi 3 new-session", "openclaw insert-and-reparent", "request body same-file", "gemini-cli append-set"),
 )
 
 

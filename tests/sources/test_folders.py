@@ -174,7 +174,7 @@ def test_a_crash_before_the_first_rename_leaves_the_store_as_it_was(tmp_path: Pa
     def dies(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(folders, "_rename", dies)
+    monkeypatch.setattr(folders, "_write", dies)
     with pytest.raises(KeyboardInterrupt):
         folders.commit(path, {}, [change("s/a", "1", "one")])
     assert content(path) == {"s/a": "1"} and left(path) == {"a"}

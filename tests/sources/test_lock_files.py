@@ -87,3 +87,34 @@ def test_a_copy_is_written_whatever_its_copied_lock_says(tmp_path: Path) -> None
         stores.commit(path, OPENCLAW, {}, {}, [change])
     stores.commit(path, OPENCLAW, {}, {}, [change], is_copy=True)
     assert path.read_bytes() == b"new\n"
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from inspector.sources import lock_files
+def die(*given):
+    os.kill(os.getpid(), signal.SIGKILL)
+setattr(lock_files.os, sys.argv[2], die)
+with lock_files.holding([Path(sys.argv[1])], ".lock"):
+    pass
+"""
+
+
+@pytest.mark.parametrize("call", ["write", "link", "unlink"])
+def test_what_a_process_left_that_was_killed_while_it_made_its_lock_is_removed(tmp_path: Path, call: str) -> None:
+    """An empty lock that names nobody stayed, and kept the program out until it was old."""
+    path = session(tmp_path)
+    killed = subprocess.run([sys.executable, "-c", KILLED, str(path), call], timeout=60)
+    assert killed.returncode < 0 and len(list(tmp_path.iterdir())) > 1
+    assert not lock_of(path).exists() or json.loads(lock_of(path).read_bytes())["program"] == "inspector"
+    folders.clear(path, [path.name], SUFFIX)
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_what_another_process_is_making_stays(tmp_path: Path) -> None:
+    path = session(tmp_path)
+    others = lock_of(path).with_name(f".{lock_of(path).name}.{os.getppid()}.0011aabb.inspector-new")
+    others.write_bytes(b"")
+    write(path)
+    assert others.exists() and path.read_bytes() == b"new\n"

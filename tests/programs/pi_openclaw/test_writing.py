@@ -25,7 +25,7 @@ from inspector.programs.pi_openclaw.openclaw import OPENCLAW
 from inspector.programs.pi_openclaw.pi import PI
 from inspector.programs.pi_openclaw.verifying import verified
 from inspector.rules.base import case_of
-from inspector.sources import reading, stores
+from inspector.sources import folders, reading, stores
 from inspector.sources.lock_files import SessionLocked
 from inspector.sources.problems import Moved
 from inspector.strategies.catalogue import strategy
@@ -665,13 +665,13 @@ def test_a_lock_that_is_just_being_written_counts(tmp_path: Path) -> None:
 def test_our_own_lock_stands_while_we_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     place, base, made = session(tmp_path)
     seen: list[dict[str, Any]] = []
-    replace_ = Path.replace
+    append = folders.append
 
-    def watched(self: Path, target: Path) -> Path:
+    def watched(*given: Any) -> None:
         seen.append(json.loads(place.with_name("s.jsonl.lock").read_bytes()))
-        return replace_(self, target)
+        append(*given)
 
-    monkeypatch.setattr(Path, "replace", watched)
+    monkeypatch.setattr(folders, "append", watched)
     stores.commit(place.parent, OPENCLAW, {}, OPENCLAW.guard(base)[1], made)
     assert [each["pid"] for each in seen] == [os.getpid()]
     assert [each.name for each in place.parent.iterdir()] == ["s.jsonl"]
