@@ -23,11 +23,13 @@ class InspectorConfig(AppConfig):
 
         from inspector import checks  # noqa: F401
         from inspector.actions.sign_ins import record_sign_ins
+        from inspector.database_problems import read_impossible_times
         from inspector.first_use import close_to_others, make_tables
         from inspector.presentation import masking
 
         masking.use_key(settings.SECRET_KEY.encode())
 
+        read_impossible_times()
         record_sign_ins()
         connection_created.connect(close_to_others)
         connection_created.connect(make_tables)

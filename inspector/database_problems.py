@@ -1,6 +1,10 @@
 """What can be wrong with Inspector's own database, as one sentence for commands and one for pages."""
 
+import sqlite3
+from datetime import datetime
+
 from django.db import DatabaseError, DataError, IntegrityError, InterfaceError, OperationalError, ProgrammingError
+from django.utils.dateparse import parse_datetime
 
 from inspector.installation import program
 
@@ -11,6 +15,24 @@ BUSY = (
     "a repair that was being applied says on its page whether it is in the store."
 )
 NOT_MIGRATED = f"Inspector's own database is of an older version: stop Inspector, run `{program()} migrate`, and start it again."
+
+
+def read_impossible_times() -> None:
+    """In SQLite a column may hold any value: a time that is none, such as of 31 February, is read as None.
+
+    Django raises the error of its parser in the middle of whatever query reads it, that of the check of the audit log as well.
+    """
+    # It registers its own when it is imported.
+    import django.db.backends.sqlite3.base  # noqa: F401
+
+    sqlite3.register_converter("datetime", _time)
+
+
+def _time(stored: bytes) -> datetime | None:
+    try:
+        return parse_datetime(stored.decode())
+    except ValueError:
+        return None
 
 
 def for_a_command(error: Exception) -> str | None:

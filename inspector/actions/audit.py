@@ -9,9 +9,10 @@ import hashlib
 import json
 import logging
 import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from django.utils import timezone
 
 from inspector.actions.problems import Refused
 from inspector.actions.writing import values_digest
-from inspector.models import AuditEntry, Repair, RepairChange, RepairComment
+from inspector.models import AuditEntry, Repair, RepairChange, RepairComment, Tombstone
 from inspector.models.transactions import one_writer
 from inspector.presentation.visible import visible
 from inspector.sources import audit_files
@@ -32,7 +33,9 @@ from inspector.sources.problems import SourceProblem, shown
 SEAL = "seal audit log"
 """The verb of a line that covers every line before it, as they were then, by one digest: of an older version, or accepted with what is wrong with them."""
 PURGE = "purge"
+ALLOW = "allow import"
 SEAL_REPAIR = "seal repair"
+SEAL_PURGE = "seal purge"
 LAPSE = "lapse"
 """The verb of a line that says that an approval no longer holds."""
 OLDER_VERSION = "lines of a version of Inspector that had no key"
@@ -195,6 +198,10 @@ class _Walk:
     acts: dict[tuple[str, str], str] = field(default_factory=dict)
     """Id of a repair and the column that names who did it -> who did it by the log."""
     purged: set[str] = field(default_factory=set)
+    purges: dict[str, AuditEntry] = field(default_factory=dict)
+    """Id of a purged conversation -> the last line that says what is kept of it."""
+    allowed: set[str] = field(default_factory=set)
+    """Ids of purged conversations that may be imported again."""
     covered: "hashlib._Hash" = field(default_factory=hashlib.sha256)
 
     def add(self, entry: AuditEntry) -> None:
@@ -206,6 +213,8 @@ class _Walk:
             self.problems.clear()
             self.repairs.clear()
             self.acts.clear()
+            self.purges.clear()
+            self.allowed.clear()
         elif not is_whole:
             self._note(f"Line {_named(entry)} was changed after it was written, or written without the key.", entry)
         elif not follows:
@@ -213,6 +222,13 @@ class _Walk:
         _cover(self.covered, entry)
         if entry.verb == PURGE and is_whole:
             self.purged.update(entry.detail["repairs"])
+            self.allowed.discard(entry.conversation)
+        if entry.verb == SEAL_PURGE and is_whole:
+            self.allowed.discard(entry.conversation)
+        if is_whole and (entry.verb == ALLOW or entry.detail.get("is_import_allowed")):
+            self.allowed.add(entry.conversation)
+        if entry.verb in (PURGE, SEAL_PURGE) and is_whole:
+            self.purges[entry.conversation] = entry
         if is_whole and "record" in entry.detail:
             self.repairs[entry.repair] = entry, str(entry.detail["record"])
             self.acts[entry.repair, _WHO.get(entry.verb, "")] = entry.who
@@ -248,7 +264,7 @@ def state(values: bool = False) -> AuditState:
     walk = _walked()
     rows = list(Repair.objects.values("pk", *_FACTS).order_by("pk"))
     there = {row["oid"] for row in rows}
-    problems = [*walk.problems, *_repair_problems(walk, rows, values)]
+    problems = [*walk.problems, *_repair_problems(walk, rows, values), *_tombstone_problems(walk)]
     for oid, (entry, _) in walk.repairs.items():
         if oid not in there and oid not in walk.purged:
             sentence = f"Repair {oid} of line {_named(entry)} is not in the database, and no line says that it was purged."
@@ -288,6 +304,44 @@ def _repair_problems(walk: _Walk, rows: Iterable[dict[str, Any]], values: bool) 
             sentence = f"The values that are kept of repair {oid} are not those that it wrote: they were changed in the database."
             problems.append(AuditProblem(sentence, entry.pk, oid))
     return problems
+
+
+def tombstones_digest(rows: Iterable[Tombstone]) -> str:
+    """SHA-256 (hex) of what is kept of one purged conversation, in any order; not whether it may be imported again, which lines of their own say."""
+    facts = sorted([str(getattr(row, name)) for name in _KEPT] for row in rows)
+    return hashlib.sha256(json.dumps(facts).encode()).hexdigest()
+
+
+_KEPT = ("kind", "oid", "conversation", "source", "native", "first_seen", "last_activity", "purged_at", "purged_by", "reason")
+
+
+def _tombstone_problems(walk: _Walk) -> Iterator[AuditProblem]:
+    there = set()
+    rows = Tombstone.objects.order_by("conversation").iterator(chunk_size=_BATCH)
+    for conversation, group in groupby(rows, key=lambda row: row.conversation):
+        tombstones = list(group)
+        there.add(conversation)
+        entry = walk.purges.get(conversation)
+        if entry is not None and not _is_as_recorded(tombstones, entry):
+            sentence = f"What is kept of the purged conversation {conversation} is not as line {_named(entry)} recorded it: it was changed in the database."
+            yield AuditProblem(sentence, entry.pk)
+        elif entry is None and (walk.sealed is None or "purges" in walk.sealed.detail):
+            yield AuditProblem(f"Conversation {visible(conversation)} is kept as purged, and no line of the log says who purged it.")
+        elif any(row.is_import_allowed != (conversation in walk.allowed) for row in tombstones if row.kind == Tombstone.Kind.CONVERSATION):
+            yield AuditProblem(f"Whether the purged conversation {conversation} may be imported again was changed in the database.")
+    for conversation in walk.purges.keys() - there:
+        entry = walk.purges[conversation]
+        yield AuditProblem(
+            f"What was kept of the purged conversation {conversation} of line {_named(entry)} is not in the database.", entry.pk
+        )
+
+
+def _is_as_recorded(rows: Sequence[Tombstone], entry: AuditEntry) -> bool:
+    """An older version recorded who purged it and why, and left what it kept of earlier purges of the same conversation as it was."""
+    if "tombstones" in entry.detail:
+        return bool(entry.detail["tombstones"] == tombstones_digest(rows))
+    latest = max(row.purged_at for row in rows)
+    return all((row.purged_by, row.reason) == (entry.who, entry.detail["reason"]) for row in rows if row.purged_at == latest)
 
 
 def broken_at() -> AuditEntry | None:
@@ -365,12 +419,22 @@ def _seal(who: str, reason: str, **detail: Any) -> AuditEntry:
         for entry in AuditEntry.objects.order_by("id").iterator(chunk_size=_BATCH):
             _cover(covered, entry)
             count += 1
-        sealed = record(who, SEAL, covers=covered.hexdigest(), lines=count, reason=reason, **detail)
+        purged = list(Tombstone.objects.order_by("conversation").values_list("conversation", flat=True).distinct())
+        sealed = record(who, SEAL, covers=covered.hexdigest(), lines=count, reason=reason, purges=len(purged), **detail)
+        for conversation in purged:
+            seal_purge(who, conversation)
         for oid in Repair.objects.order_by("pk").values_list("oid", flat=True):
             record(who, SEAL_REPAIR, repair=oid, record=repair_digest(oid))
         # After those of record(), which leave a head that is an alarm as it is.
         transaction.on_commit(_begin_head)
     return sealed
+
+
+def seal_purge(who: str, conversation: str) -> None:
+    """A line that covers what is kept of a purged conversation now."""
+    rows = Tombstone.objects.filter(conversation=conversation)
+    is_allowed = rows.filter(is_import_allowed=True).exists()
+    record(who, SEAL_PURGE, conversation=conversation, tombstones=tombstones_digest(rows), is_import_allowed=is_allowed)
 
 
 def _cover(covered: "hashlib._Hash", entry: AuditEntry) -> None:

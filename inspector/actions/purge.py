@@ -84,6 +84,7 @@ def purge(conversation: Conversation, operator: str, reason: str, with_repairs: 
             repairs=[repair.oid for repair in repairs],
             findings=purged.findings,
             shared=purged.shared,
+            tombstones=audit.tombstones_digest(Tombstone.objects.filter(conversation=conversation.oid)),
         )
     loading.forget()
     return purged
@@ -123,9 +124,19 @@ def _delete(conversation: Conversation, repairs: list[Repair], operator: str, re
     kinds = [(Tombstone.Kind.CONVERSATION, [conversation.oid, *([conversation.identity] if is_last else [])])]
     kinds.append((Tombstone.Kind.FINDING, [*findings, *shared]))
     kinds.append((Tombstone.Kind.REPAIR, [repair.oid for repair in repairs]))
-    rows = [Tombstone(oid=oid, kind=kind, **about) for kind, oids in kinds for oid in oids]
-    Tombstone.objects.filter(oid__in=[row.oid for row in rows[:_BATCH]]).delete()
-    Tombstone.objects.bulk_create(rows, batch_size=_BATCH, ignore_conflicts=True)
+    # Those of an earlier purge of it too: one line of the log covers all that is kept of a conversation.
+    earlier = Tombstone.objects.filter(conversation=conversation.oid)
+    kind_of = dict(earlier.values_list("oid", "kind")) | {oid: kind for kind, oids in kinds for oid in oids}
+    earlier.delete()
+    # The links that all copies share are now those of this one.
+    others: set[str] = set()
+    for batch in _batches(kind_of):
+        rows = Tombstone.objects.filter(oid__in=batch)
+        others.update(rows.values_list("conversation", flat=True))
+        rows.delete()
+    Tombstone.objects.bulk_create([Tombstone(oid=oid, kind=kind, **about) for oid, kind in kind_of.items()], batch_size=_BATCH)
+    for other in sorted(others):
+        audit.seal_purge(operator, other)
     counting.forget(pk)
     searching.forget_texts(pk)
     JobResult.objects.filter(Q(answer__contains=conversation.oid) | Q(answer__contains=conversation.native_id)).delete()
@@ -166,7 +177,7 @@ def allow_import(oid: str, operator: str) -> Tombstone:
         same.update(is_import_allowed=True)
         # Its files are as they were, and would not be read again.
         Source.objects.filter(oid=tombstone.source).update(stamp="")
-        audit.record(operator, "allow import", conversation=tombstone.conversation)
+        audit.record(operator, audit.ALLOW, conversation=tombstone.conversation)
     return tombstone
 
 

@@ -17,13 +17,14 @@ from pytest_django import DjangoCaptureOnCommitCallbacks
 from inspector.actions import audit, recording
 from inspector.actions.apply_repair import apply_repair
 from inspector.actions.problems import Refused
+from inspector.actions.purge import allow_import, purge
 from inspector.actions.undo_repair import undo_repair
-from inspector.models import AuditEntry, Repair, RepairChange
+from inspector.models import AuditEntry, Repair, RepairChange, Tombstone
 from inspector.sources import audit_files
 from inspector.sources.audit_files import AuditHead
 from inspector.sources.problems import SourceProblem
-from tests.actions.building import WHO, applied, approved, everything, imported, merged
-from tests.commands.running import run_in_process
+from tests.actions.building import WHO, applied, approved, everything, imported, merged, proposed
+from tests.commands.running import run, run_in_process
 
 pytestmark = pytest.mark.django_db
 
@@ -46,7 +47,18 @@ def lines(django_capture_on_commit_callbacks: DjangoCaptureOnCommitCallbacks) ->
 
 
 @pytest.mark.parametrize(
-    "change", ["detail = 'no JSON'", "detail = 'null'", "detail = '[]'", "at = 'never'", "who = x'ff00'", "verb = x'ff00'"]
+    "change",
+    [
+        "detail = 'no JSON'",
+        "detail = 'null'",
+        "detail = '[]'",
+        "at = 'never'",
+        "at = '2026-02-31 00:00:00'",
+        "at = 5",
+        "at = x'ff'",
+        "who = x'ff00'",
+        "verb = x'ff00'",
+    ],
 )
 @pytest.mark.skipif(connection.vendor != "sqlite", reason="other databases refuse values of another type")
 def test_a_line_that_cannot_be_read_any_more_is_named(lines: list[AuditEntry], change: str, client: Client) -> None:
@@ -280,3 +292,64 @@ def test_the_lines_of_an_older_version_are_sealed_when_its_database_is_migrated(
     with closing(sqlite3.connect(database)) as own, own:
         own.execute("UPDATE inspector_auditentry SET who = 'eve' WHERE id = 2")
     assert run_in_process(database, "audit", "--verify").status == 1
+
+
+CHANGED_TOMBSTONES = {
+    "another reason": "SET reason = 'nothing happened'",
+    "another reason of a finding": "SET reason = 'nothing happened' WHERE kind = 'finding'",
+    "another person": "SET purged_by = 'nobody'",
+    "another time": "SET purged_at = '2026-01-01 00:00:00.000000'",
+    "an import allowed": "SET is_import_allowed = true",
+    "a link less": "DELETE WHERE kind = 'repair'",
+    "nothing left": "DELETE",
+}
+
+
+@pytest.mark.parametrize("change", CHANGED_TOMBSTONES.values(), ids=CHANGED_TOMBSTONES)
+def test_what_is_kept_of_a_purge_is_covered_by_the_log(change: str, tmp_path: Path) -> None:
+    """Whoever follows a link to it reads the reason, and imports leave it out."""
+    for name in ("a", "b"):
+        conversation = imported(tmp_path / f"{name}.db", merged())
+        proposed(conversation, "renumber-messages")
+        purge(conversation, WHO, "the customer asked for it")
+    assert sentences() == ""
+    with connection.cursor() as cursor:
+        verb, _, rest = change.partition(" ")
+        which = f"conversation = '{conversation.oid}'"
+        where = f"{rest} AND {which}" if "WHERE" in rest else f"{rest} WHERE {which}"
+        cursor.execute(f"{'DELETE FROM' if verb == 'DELETE' else 'UPDATE'} inspector_tombstone {'SET ' if verb == 'SET' else ''}{where}")
+    assert sentences().count(conversation.oid) == 1 and len(sentences().splitlines()) == 1
+    ran = run("audit", "--verify")
+    assert ran.status == 1 and conversation.oid in ran.out
+    run("audit", "--accept", "a test changed it")
+    assert sentences() == ""
+
+
+def test_a_purge_that_no_line_speaks_of_is_named(tmp_path: Path) -> None:
+    conversation = imported(tmp_path / "a.db", merged())
+    purge(conversation, WHO, "the customer asked for it")
+    Tombstone.objects.filter(oid=conversation.oid).update(conversation="0011aabbccdd", oid="0011aabbccdd")
+    assert "Conversation 0011aabbccdd is kept as purged, and no line of the log says who purged it." in sentences()
+
+
+def test_a_conversation_that_is_purged_once_more_keeps_one_reason(tmp_path: Path) -> None:
+    for reason in ("first", "second"):
+        conversation = imported(tmp_path / "a.db", merged())
+        purge(conversation, WHO, reason)
+        assert sentences() == ""
+        allow_import(conversation.oid, WHO)
+        assert sentences() == ""
+        (tmp_path / "a.db").unlink()
+    assert set(Tombstone.objects.values_list("reason", flat=True)) == {"second"}
+
+
+def test_what_an_older_version_recorded_of_a_purge_is_compared(tmp_path: Path) -> None:
+    """It has no digest of what is kept, but who did it and why."""
+    conversation = imported(tmp_path / "a.db", merged())
+    line = audit.record(WHO, audit.PURGE, conversation=conversation.oid, reason="why", repairs=[], findings=0, shared=0)
+    Tombstone.objects.create(
+        oid=conversation.oid, kind="conversation", conversation=conversation.oid, purged_at=line.at, purged_by=WHO, reason="why"
+    )
+    assert sentences() == ""
+    Tombstone.objects.update(reason="because")
+    assert f"of the purged conversation {conversation.oid} is not as line {line.pk} (" in sentences()
