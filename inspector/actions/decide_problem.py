@@ -1,5 +1,6 @@
 """What people decide about problems: acknowledged, ignored with a reason and an end, assigned, opened again. Each is a line of the audit trail and of the problem."""
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date
@@ -21,6 +22,9 @@ FOREVER, UNTIL_OCCURS = "", "occurs"
 REASON, PERSON, NAME, QUERY, VIEWS = 500, 150, 60, 1000, 20
 """Characters that are kept, and views of one person."""
 
+_OID = re.compile(r"[0-9a-f]{12}")
+"""What else a form brings is looked for nowhere: PostgreSQL refuses a NUL."""
+
 
 @dataclass(frozen=True, slots=True)
 class Decision:
@@ -41,7 +45,8 @@ def decide(oids: Iterable[str], decision: Decision, operator: str) -> int:
         raise Refused("Say why the problem is ignored: whoever looks at it later reads that.")
     until = _day(decision.end) if decision.action == IGNORE else None
     with one_writer():
-        problems = list(Problem.objects.filter(oid__in=list(oids)).select_related("source").order_by("pk"))
+        ids = [oid for oid in oids if _OID.fullmatch(oid)]
+        problems = list(Problem.objects.filter(oid__in=ids).select_related("source").order_by("pk"))
         if not problems:
             raise Refused("Choose at least one problem by its checkbox, then press the button again.")
         return sum(_decide(problem, decision, reason, until, operator) for problem in problems)
@@ -105,4 +110,4 @@ def save_view(operator: str, name: str, query: str) -> SavedView:
 
 def remove_view(operator: str, name: str) -> None:
     with one_writer():
-        SavedView.objects.filter(who=operator, name=name).delete()
+        SavedView.objects.filter(who=operator, name=_line(name, NAME)).delete()

@@ -199,6 +199,7 @@ def test_a_view_is_saved_under_a_name_replaced_and_removed(client: Client, probl
     assert SavedView.objects.get().query == "tab=ignored"
     SavedView.objects.create(who="somebody else", name="Theirs", query="")
     assert "Theirs" not in client.get("/").content.decode()
+    client.post("/problems/views/", {"name": "\x00", "action": "remove"})
     client.post("/problems/views/", {"name": "Silent ones", "action": "remove"})
     assert [view.name for view in SavedView.objects.all()] == ["Theirs"]
     assert "Give the view a name" in client.post("/problems/views/", {"name": " "}, follow=True).content.decode()
