@@ -13,6 +13,7 @@ from inspector.views import (
     chunks,
     conversation_list,
     conversations,
+    diagnose,
     explain,
     inbox,
     problems,
@@ -70,6 +71,7 @@ urlpatterns = [
     path("streams/<slug:oid>/corrected/", streams.corrected),
     path("streams/<slug:oid>/corrected/capture.jsonl", streams.corrected_capture),
     # What a provider said, and what it would say
+    *page_at("diagnose", diagnose.diagnose, "diagnose", json=diagnose.diagnose_json),
     *page_at("explain", explain.explain, "explain", json=explain.explain_json),
     *page_at("check", check.check, "check", json=check.check_json),
     *page_at("findings/<slug:oid>", inbox.finding, "finding", json=inbox.finding_json, md=inbox.finding_md),

@@ -54,6 +54,18 @@
     });
   });
 
+  // A file that is dropped on a text field is the one of its form.
+  document.querySelectorAll("[data-drop]").forEach((field) => {
+    field.addEventListener("dragover", (event) => { event.preventDefault(); });
+    field.addEventListener("drop", (event) => {
+      const file = field.form.querySelector("input[type=file]");
+      if (!event.dataTransfer.files.length) { return; }
+      event.preventDefault();
+      file.files = event.dataTransfer.files;
+      field.form.requestSubmit();
+    });
+  });
+
   // A link may lead to what stands folded.
   const unfold = () => {
     const target = document.getElementById(decodeURIComponent(window.location.hash.slice(1)));

@@ -141,6 +141,13 @@ def read(path: Path, kind: CaptureKind) -> Captures:
     return replace(read_from(of_path(path), path, path.name, kind), stamp=before)
 
 
+def read_bytes(data: bytes, name: str) -> Captures:
+    """What was pasted or uploaded, called `name` in sentences; without exchanges where it is no capture. Raises NotRead and other SourceProblem."""
+    opened = of_bytes(data)
+    kind = kind_of(opened, name)
+    return read_from(opened, Path(name), name, kind) if kind else Captures(Path(name), "", ())
+
+
 def read_again(name: str, kind: str, read_at: tuple[int, int]) -> Captures:
     """The file as it was imported, `read_at` being its stamp then. Raises WentOn and other SourceProblem."""
     return read(refuse_another(name, read_at), kind_named(kind))

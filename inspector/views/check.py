@@ -56,6 +56,10 @@ class CheckPage:
     """Profiles of the wire shape that the body is in, the chosen one first."""
     others: tuple[ProfileVerdict, ...] = ()
     largest: int = LARGEST
+    what: str = ""
+    """As what the body was recognized, where it was not pasted here."""
+    error: str = ""
+    """A provider's error that came with it."""
 
 
 def _body(request: OperatorRequest) -> bytes:
@@ -78,9 +82,9 @@ def _body(request: OperatorRequest) -> bytes:
     return carried
 
 
-def _checked(request: OperatorRequest) -> tuple[bytes, Checked]:
+def _checked(request: OperatorRequest, given: bytes | None = None) -> tuple[bytes, Checked]:
     """Raises NoBody."""
-    data = _body(request)
+    data = _body(request) if given is None else given
     format_name, profile_name = request.POST.get("format", ""), request.POST.get("profile", "")
     if format_name and not wire_of(format_name):
         raise NoBody(f"There is no request format {visible(format_name[:60])}: choose one of the list, or let it be detected.")
@@ -99,15 +103,16 @@ def _checked(request: OperatorRequest) -> tuple[bytes, Checked]:
         raise NoBody(visible(str(problem))) from None
 
 
-def _page(request: OperatorRequest) -> tuple[CheckPage, int]:
+def check_page(request: OperatorRequest, given: bytes | None = None, what: str = "", error: str = "") -> tuple[CheckPage, int]:
+    """The page and its status. `given` is a body that was recognized in something else: `what` says in what, `error` is the error next to it."""
     data, result, problem = b"", None, ""
     try:
         if request.method == "POST":
-            data, result = _checked(request)
+            data, result = _checked(request, given)
     except NoBody as nothing:
         problem = str(nothing)
     formats = tuple(format_ for format_ in FORMATS if wire_of(format_.name))
-    text = request.POST.get("body", "") if problem else ""
+    text = (request.POST.get("body", "") if given is None else given.decode("utf-8", "replace")) if problem else ""
     carried = base64.b64encode(data).decode() if result and len(data) <= CARRIED else ""
     profile = result.profile if result else request.POST.get("profile", "")
     part = preview_part(result.repair) if result and result.repair else None
@@ -126,6 +131,8 @@ def _page(request: OperatorRequest) -> tuple[CheckPage, int]:
         findings=result.findings if result else (),
         own=own,
         others=others,
+        what=what,
+        error=error,
     )
     return content, 400 if problem else 200
 
@@ -152,7 +159,7 @@ def check(request: OperatorRequest) -> HttpResponse:
             headers = {"Content-Disposition": 'attachment; filename="request-repaired.json"'}
             repaired = data if result.repaired is None else result.repaired
             return own_content(exact(HttpResponse(repaired, content_type="application/octet-stream", headers=headers)))
-    content, status = _page(request)
+    content, status = check_page(request)
     return page(request, "check.html", content, status=status)
 
 
@@ -169,6 +176,11 @@ def check_json(request: OperatorRequest) -> HttpResponse:
     except NoBody as problem:
         return as_json({"error": str(problem)}, status=400)
     return own_content(as_json(_report(result)))
+
+
+def check_report(request: OperatorRequest, given: bytes) -> dict[str, Any]:
+    """Of a body that was recognized in something else. Raises NoBody."""
+    return _report(_checked(request, given)[1])
 
 
 def _report(result: Checked) -> dict[str, Any]:

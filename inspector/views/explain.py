@@ -26,7 +26,7 @@ from inspector.presentation.explain.answer import (
     sentence,
 )
 from inspector.presentation.explain.meanings import Meaning, unrecognized_meaning
-from inspector.presentation.json_text import json_fields
+from inspector.presentation.json_text import Json, json_fields
 from inspector.presentation.visible import visible
 from inspector.profiles.base import EVIDENCE
 from inspector.programs.registry import program_or_default, programs
@@ -258,8 +258,7 @@ def _heading(answers: tuple[Answer, ...], crash: CrashMatch | None) -> str:
     return f"{rule.id}: {rule.summary} at {named.path}, stored at seq {named.stored.seq}"
 
 
-def _page(request: OperatorRequest) -> ExplainPage:
-    error, target, reader = _query(request)
+def explain_page(error: str, target: str, reader: str) -> ExplainPage:
     row, problem = _target(target)
     # The form sends the reader of a conversation that was taken out of it again.
     if row is None:
@@ -302,7 +301,7 @@ def explain(request: OperatorRequest) -> HttpResponse:
         return HttpResponseRedirect(f"/explain/?{urlencode(chosen)}")
     # What is posted here is read only, as if it were in the address.
     with one_snapshot():
-        content = _page(request)
+        content = explain_page(error, target, reader)
     return page(
         request,
         "explain.html",
@@ -321,9 +320,13 @@ def explain_json(request: OperatorRequest) -> HttpResponse:
         return as_json(
             {"error": problem or "There is no text to explain: give it as ?error=..., and ?target= for a conversation."}, status=400
         )
+    return as_json(explain_report(error, row, reader))
+
+
+def explain_report(error: str, row: Conversation | None, reader: str) -> Json:
     lookup = _look(error, row, reader)
     pointed, repairable = (
         ((json_fields(pair[0], "id=oid native_id"), pair[1]) if pair else None) for pair in (lookup.pointed, lookup.repairable)
     )
     alignment = lookup.crash.alignment if lookup.crash else None
-    return as_json(error_report(error, lookup.explanations, lookup.meaning, pointed, repairable, lookup.advice, lookup.others, alignment))
+    return error_report(error, lookup.explanations, lookup.meaning, pointed, repairable, lookup.advice, lookup.others, alignment)

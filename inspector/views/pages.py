@@ -49,7 +49,9 @@ NAVIGATION = (
     Section("Inbox", "/", others=("/findings/", "/problems/", "/trends/")),
     Section("Conversations", "/conversations/", (("Conversations", "/conversations/"), ("Streams", "/streams/"))),
     Section("Repairs", "/repairs/", others=("/repair-groups/",)),
-    Section("Diagnose", "/explain/", (("Explain", "/explain/"), ("Check", "/check/"), ("What if", "/whatif/"))),
+    Section(
+        "Diagnose", "/diagnose/", (("Anything", "/diagnose/"), ("Explain", "/explain/"), ("Check", "/check/"), ("What if", "/whatif/"))
+    ),
     Section(
         "Reference",
         "/reference/",

@@ -1,0 +1,1 @@
+"""What somebody has in hand during an incident, recognized by what it is."""

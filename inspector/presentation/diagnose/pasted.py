@@ -1,0 +1,166 @@
+"""What was pasted or dropped: a request (also inside a curl command, Python values or a log), a stream, a session, or a provider's error."""
+
+import ast
+import json
+import re
+import shlex
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import islice
+
+from inspector.presentation.explain.answer import recognized
+from inspector.presentation.explain.meanings import unrecognized_meaning
+from inspector.sources import captures
+from inspector.wires.detection import format_of
+from inspector.wires.layout import NotARequest
+
+LINES = 2_000
+"""Lines of a log in which a request is looked for."""
+TRIES = 20
+"""Places of one line at which JSON may begin that are tried: what never closes would be read again from each."""
+END = 100_000
+"""Characters at the beginning and at the end of a text in which an error is looked for."""
+PYTHON = 5_000_000
+"""Characters of Python values that are read: the parser of Python takes about a hundred bytes for each."""
+_BODY_OPTIONS = ("-d", "--data", "--data-raw", "--data-binary", "--data-ascii", "--json")
+_IN_DOLLAR = re.compile(r"\$'((?:[^'\\]|\\.)*)'", re.DOTALL)
+_ASSIGNED = re.compile(r"\A\s*[A-Za-z_][\w.]*\s*=\s*(?=[\[{(])")
+_PROMPT = re.compile(r"\A\s*[$>]\s+")
+
+
+class Kind(StrEnum):
+    REQUEST = "request"
+    STREAM = "stream"
+    SESSION = "session"
+    ERROR = "error"
+
+
+@dataclass(frozen=True, slots=True)
+class Pasted:
+    """`data` is what is to be judged or explained, as it is or taken out of what was given; `what` says which of both, as the part of a sentence."""
+
+    kind: Kind
+    what: str
+    data: bytes
+    error: str = ""
+    """A provider's error in the same text as a request, to be explained too."""
+
+
+class NotRecognized(Exception):
+    """The message is the sentence that says what to do."""
+
+
+def pasted(data: bytes) -> Pasted:
+    """Raises NotRecognized."""
+    text = data.decode("utf-8", "replace").removeprefix("\ufeff").strip()
+    if not text:
+        raise NotRecognized("There is nothing to look at: paste an error, a request, a stream or a session, or choose a file.")
+    if re.match(r"curl(?:\.exe)?\s", _PROMPT.sub("", text)):
+        return _of_curl(_PROMPT.sub("", text))
+    if is_request(data):
+        return Pasted(Kind.REQUEST, "a request body", data)
+    if (values := _of_python(text)) is not None:
+        return Pasted(Kind.REQUEST, "a request written as Python values", values)
+    if captures.kind_of(captures.of_bytes(data), "pasted") is not None:
+        return Pasted(Kind.STREAM, "a captured stream", data)
+    if _is_session(data):
+        return Pasted(Kind.SESSION, "the file of a session", data)
+    ends = text if len(text) <= 2 * END else f"{text[:END]}\n{text[-END:]}"
+    is_error = bool(recognized(ends)) or unrecognized_meaning(ends) is not None
+    if body := next(_in_lines(text), None):
+        number, request = body
+        return Pasted(Kind.REQUEST, f"a log with a request in line {number}", request, ends if is_error else "")
+    if is_error:
+        return Pasted(Kind.ERROR, "a provider's error", ends.encode("utf-8", "surrogatepass"))
+    if text.startswith(("{", "[")):
+        # Judging it says what is missing.
+        return Pasted(Kind.REQUEST, "JSON", data)
+    raise NotRecognized(
+        "This is no request, stream, session or provider's error that is known here: paste more of it, or the whole file. "
+        "The formats page lists what is read, the rules page the errors that are known."
+    )
+
+
+def is_request(data: bytes) -> bool:
+    try:
+        format_of(data)
+    except NotARequest:
+        return False
+    return True
+
+
+def _of_curl(command: str) -> Pasted:
+    """The body of a curl command, as a shell would read it; browsers copy it with $'...' where it has special characters."""
+    plain = _IN_DOLLAR.sub(lambda match: shlex.quote(_unescaped(match[1])), command.replace("\\\r\n", " "))
+    try:
+        words = shlex.split(plain)
+    except ValueError:
+        raise NotRecognized("A quote of this curl command is never closed: paste the whole command.") from None
+    bodies = list(_bodies(words))
+    if not bodies:
+        raise NotRecognized("This curl command sends no body: paste the one with -d or --data, or the body itself.")
+    if file := next((body for body in bodies if body.startswith("@")), None):
+        raise NotRecognized(
+            f"This curl command sends the file {file[1:200]!r}, which is on your machine: choose that file, or paste what is in it."
+        )
+    return Pasted(Kind.REQUEST, "a curl command, of which the body was taken", "&".join(bodies).encode("utf-8", "surrogatepass"))
+
+
+def _bodies(words: list[str]) -> Iterator[str]:
+    following = iter(words)
+    for word in following:
+        name, equals, value = word.partition("=")
+        if name in _BODY_OPTIONS:
+            yield value if equals else next(following, "")
+        elif word.startswith("-d") and not word.startswith("--"):
+            yield word[2:]
+
+
+def _unescaped(text: str) -> str:
+    return re.sub(r"\\(u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|.)", _character, text, flags=re.DOTALL)
+
+
+def _character(match: re.Match[str]) -> str:
+    escape = match[1]
+    if escape[0] in "ux" and len(escape) > 1:
+        return chr(int(escape[1:], 16))
+    return {"n": "\n", "t": "\t", "r": "\r"}.get(escape, escape)
+
+
+def _of_python(text: str) -> bytes | None:
+    """A request that somebody printed or copied out of a program, as JSON; None where it is none."""
+    literal = _ASSIGNED.sub("", text)
+    if len(literal) > PYTHON or not literal.startswith(("{", "[", "(")):
+        return None
+    try:
+        data = json.dumps(ast.literal_eval(literal)).encode()
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        return None
+    return data if is_request(data) else None
+
+
+def _is_session(data: bytes) -> bool:
+    from inspector.checking import NotAHistory, answers
+
+    try:
+        return next(answers(data, None, None, None), None) is not None
+    except NotAHistory:
+        return False
+
+
+def _in_lines(text: str) -> Iterator[tuple[int, bytes]]:
+    """Requests in the lines of a log, each with its line from 1; a line may be JSON itself, with the request inside."""
+    decoder = json.JSONDecoder()
+    for number, line in enumerate(islice(text.splitlines(), LINES), start=1):
+        start = line.find("{")
+        for _ in range(TRIES):
+            if start < 0:
+                break
+            with suppress(ValueError, RecursionError):
+                value = line[start : decoder.raw_decode(line, start)[1]].encode("utf-8", "surrogatepass")
+                if is_request(value):
+                    yield number, value
+                    break
+            start = line.find("{", start + 1)

@@ -1,0 +1,131 @@
+"""One box for whatever somebody has in hand: it is recognized, and answered by the view for it. Nothing is stored."""
+
+from dataclasses import dataclass
+from itertools import islice
+from urllib.parse import urlencode
+
+from django.core.files.uploadedfile import UploadedFile
+from django.http import HttpResponse, HttpResponseRedirect
+
+from inspector import checking
+from inspector.checking import Checked, NotAHistory
+from inspector.masked_answers import own_content
+from inspector.middleware import OperatorRequest, accepts
+from inspector.models.transactions import one_snapshot
+from inspector.presentation.check.report import checked_report
+from inspector.presentation.diagnose.pasted import Kind, NotRecognized, Pasted, pasted
+from inspector.presentation.json_text import Json
+from inspector.presentation.stream.report import StreamAnalysis, analysed, stream_report
+from inspector.presentation.visible import visible
+from inspector.sources import captures
+from inspector.sources.problems import SourceProblem
+from inspector.traces.model import Problem
+from inspector.views.check import LARGEST, NoBody, check_page, check_report
+from inspector.views.explain import LINKABLE, explain_page, explain_report
+from inspector.views.pages import as_json, page
+
+MOST = 50
+"""Conversations or streams of one file that are answered."""
+NAME = "pasted"
+
+
+@dataclass(frozen=True, slots=True)
+class DiagnosePage:
+    """`what` says as what it was recognized; `more`: there is more in the file than is answered here."""
+
+    problem: str = ""
+    what: str = ""
+    sessions: tuple[Checked, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    streams: tuple[StreamAnalysis, ...] = ()
+    more: bool = False
+    largest: int = LARGEST
+
+
+def _given(request: OperatorRequest) -> bytes:
+    """Raises NotRecognized."""
+    upload = request.FILES.get("file")
+    if isinstance(upload, UploadedFile):
+        if (upload.size or 0) > LARGEST:
+            raise NotRecognized("This file is over 50 MB: read it with the command `scan`, or load it with `import_source`.")
+        return bytes(upload.read())
+    # A form sends every line end as CR LF.
+    return request.POST.get("text", "").replace("\r\n", "\n").encode("utf-8", "surrogatepass")
+
+
+def _streams(data: bytes) -> tuple[StreamAnalysis, ...]:
+    """Raises NotRecognized."""
+    try:
+        capture = captures.read_bytes(data, NAME)
+    except SourceProblem as problem:
+        raise NotRecognized(problem.sentence) from None
+    return tuple(analysed(exchange) for exchange in capture.exchanges[: MOST + 1])
+
+
+def _sessions(data: bytes) -> tuple[tuple[Checked, ...], tuple[Problem, ...], bool]:
+    """Raises NotRecognized."""
+    try:
+        answers = list(islice(checking.answers(data, None, None, None), MOST + 1))
+    except NotAHistory as problem:
+        raise NotRecognized(str(problem)) from None
+    sessions = tuple(answer for answer in answers[:MOST] if isinstance(answer, Checked))
+    return sessions, tuple(answer for answer in answers[:MOST] if isinstance(answer, Problem)), len(answers) > MOST
+
+
+@accepts("GET", "HEAD", "POST")
+def diagnose(request: OperatorRequest) -> HttpResponse:
+    """GET is the box. POST answers; a short error is sent on to the link that an issue can carry."""
+    if request.method != "POST":
+        return page(request, "diagnose.html", DiagnosePage())
+    try:
+        return _answered(request, pasted(_given(request)))
+    except NotRecognized as problem:
+        return page(request, "diagnose.html", DiagnosePage(problem=visible(str(problem))), status=400)
+
+
+def _answered(request: OperatorRequest, given: Pasted) -> HttpResponse:
+    """Raises NotRecognized."""
+    if given.kind is Kind.ERROR:
+        text = given.data.decode("utf-8", "surrogatepass")
+        if len(text) <= LINKABLE:
+            return HttpResponseRedirect(f"/explain/?{urlencode({'error': visible(text)})}")
+        with one_snapshot():
+            return page(request, "explain.html", explain_page(text, "", ""))
+    if given.kind is Kind.REQUEST:
+        content, status = check_page(request, given.data, given.what, given.error)
+        return page(request, "check.html", content, status=status)
+    if given.kind is Kind.STREAM:
+        streams = _streams(given.data)
+        return page(request, "diagnose.html", DiagnosePage(what=given.what, streams=streams[:MOST], more=len(streams) > MOST))
+    sessions, problems, more = _sessions(given.data)
+    return page(request, "diagnose.html", DiagnosePage(what=given.what, sessions=sessions, problems=problems, more=more))
+
+
+@accepts("GET", "HEAD", "POST")
+def diagnose_json(request: OperatorRequest) -> HttpResponse:
+    if request.method != "POST":
+        answer = as_json({"error": "POST what you have as the field `text` or the file `file`."}, status=405)
+        answer["Allow"] = "POST"
+        return answer
+    try:
+        given = pasted(_given(request))
+        report = {"recognized": given.kind.value, "what": given.what, **_report(request, given)}
+    except (NotRecognized, NoBody) as problem:
+        return as_json({"error": str(problem)}, status=400)
+    return own_content(as_json(report))
+
+
+def _report(request: OperatorRequest, given: Pasted) -> Json:
+    """Raises NotRecognized, NoBody."""
+    if given.kind is Kind.REQUEST:
+        return {"request": check_report(request, given.data), **({"error": _explained(given.error)} if given.error else {})}
+    if given.kind is Kind.ERROR:
+        return {"error": _explained(given.data.decode("utf-8", "surrogatepass"))}
+    if given.kind is Kind.STREAM:
+        return {"streams": [stream_report("", stream) for stream in _streams(given.data)[:MOST]]}
+    return {"sessions": [checked_report(session) for session in _sessions(given.data)[0]]}
+
+
+def _explained(text: str) -> Json:
+    with one_snapshot():
+        return explain_report(text, None, "")

@@ -1,0 +1,100 @@
+"""One box for whatever somebody has: each kind is answered by its view, and nothing is kept."""
+
+import json
+from pathlib import Path
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+
+from inspector.models import Conversation, Payload, Record, Source, Stream
+from tests.presentation.diagnose.test_pasted import ERROR, SESSION
+from tests.views.test_check import GOOD, LATE
+
+pytestmark = pytest.mark.django_db
+STREAM = 'data: {"id":"c","object":"chat.completion.chunk","choices":[{"index":0,"delta":{"role":"assistant","content":"a"}}]}\n\n'
+
+
+def post(client: Client, text: str, status: int = 200) -> str:
+    answer = client.post("/diagnose/", {"text": text})
+    assert answer.status_code == status, answer.content[:300]
+    return answer.content.decode()
+
+
+def test_the_page_is_one_box(client: Client) -> None:
+    text = client.get("/diagnose/").content.decode()
+    assert text.count("<textarea") == 1
+    assert 'type="file"' in text
+
+
+def test_an_error_leads_to_the_link_of_its_explanation(client: Client) -> None:
+    answer = client.post("/diagnose/", {"text": ERROR})
+    assert answer.status_code == 302
+    assert answer["Location"].startswith("/explain/?error=openai.BadRequestError")
+    assert "TOOL202" in client.get(answer["Location"]).content.decode()
+
+
+def test_an_error_that_no_link_carries_is_explained_at_once(client: Client) -> None:
+    assert "TOOL202" in post(client, ERROR + "\n  at line" * 1000)
+
+
+def test_a_request_is_checked_whatever_is_around_it(client: Client) -> None:
+    for text in (json.dumps(LATE), f"curl https://api.example.com -d '{json.dumps(LATE)}'", repr(LATE)):
+        page = post(client, text)
+        assert "anthropic-2026-07: rejected at messages.1 (AN-1)" in page
+        assert "move-results" in page
+    assert "of which the body was taken" in post(client, f"curl https://api.example.com -d '{json.dumps(GOOD)}'")
+
+
+def test_a_log_with_both_is_checked_and_offers_the_error(client: Client) -> None:
+    page = post(client, f"sending {json.dumps(GOOD)}\n{ERROR}")
+    assert "The error next to it" in page
+    assert "must be a response" in page
+
+
+def test_a_session_is_judged_with_the_place_of_each_finding(client: Client) -> None:
+    page = post(
+        client,
+        SESSION
+        + '\n{"type":"message","id":"b","parentId":"gone","timestamp":"2026-06-01T10:00:02.000Z","message":{"role":"user","content":[{"type":"text","text":"more"}],"timestamp":2}}',
+    )
+    assert "TREE101" in page
+    assert "read by" in page
+
+
+def test_a_stream_is_judged(client: Client) -> None:
+    page = post(client, STREAM)
+    assert "STREAM" in page
+    assert "1 events" in page or "event" in page
+
+
+def test_a_file_is_taken_as_text_is(client: Client, tmp_path: Path) -> None:
+    answer = client.post("/diagnose/", {"text": "", "file": SimpleUploadedFile("r.json", json.dumps(LATE).encode())})
+    assert "AN-1" in answer.content.decode()
+
+
+@pytest.mark.parametrize("text", ["", "good morning", "curl https://x", '{"a": 1}', "\x00\x1b[31m<script>alert(1)</script>"])
+def test_what_cannot_be_used_is_answered_in_a_sentence(client: Client, text: str) -> None:
+    page = post(client, text, 400)
+    assert 'role="alert"' in page
+    assert "<script>alert" not in page
+
+
+def test_nothing_is_kept(client: Client) -> None:
+    for text in (ERROR, json.dumps(LATE), SESSION, STREAM):
+        client.post("/diagnose/", {"text": text})
+    assert not any(model.objects.exists() for model in (Source, Conversation, Record, Payload, Stream))
+
+
+def test_the_twin_says_as_what_it_was_recognized(client: Client) -> None:
+    for text, kind in ((ERROR, "error"), (json.dumps(LATE), "request"), (SESSION, "session"), (STREAM, "stream")):
+        report = client.post("/diagnose.json", {"text": text}).json()
+        assert report["recognized"] == kind
+        assert report[{"session": "sessions", "stream": "streams"}.get(kind, kind)]
+    assert client.get("/diagnose.json").status_code == 405
+    assert "nothing to look at" in client.post("/diagnose.json", {"text": ""}).json()["error"]
+
+
+def test_secrets_of_what_was_pasted_are_masked_on_the_page(client: Client) -> None:
+    secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    assert secret not in post(client, SESSION.replace('"hi"', f'"{secret}"'))
