@@ -59,6 +59,8 @@ def test_every_view_is_asked_by_get_or_says_what_it_takes() -> None:
         "check.json",
         "check/",
         "conversations/<slug:oid>/repairs/new/",
+        "diagnose.json",
+        "diagnose/",
         "explain.json",
         "explain/",
         "login/",

@@ -154,6 +154,7 @@ class Walk:
             "new": [1],
             "position": [0],
             "digest": [body or "none"],
+            "key": ["none"],
             "side": ["client"],
             "number": [0],
             "code": [RULES[0].code],
