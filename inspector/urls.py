@@ -62,6 +62,7 @@ urlpatterns = [
     path("conversations/<slug:oid>/trace/body/<slug:digest>/", traces.body, name="trace-body"),
     path("conversations/<slug:oid>/trace/body/<slug:digest>/raw/", traces.body_raw, name="trace-body-raw"),
     *page_at("conversations/<slug:oid>/diff/<int:old>..<int:new>", revisions.diff, "diff", json=revisions.diff_json),
+    *page_at("conversations/<slug:oid>/diff", revisions.comparison, "comparison", json=revisions.comparison_json),
     *page_at("conversations/<slug:oid>/repairs/new", repairs.new, "new-repair", json=repairs.new_json),
     # Captured streams
     *page_at("streams", streams.stream_list, "streams", json=streams.stream_list_json),

@@ -44,6 +44,21 @@
   showAges();
   document.addEventListener("htmx:afterSettle", showAges);
 
+  // What htmx asks for has the address that the form would have: without empty choices, and of shape and profile only what was just chosen.
+  document.addEventListener("htmx:configRequest", (event) => {
+    const form = event.target.closest("form[data-trim]");
+    if (!form) { return; }
+    const parameters = event.detail.parameters;
+    const other = { as: "profile", profile: "as" }[form.dataset.changed];
+    [...new FormData(form).entries()].forEach(([name, value]) => { if (!value || name === other) { delete parameters[name]; } });
+  });
+
+  // A search is sent by Enter: its change comes with that.
+  document.addEventListener("change", (event) => {
+    const form = event.target.closest("form[data-trim]");
+    if (form && event.target.type !== "search") { form.dataset.changed = event.target.name; form.requestSubmit(); }
+  });
+
   document.querySelectorAll("form[data-submit-on-change]").forEach((form) => {
     form.addEventListener("change", (event) => {
       // A wire shape brings its profile along and a profile its shape: only what was just chosen is said.
@@ -76,12 +91,29 @@
   window.addEventListener("hashchange", unfold);
   if (document.getElementById("profiles")) { unfold(); }
 
+  // j and k step through the rows of a conversation; the address then names the row.
+  const stepRow = (by) => {
+    const rows = [...document.querySelectorAll(".timeline tr[id]")];
+    if (!rows.length) { return; }
+    const current = rows.findIndex((row) => row.classList.contains("current"));
+    const target = rows.findIndex((row) => `#${row.id}` === window.location.hash);
+    const row = rows[Math.max(0, Math.min(rows.length - 1, (current < 0 ? target : current) + by))];
+    rows.forEach((each) => each.classList.toggle("current", each === row));
+    row.scrollIntoView({ block: "nearest" });
+    const address = new URL(window.location.href);
+    address.searchParams.set("at", row.id.slice(4));
+    address.searchParams.delete("from");
+    address.hash = row.id;
+    history.replaceState(history.state, "", address);
+  };
+
   // Single keys, off while typing and with any modifier; the address bar's history keeps every choice.
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, select, textarea")) { return; }
     const target = { y: "[data-copy-link]", m: "[data-copy-from]" }[event.key] || `[data-key="${CSS.escape(event.key)}"]`;
     const link = document.querySelector(target);
     if (link) { event.preventDefault(); link.click(); }
+    if (["j", "k"].includes(event.key)) { stepRow(event.key === "j" ? 1 : -1); }
     if (event.key === "/") { event.preventDefault(); document.querySelector(".find input")?.focus(); }
   });
 })();

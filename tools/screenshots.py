@@ -36,6 +36,7 @@ def draw(page: Page, base: str, token: str) -> None:
     page.goto(page.url.split("?")[0])
     shot("conversation", 1180)
     conversation = page.url
+    page.get_by_text("Last request, observed").click()
     page.get_by_role("link", name="See that request").click()
     shot("observed", 1180)
     page.goto(f"{conversation}trace/")

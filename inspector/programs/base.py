@@ -136,6 +136,8 @@ class Providers:
 
     model_of: Callable[[Chunk], object] = lambda chunk: None
     """What distinguishes answers of different models, where a store keeps it with each answer."""
+    name_of: Callable[[Chunk], str] = lambda chunk: ""
+    """Which provider and model wrote a chunk, or write from it on, in words; "" where the store does not say it there."""
     answer_id: Callable[[Chunk], str] = lambda chunk: ""
     """The id that the provider gave the answer of which the chunk is a block; "" where the store keeps none."""
     are_named: bool = False

@@ -6,6 +6,7 @@ from datetime import datetime
 from urllib.parse import urlencode
 
 from django.http import HttpResponse
+from django.utils.cache import patch_vary_headers
 
 from inspector.actions.undo_repair import UNDOABLE
 from inspector.conversation import notation
@@ -15,6 +16,7 @@ from inspector.models import Conversation, Repair, loading, searching
 from inspector.planning.suggested import suggested
 from inspector.presentation import markdown
 from inspector.presentation.conversation import scan, show
+from inspector.presentation.conversation.chips import Chip, chips
 from inspector.presentation.conversation.overview import Overview, recorded_steps
 from inspector.presentation.conversation.placed import BLOCK
 from inspector.presentation.conversation.profile_verdicts import Profiles
@@ -24,6 +26,7 @@ from inspector.presentation.tree.text import tree_lines, tree_report
 from inspector.presentation.tree.view import TreeView, tree_view
 from inspector.presentation.visible import size, visible
 from inspector.profiles.catalogue import PROFILES
+from inspector.programs.registry import program_or_default
 from inspector.projections.catalogue import all_projections
 from inspector.readers.catalogue import names
 from inspector.readers.catalogue import reader as reader_named
@@ -99,8 +102,22 @@ class ConversationPage:
         return self.overview.chunks >= 1_000
 
     @property
-    def index_title(self) -> str:
-        return f"{self.tree.unit.capitalize()} of the session" if self.tree else "msgIdx.chunkIdx as stored"
+    def index_names(self) -> tuple[tuple[str, str], ...]:
+        """The columns of a row's place, each with what it counts."""
+        if self.tree:
+            return ((self.tree.unit, f"{self.tree.unit} of the session"),)
+        if program_or_default(self.overview.format).numbering.is_stored:
+            return ("msgIdx", "number of the message, as stored"), ("chunkIdx", "number of the chunk in its message, as stored")
+        return ("msg", "place of the message, counted from 0"), ("block", "place of the block in its message, counted from 0")
+
+    @property
+    def chips(self) -> tuple[Chip, ...]:
+        return chips(self.overview)
+
+    @property
+    def is_tree_open(self) -> bool:
+        """Whether the address is about the tree."""
+        return bool(self.choice.leaf or self.choice.tree_start or self.choice.unfolded is not None)
 
 
 def _filter(row: Conversation, choice: Choice) -> Filter:
@@ -162,9 +179,7 @@ def _page(row: Conversation, choice: Choice, content: Content) -> ConversationPa
         row=row,
         choice=choice,
         overview=overview,
-        timeline=timeline(
-            rows.window, overview.inserted, highlighted, is_last and not overview.observed, overview.tree.unit if overview.tree else ""
-        ),
+        timeline=timeline(rows.window, overview.inserted, highlighted, is_last and not overview.observed),
         selected=selected,
         findings=content.findings.first(FINDINGS_SHOWN) if overview.findings > 1 else (),
         readers=names(row.source.format),
@@ -208,7 +223,11 @@ def _repairs(row: Conversation, native_id: str) -> list[Repair]:
 
 def conversation(request: OperatorRequest, oid: str) -> HttpResponse:
     row, choice, chosen_content = looked_up_for(request, oid, content)
-    return page(request, "conversation.html", _page(row, choice, chosen_content), part="rows", twins=("json", "md", "html"))
+    # Scrolling asks for more rows, and a selector for the page below its header and above its footer.
+    part = "view" if request.htmx.target == "view" else "rows"
+    response = page(request, "conversation.html", _page(row, choice, chosen_content), part=part, twins=("json", "md", "html"))
+    patch_vary_headers(response, ["HX-Target"])
+    return response
 
 
 @unless_unchanged(facts.of_analysis)

@@ -34,6 +34,12 @@ def of_revision(request: OperatorRequest, oid: str, position: int | None = None,
     return row, _revisions(request, oid, [row[CONVERSATION.index("revision")], *compared]), _repairs(oid) if compared else ()
 
 
+def of_compared(request: OperatorRequest, oid: str, old: int | None = None, new: int | None = None) -> object:
+    """Of a page that shows stored rows of one conversation next to those of another."""
+    own, other = of_revision(request, oid, old=old, new=new), of_revision(request, request.GET.get("with", "") or oid, old=old, new=new)
+    return None if own is None or other is None else (own, other)
+
+
 def of_analysis(request: OperatorRequest, oid: str, digest: str = "") -> object:
     """Of a page that shows what readers and rules make of a revision: its source and traces as they were read, and all around it in the source."""
     row = Conversation.objects.filter(oid=oid).values_list(*ANALYSED).first()

@@ -1,8 +1,11 @@
-"""Two revisions of one conversation, chunk by chunk."""
+"""Two revisions of one conversation chunk by chunk, and two conversations, or two revisions, next to each other."""
 
 import difflib
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import cast
 
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404
@@ -11,13 +14,17 @@ from inspector.conversation import notation
 from inspector.conversation.model import Conversation as Core
 from inspector.middleware import OperatorRequest
 from inspector.models import Conversation, Repair, Revision, loading
-from inspector.planning.preview import diff_rows
+from inspector.planning.preview import DiffRow, diff_rows
+from inspector.presentation.conversation.compared import WINDOW, ComparedWindow, compared, window
 from inspector.presentation.repair.plan import chunks_summary
+from inspector.presentation.visible import visible
 from inspector.views import facts
 from inspector.views.pages import as_json, page, unless_unchanged
 from inspector.views.preview_part import DiffRun, diff_runs
 
 RUNS_SHOWN = 400
+OTHERS = 50
+"""Conversations of the same source that are offered to compare with."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,8 +51,102 @@ def _both(oid: str, old: int, new: int) -> tuple[Conversation, Revision, Revisio
     return row, revisions[old], revisions[new], loading.stored(row, old).conversation, loading.stored(row, new).conversation
 
 
-@unless_unchanged(facts.of_revision)
+@dataclass(frozen=True, slots=True)
+class ComparedSide:
+    row: Conversation
+    revision: int
+    chunks: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparisonPage:
+    """`sides` is None until a conversation to compare with is chosen; `others` are those of the same source that may be meant."""
+
+    row: Conversation
+    sides: tuple[ComparedSide, ComparedSide] | None
+    window: ComparedWindow | None
+    others: Sequence[Conversation]
+
+    @property
+    def is_equal(self) -> bool:
+        return self.window is not None and self.window.counts.keys() <= {"same"}
+
+    @property
+    def later(self) -> int | None:
+        return self.window.start + WINDOW if self.window and self.window.start + WINDOW < self.window.total else None
+
+    @property
+    def earlier(self) -> int | None:
+        return max(0, self.window.start - WINDOW) if self.window and self.window.start else None
+
+
+def _side(oid: str, number: int | None) -> tuple[ComparedSide, Core]:
+    """Of the newest revision where `number` is None."""
+    row = Conversation.objects.select_related("source").filter(oid=oid).first()
+    if row is None:
+        raise Http404(f"There is no conversation {visible(oid)[:60]}: copy the id from the address of its page.")
+    number = row.revision if number is None else number
+    if not row.revisions.filter(number=number).exists():
+        raise Http404(f"There is no revision {number} of {row.oid}; the newest is {row.revision}.")
+    content = loading.stored(row, number).conversation
+    return ComparedSide(row, number, len(content.chunks)), content
+
+
+def _chosen_revision(request: OperatorRequest, name: str) -> int | None:
+    word = request.GET.get(name, "")
+    return int(word) if word.isdecimal() and len(word) < 9 else None
+
+
+@unless_unchanged(facts.of_compared)
+def comparison(request: OperatorRequest, oid: str, old: int | None = None, new: int | None = None) -> HttpResponse:
+    """`?with=` is the other conversation, `rev` and `with_rev` choose revisions, `from` the first line."""
+    row = get_object_or_404(Conversation.objects.select_related("source"), oid=oid)
+    if not request.GET.get("with"):
+        others = row.source.conversations.exclude(pk=row.pk).order_by("-last_activity", "pk")[:OTHERS]
+        return page(request, "compared.html", ComparisonPage(row=row, sides=None, window=None, others=list(others)))
+    left, right, rows = _compared(request, oid, old, new)
+    word = request.GET.get("from", "")
+    shown = window(rows, int(word) if word.isdecimal() and len(word) < 9 else 0)
+    return page(request, "compared.html", ComparisonPage(row=row, sides=(left, right), window=shown, others=()), twins=("json",))
+
+
+def _compared(
+    request: OperatorRequest, oid: str, old: int | None, new: int | None
+) -> tuple[ComparedSide, ComparedSide, tuple[DiffRow, ...]]:
+    left, before = _side(oid, _chosen_revision(request, "rev") if old is None else old)
+    right, after = _side(request.GET["with"], _chosen_revision(request, "with_rev") if new is None else new)
+    return left, right, compared(before, after)
+
+
+@unless_unchanged(facts.of_compared)
+def comparison_json(request: OperatorRequest, oid: str, old: int | None = None, new: int | None = None) -> HttpResponse:
+    if not request.GET.get("with"):
+        raise Http404("This compares two conversations: name the other one, as in ?with=ID.")
+    left, right, rows = _compared(request, oid, old, new)
+    return as_json(
+        {
+            "conversation": left.row.oid,
+            "with": right.row.oid,
+            "old": {"conversation": left.row.oid, "revision": left.revision, "chunks": left.chunks},
+            "new": {"conversation": right.row.oid, "revision": right.revision, "chunks": right.chunks},
+            "counts": dict(Counter(row.op for row in rows)),
+            "rows": [
+                {
+                    "op": row.op,
+                    "old": None if row.before is None else notation.dump_chunk(row.before),
+                    "new": None if row.after is None else notation.dump_chunk(row.after),
+                }
+                for row in rows
+                if row.op != "same"
+            ],
+        }
+    )
+
+
+@unless_unchanged(facts.of_compared)
 def diff(request: OperatorRequest, oid: str, old: int, new: int) -> HttpResponse:
+    if request.GET.get("with"):
+        return cast(HttpResponse, comparison(request, oid, old, new))
     row, before, after, old_content, new_content = _both(oid, old, new)
     rows = diff_rows(old_content, new_content)
     runs = diff_runs(rows)
@@ -66,8 +167,10 @@ def diff(request: OperatorRequest, oid: str, old: int, new: int) -> HttpResponse
     return page(request, "revisions.html", content)
 
 
-@unless_unchanged(facts.of_revision)
+@unless_unchanged(facts.of_compared)
 def diff_json(request: OperatorRequest, oid: str, old: int, new: int) -> HttpResponse:
+    if request.GET.get("with"):
+        return cast(HttpResponse, comparison_json(request, oid, old, new))
     row, before, after, old_content, new_content = _both(oid, old, new)
     old_lines, new_lines = ([notation.dump_chunk(chunk) for chunk in content.chunks] for content in (old_content, new_content))
     text = "\n".join(difflib.unified_diff(old_lines, new_lines, f"revision {old}", f"revision {new}", n=2, lineterm=""))

@@ -22,7 +22,12 @@ def test_the_first_page_leads_to_the_merge(page: Page, live_server: LiveServer, 
     page.goto(live_server.url)
     page.get_by_role("link", name="MSG101").first.click()
     page.goto(f"{live_server.url}/conversations/{incident.oid}/")
-    expect(page.locator("h1")).to_contain_text("reads 9 messages as 3")
+    expect(page.locator(".verdict")).to_contain_text("reads 9 messages as 3")
+    assert [" ".join(words.split()) for words in page.locator(".folds .chip").all_inner_texts()] == [
+        "Stored 9 messages",
+        "Read 9 → 3",
+        "Sent rejected at messages.1 (OC-2)",
+    ]
     merged = page.locator("td.read .msg.merged")
     expect(merged).to_contain_text("11 chunks")
     assert page.locator("td.read", has=page.locator(".msg.merged")).get_attribute("rowspan") == "11"
@@ -33,6 +38,7 @@ def test_the_first_page_leads_to_the_merge(page: Page, live_server: LiveServer, 
 
 def test_a_past_request_stands_beside_the_store(page: Page, live_server: LiveServer, incident: Conversation) -> None:
     page.goto(f"{live_server.url}/conversations/{incident.oid}/")
+    page.get_by_text("Last request, observed").click()
     page.get_by_role("link", name="See that request").click()
     expect(page.locator("th.read")).to_contain_text("Client's prompt · 5 messages")
     expect(page.locator(".note").first).to_contain_text("9 tools, finish reason stop")
@@ -41,6 +47,7 @@ def test_a_past_request_stands_beside_the_store(page: Page, live_server: LiveSer
 
 def test_the_trace_leads_to_the_verbatim_request(page: Page, live_server: LiveServer, incident: Conversation) -> None:
     page.goto(f"{live_server.url}/conversations/{incident.oid}/")
+    page.get_by_text("More", exact=True).click()
     page.get_by_role("link", name="Trace", exact=True).click()
     expect(page.locator("body")).to_contain_text("reconcile.repair")
     page.get_by_role("link", name="what was sent").last.click()
@@ -56,7 +63,8 @@ def test_another_reader_reads_nine_messages(page: Page, live_server: LiveServer,
 def test_a_repair_from_preview_to_undo(page: Page, live_server: LiveServer, incident: Conversation, store: Path) -> None:
     before = rows(store)
     page.goto(f"{live_server.url}/conversations/{incident.oid}/")
-    page.locator("#finding").get_by_role("link", name="renumber-messages").click()
+    page.get_by_text("Why, repairs, evidence").click()
+    page.locator("#finding").get_by_role("link", name="Preview").click()
     page.get_by_label("in-place").check()
     if page.get_by_role("button", name="Preview").is_visible():
         page.get_by_role("button", name="Preview").click()

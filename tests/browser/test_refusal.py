@@ -48,6 +48,7 @@ def test_the_crash_shows_the_refused_block_in_its_prompt(page: Page, live_server
     page.goto(live_server.url)
     page.locator("#crashes").get_by_role("link", name="Error code: 400").click()
     expect(page.locator("#crash")).to_contain_text("serialization is ruled out")
+    page.get_by_text("More", exact=True).click()
     page.get_by_role("link", name="Prompt", exact=True).click()
     expect(page.locator("[id='messages.5.content.3']")).to_contain_text("AN-16")
     page.locator(".verdicts").get_by_role("link", name="gemini", exact=False).first.click()

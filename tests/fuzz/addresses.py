@@ -13,10 +13,12 @@ PARAMETERS = (
     *("at=3", "from=1", "only=findings", "as=anthropic-2026-07", "rev=1", "q=%22a%20b%22", "rule=MSG101", "reader=dispatch-legacy"),
     *("page=2", "per=10", "format=dispatch", "verdict=rejected", "sort=-chunks", "projection=anthropic", "profile=openai-chat", "around=x"),
     *("strategy=renumber-messages&mode=same-rows", "text=tool_use%20ids", "conversation={conversation}", "view=tree", "fold=0", "lang=de"),
+    *("with={conversation}", "from=3"),
 )
 PLACES = (
     *("/", "/conversations/", "/conversations/{conversation}/", "/conversations/{conversation}/chunks/2/", "/sources/{source}/"),
     *("/conversations/{conversation}/prompt/", "/conversations/{conversation}/trace/", "/conversations/{conversation}/diff/1..1/"),
+    "/conversations/{conversation}/diff/",
     *("/conversations/{conversation}/repairs/new/", "/findings/{finding}/", "/explain/", "/check/", "/streams/", "/audit/"),
     *("/rules/", "/rules/MSG101/", "/strategies/renumber-messages/", "/whatif/", "/formats/", "/repairs/", "/login/", "/index.json"),
     *("/conversations/{conversation}/chunks/2/raw/", "/conversations/{conversation}.md", "/conversations/{conversation}.json"),

@@ -37,11 +37,11 @@ def test_only_stored_words_are_preformatted() -> None:
 
 
 def test_no_style_has_a_size_of_type_of_its_own() -> None:
-    """Three sizes, as `inspector.css` names them; 0 hides words whose sign a phone shows instead."""
+    """Three sizes, as `inspector.css` names them."""
     sizes = re.findall(
         r"font(?:-size)?: (?:\d+ )?([\w.()-]+?)(?:/[\d.px]+)?[ ;]", "".join(path.read_text() for path in (ROOT / "static").glob("*.css"))
     )
-    assert len(sizes) > 50 and set(sizes) == {"var(--small)", "var(--text)", "var(--title)", "0", "inherit"}
+    assert len(sizes) > 50 and set(sizes) == {"var(--small)", "var(--text)", "var(--title)", "inherit"}
 
 
 def rendered(template: str, query: str = "", **context: Any) -> str:

@@ -90,7 +90,7 @@ def test_a_page_reads_a_window_however_long_the_conversation_is(client: Client, 
 
 def test_all_profiles_are_asked_where_somebody_wants_that(client: Client, conversation: Conversation) -> None:
     assert "Ask all profiles" in page(client, conversation)
-    assert "What all" in page(client, conversation, "?profiles=all")
+    assert "<summary>Profiles: " in page(client, conversation, "?profiles=all")
 
 
 def test_a_small_conversation_keeps_nothing(client: Client, tmp_path: Path) -> None:

@@ -55,3 +55,34 @@ def test_the_audit_of_one_repair_lists_that_repair_only(client: Client, repaired
     assert "4 lines with repair" in text and "show all" in text
     assert "No line matches" in client.get("/audit/?repair=nosuch").content.decode()
     assert client.get("/audit.json?who=tester&verb=approve").json()["total"] == 1
+
+
+def test_two_conversations_are_compared_by_what_they_say(client: Client, tmp_path: Path) -> None:
+    original = imported(tmp_path / "a.db", merged())
+    fork = imported(tmp_path / "b.db", {**merged().values, chunk_key(2): row("<b>another answer</b>", "assistant")})
+    address = f"/conversations/{original.oid}/diff"
+    text = client.get(f"{address}/?with={fork.oid}").content.decode()
+    assert "hi there" in text and "&lt;b&gt;another answer" in text
+    report = client.get(f"{address}.json?with={fork.oid}").json()
+    assert (report["conversation"], report["with"], report["counts"]) == (original.oid, fork.oid, {"same": 3, "changed": 1})
+    assert [(line["op"], "hi there" in line["old"]) for line in report["rows"]] == [("changed", True)]
+    same = client.get(f"{address}/?with={original.oid}").content.decode()
+    assert "The two say the same" in same
+
+
+def test_two_revisions_are_shown_side_by_side(client: Client, repaired: Repair) -> None:
+    address = f"/conversations/{repaired.conversation.oid}/diff/1..2"
+    assert f'href="?with={repaired.conversation.oid}">side by side' in client.get(f"{address}/").content.decode()
+    report = client.get(f"{address}.json?with={repaired.conversation.oid}").json()
+    assert (report["old"]["revision"], report["new"]["revision"]) == (1, 2) and report["counts"]["reindexed"]
+
+
+def test_what_cannot_be_compared_is_a_sentence_and_without_a_choice_the_page_offers_some(client: Client, tmp_path: Path) -> None:
+    conversation = imported(tmp_path / "a.db", merged(merged(), to="c2"), "c2")
+    other = conversation.source.conversations.exclude(pk=conversation.pk).get()
+    address = f"/conversations/{conversation.oid}/diff"
+    assert f'href="?with={other.oid}"' in client.get(f"{address}/").content.decode()
+    for query, sentence in (("with=nobody", "There is no conversation nobody"), (f"with={other.oid}&with_rev=7", "There is no revision 7")):
+        answer = client.get(f"{address}/?{query}")
+        assert answer.status_code == 404 and sentence in answer.content.decode()
+    assert client.get(f"{address}.json").status_code == 404

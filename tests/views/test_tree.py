@@ -169,11 +169,12 @@ def test_what_a_compaction_stands_for_is_no_fault(get: Get, tmp_path: Path) -> N
     assert '<span class="why"><b>' not in page
 
 
-def test_the_damage_and_what_mends_it_stand_above_the_tree(get: Get, tmp_path: Path) -> None:
+def test_the_damage_is_in_the_line_of_its_finding_with_what_repairs_it(get: Get, tmp_path: Path) -> None:
     conversation = session(tmp_path, *BRANCH)
     page = get(conversation)
-    said, tree = page.index("What is wrong"), page.index('id="tree"')
-    assert said < page.index("TREE106") < page.index("What repairs the data") < page.index("reparent-to-result") < tree
+    finding, rows_ = page.index('id="finding"'), page.index('<tbody><tr id="seq-')
+    places = [page.index(words, finding) for words in ("TREE106", "What repairs the data", "reparent-to-result")]
+    assert places == sorted(places) and places[-1] < rows_
     assert "What it costs: No content changes" in page
     assert f'href="/conversations/{conversation.oid}/repairs/new/?strategy=reparent-to-result">Preview' in page
 

@@ -44,6 +44,8 @@ class Columns:
     """Index of the message that starts a turn -> which turn it is, and when it began."""
     departs: dict[str, str]
     calls_lost: dict[str, str]
+    altered: frozenset[str]
+    """Keys of chunks that are read with other content than they are stored with."""
 
 
 def columns(
@@ -86,6 +88,7 @@ def columns(
     return Columns(
         conversation, true_messages, read_messages, prompt, judgement, tuple(findings), stored, read, sent,
         _partners(conversation), _turns(true_messages, case.trace), _departures(conversation, stored, read), lost,
+        _altered(conversation, read_messages),
     )  # fmt: skip
 
 
@@ -101,6 +104,17 @@ def _partners(conversation: Conversation) -> dict[str, int]:
             partners.setdefault(call.key, chunk.seq)
             partners[chunk.key] = call.seq
     return partners
+
+
+def _altered(conversation: Conversation, read_messages: Iterable[Message]) -> frozenset[str]:
+    own = {chunk.key: chunk for chunk in conversation.chunks}
+    read = (chunk for message in read_messages if not message.synthetic for chunk in message.chunks)
+    pairs = ((own[chunk.key], chunk) for chunk in read if chunk.key in own)
+    return frozenset(stored.key for stored, chunk in pairs if stored is not chunk and not _is_same_content(stored, chunk))
+
+
+def _is_same_content(one: Chunk, other: Chunk) -> bool:
+    return (one.kind, one.text, one.payload.get("input")) == (other.kind, other.text, other.payload.get("input"))
 
 
 def _turns(messages: Sequence[Message], trace: Trace | None) -> dict[int, str]:

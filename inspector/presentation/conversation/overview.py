@@ -20,7 +20,7 @@ from inspector.presentation.visible import visible
 from inspector.profiles.base import Judgement, Violation
 from inspector.projections.base import Prompt
 from inspector.projections.observed import NO_PROMPT, ObservedStep
-from inspector.rules.base import Case, Finding, Severity, observed_trace
+from inspector.rules.base import Case, Finding, Origin, Severity, observed_trace
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +90,10 @@ class Overview:
     left_out: int
     left_out_on_purpose: int
     reads_otherwise: bool
+    damaged_from: int | None
+    """The first seq at which the store itself is damaged."""
+    read_otherwise_from: int | None
+    """The first seq that is in another message than it was written in, or in none."""
     silent_from: int | None
     inserted: tuple[Inserted, ...]
     recorded: tuple[Recorded, ...]
@@ -164,6 +168,8 @@ def overview(
         left_out=sum(not group.intentional for group in case.reading.dropped),
         left_out_on_purpose=_left_out_on_purpose(all_columns),
         reads_otherwise=reads_otherwise(all_columns, case.reading.grouped),
+        damaged_from=_damaged_from(findings),
+        read_otherwise_from=next((chunk.seq for chunk in chunks if chunk.key in all_columns.departs), None),
         silent_from=_silent_from(findings),
         inserted=inserted(all_columns),
         recorded=recorded_errors(case, findings),
@@ -207,6 +213,11 @@ def recorded_steps(case: Case) -> tuple[RecordedStep, ...]:
 def _left_out_on_purpose(all_columns: Columns) -> int:
     read, stored = all_columns.read, all_columns.stored
     return len({stored[key] for key, owner in read.items() if owner.intentional and key in stored})
+
+
+def _damaged_from(findings: Iterable[Finding]) -> int | None:
+    damage = (finding for finding in findings if finding.origin is Origin.STORE and finding.severity is not Severity.NOTE)
+    return min((finding.seqs[0] for finding in damage if finding.seqs), default=None)
 
 
 def _silent_from(findings: Iterable[Finding]) -> int | None:

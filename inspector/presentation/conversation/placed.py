@@ -10,7 +10,8 @@ from inspector.presentation.conversation.columns import SYSTEM, Columns, stored_
 from inspector.presentation.conversation.row_words import arguments, hue, letter, synthetic, words
 from inspector.presentation.prompt.wire_pieces import synthetic_pieces
 from inspector.presentation.visible import clipped
-from inspector.projections.base import WireMessage
+from inspector.programs.registry import program_or_default
+from inspector.projections.base import PromptPart, WireMessage
 from inspector.rules.base import Finding, Origin
 from inspector.text.light import light_dataclass
 
@@ -18,8 +19,10 @@ BLOCK = 100
 """Chunks in a block: what a page shows at once."""
 WORDS_SHOWN, ARGUMENTS_SHOWN, SENT_SHOWN = 900, 600, 400
 """Characters of a chunk in a row; its own page has the rest."""
-ROLE_SHOWN, _TOOL_SHOWN = 40, 81
+ROLE_SHOWN, _TOOL_SHOWN, _MODEL_SHOWN = 40, 81, 120
 SYNTHETIC_SHOWN = 200
+RESULT_SHOWN = 300
+"""Characters of a result in the row of its call, where the result is not on the same page."""
 _MESSAGES_AT_HAND = 64
 
 
@@ -56,6 +59,8 @@ class ReadCell:
     lost: bool
     sent_as: str = ""
     """Of a synthetic message: what it is in the request."""
+    is_as_stored: bool = False
+    """Whether the reader has the content and the role as they are stored."""
 
     @property
     def is_plain(self) -> bool:
@@ -65,11 +70,15 @@ class ReadCell:
 
 @dataclass(frozen=True, slots=True)
 class SentPart:
-    """A piece of sent text that came from a chunk. `place`: among the pieces of its message; `left`: characters that are not shown."""
+    """A piece of sent text that came from a chunk. `place`: among the pieces of its message; `left`: characters that are not shown.
+
+    Where `is_as_stored`, the text is "": it is that of the chunk.
+    """
 
     place: int
     text: str
     left: int
+    is_as_stored: bool = False
 
 
 @light_dataclass(frozen=True, slots=True)
@@ -114,6 +123,12 @@ class PlacedChunk:
     """Why it is lost on the way, of a call that is."""
     is_marked: bool
     """Whether a finding names it."""
+    is_altered: bool = False
+    """Whether the reader has other content than the store."""
+    result: tuple[str, str] | None = None
+    """Of a call with a result: how that is (`ok`, `error`, `synthetic`), and how it begins."""
+    model_change: str = ""
+    """Which model wrote before it and which writes from it on, where the store names both."""
     elsewhere: tuple[int, str] | None = None
     """In a tree, where the result of a call is that is not on the path: its node in the tree view, and in words."""
     line: int | None = None
@@ -206,6 +221,7 @@ def _placed(all_columns: Columns, tree: TreePlaces, ledger: Callable[[Chunk], It
     marked = {seq for finding in all_columns.findings for seq in finding.seqs}
     # A message of the request at a time: all their words together are as long as the conversation.
     parts_of = lru_cache(_MESSAGES_AT_HAND)(partial(_sent_parts, all_columns))
+    results, models = _results(all_columns), _Models(all_columns.conversation.format)
     for place, chunk in enumerate(all_columns.conversation.chunks):
         key, read, sent = chunk.key, all_columns.read[chunk.key], all_columns.sent[chunk.key]
         stored, shown, called = all_columns.stored.get(key), words(chunk), arguments(chunk)
@@ -241,10 +257,46 @@ def _placed(all_columns: Columns, tree: TreePlaces, ledger: Callable[[Chunk], It
             sent_parts=() if sent.index is None else parts_of(sent.index).get(key, ()),
             sent_lost=all_columns.calls_lost.get(key, ""),
             is_marked=chunk.seq in marked,
+            is_altered=key in all_columns.altered,
+            result=_result(results.get(key)),
+            model_change=models.at(chunk),
             elsewhere=tree.elsewhere.get(key),
             line=tree.lines.get(key),
             ledger=tuple(ledger(chunk)),
         )
+
+
+def _results(all_columns: Columns) -> dict[str, Chunk]:
+    """Key of a call -> its result."""
+    results: dict[int, Chunk] = {}
+    for chunk in all_columns.conversation.chunks:
+        if chunk.kind is Kind.TOOL_RESULT and chunk.key in all_columns.partners:
+            results.setdefault(chunk.seq, chunk)
+    calls = (chunk for chunk in all_columns.conversation.chunks if chunk.kind is Kind.TOOL_CALL and chunk.key in all_columns.partners)
+    pairs = ((call.key, results.get(all_columns.partners[call.key])) for call in calls)
+    return {key: result for key, result in pairs if result is not None}
+
+
+def _result(chunk: Chunk | None) -> tuple[str, str] | None:
+    if chunk is None:
+        return None
+    return "synthetic" if synthetic(chunk) else "error" if chunk.is_error else "ok", words(chunk)[:RESULT_SHOWN]
+
+
+class _Models:
+    """Which model wrote last, over the chunks in their order."""
+
+    def __init__(self, format_name: str) -> None:
+        self._name_of = program_or_default(format_name).providers.name_of
+        self._last = ""
+
+    def at(self, chunk: Chunk) -> str:
+        """`a → b` where the model changes."""
+        name = self._name_of(chunk)[:_MODEL_SHOWN]
+        if not name or name == self._last:
+            return ""
+        before, self._last = self._last, name
+        return f"{before} → {name}" if before else ""
 
 
 def _badges(findings: Sequence[Finding]) -> tuple[dict[tuple[Origin, str], tuple[str, ...]], dict[str, str]]:
@@ -264,15 +316,21 @@ def _badges(findings: Sequence[Finding]) -> tuple[dict[tuple[Origin, str], tuple
 def _sent_parts(all_columns: Columns, index: int) -> dict[str, tuple[SentPart, ...]]:
     """The text of each chunk that is in this message of the request."""
     if index == SYSTEM:
-        return {part.chunk.key: (_sent_part(0, part.text),) for part in all_columns.prompt.system_parts}
+        return {part.chunk.key: (_sent_part(all_columns, 0, part),) for part in all_columns.prompt.system_parts}
     parts: dict[str, tuple[SentPart, ...]] = {}
     for place, part in enumerate(all_columns.prompt.messages[index].parts):
         if all_columns.sent[part.chunk.key].index == index:
-            parts[part.chunk.key] = (*parts.get(part.chunk.key, ()), _sent_part(place, part.text))
+            parts[part.chunk.key] = (*parts.get(part.chunk.key, ()), _sent_part(all_columns, place, part))
     return parts
 
 
-def _sent_part(place: int, text: str) -> SentPart:
+def _sent_part(all_columns: Columns, place: int, part: PromptPart) -> SentPart:
+    text, chunk = part.text, part.chunk
+    # A projection may write arguments as Python does.
+    is_call = chunk.kind is Kind.TOOL_CALL
+    stored = (f"{chunk.tool_name} {arguments(chunk)}", f"{chunk.tool_name} {chunk.payload.get('input')}") if is_call else (chunk.text,)
+    if text in stored and chunk.key not in all_columns.altered:
+        return SentPart(place, "", 0, True)
     return SentPart(place, text[:SENT_SHOWN], max(0, len(text) - SENT_SHOWN))
 
 

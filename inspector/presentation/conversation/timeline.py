@@ -25,8 +25,6 @@ class TimelineRow:
     bracket: int
     read: ReadCell | None
     sent: "SentCell | None"
-    index: str
-    """Where it is by the store's own count: its line, or msgIdx.chunkIdx."""
     inserted: tuple[ReadCell, ...] = ()
     """Synthetic messages that the reader inserted after this row."""
 
@@ -44,12 +42,13 @@ class TimelineRow:
 
 @dataclass(frozen=True, slots=True)
 class Seam:
-    """A piece of sent text with the chunk it came from; `left` characters of it are not shown."""
+    """A piece of sent text with the chunk it came from; `left` characters of it are not shown. Where `is_as_stored`, `text` is ""."""
 
     letter: str
     seq: int
     text: str
     left: int
+    is_as_stored: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,15 +59,16 @@ class SentCell:
     lane: tuple[str, ...]
     merged: bool
     seams: tuple[Seam, ...]
-    lost: tuple[tuple[str, str], ...]
+    lost: tuple[tuple[int, str, str], ...]
+    """(seq, kind, why) of chunks that are lost on the way."""
     violations: tuple[tuple[str, str], ...]
     nothing: str
     continued: bool
 
     @property
-    def is_plain(self) -> bool:
-        """Whether there is nothing but its words."""
-        return not (self.merged or self.continued or self.violations or self.lost)
+    def is_as_stored(self) -> bool:
+        """Whether all of it is sent as the store has it."""
+        return bool(self.seams) and not self.merged and not self.lost and all(seam.is_as_stored for seam in self.seams)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +88,8 @@ class Timeline:
     """Synthetic messages of the reader that follow no visible row."""
 
 
-def timeline(window: Window, inserted: Iterable[Inserted], highlighted: frozenset[int], is_end: bool, unit: str = "") -> Timeline:
-    """The rows with their cells. `highlighted` are the seqs to highlight; `is_end`: no chunk after these is to be shown; `unit` is what a tree counts."""
+def timeline(window: Window, inserted: Iterable[Inserted], highlighted: frozenset[int], is_end: bool) -> Timeline:
+    """The rows with their cells. `highlighted` are the seqs to highlight; `is_end`: no chunk after these is to be shown."""
     rows = window.rows
     # A chunk of no message is alone.
     brackets = {
@@ -108,23 +108,12 @@ def timeline(window: Window, inserted: Iterable[Inserted], highlighted: frozense
                 brackets.get(at, 0),
                 read.get(at),
                 sent.get(at),
-                _index(row, unit),
                 tuple(after.get(at, ())),
             )
             for at, row in enumerate(rows)
         ),
         tuple(at_end) if is_end else (),
     )
-
-
-def _index(row: PlacedChunk, unit: str) -> str:
-    if unit:
-        return f"{'L' if unit == 'line' else '#'}{_or_dash(row.line)}"
-    return f"{_or_dash(row.msg_idx)}.{_or_dash(row.chunk_idx)}"
-
-
-def _or_dash(number: int | None) -> str:
-    return "–" if number is None else str(number)
 
 
 T = TypeVar("T")
@@ -166,7 +155,19 @@ def _read_cells(window: Window) -> Iterator[tuple[int, ReadCell]]:
         label = f"MSG {index} · {message.role}"
         yield (
             start,
-            ReadCell(span, letter(message.role), label, message.count, lane, message.several > 1, why, codes, index in seen_indexes, False),
+            ReadCell(
+                span,
+                letter(message.role),
+                label,
+                message.count,
+                lane,
+                message.several > 1,
+                why,
+                codes,
+                index in seen_indexes,
+                False,
+                is_as_stored=message.several == 1 and all(row.role_letter == letter(message.role) and not row.is_altered for row in run),
+            ),
         )
         seen_indexes.add(index)
 
@@ -199,8 +200,8 @@ def _sent_cells(window: Window) -> Iterator[tuple[int, SentCell]]:
         message = window.sent[index]
         # In the order of the message: a wire may want the results of tools before the words.
         pieces = sorted(((part, row) for row in run for part in row.sent_parts), key=lambda piece: piece[0].place)
-        seams = tuple(Seam(row.role_letter, row.seq, part.text, part.left) for part, row in pieces)
-        lost = tuple((f"seq {row.seq} {row.kind}", row.sent_lost) for row in run if row.sent_lost)
+        seams = tuple(Seam(row.role_letter, row.seq, part.text, part.left, part.is_as_stored) for part, row in pieces)
+        lost = tuple((row.seq, row.kind, row.sent_lost) for row in run if row.sent_lost)
         lane = () if index == SYSTEM else tuple(row.role_letter for row in run)
         continued = index in seen_indexes
         violations = () if continued else message.violations

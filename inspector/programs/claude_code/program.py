@@ -87,6 +87,7 @@ PROGRAM = Program(
     providers=Providers(
         answer_id=lambda chunk: answer_id(Message(chunk.role, (chunk,))),
         model_of=lambda chunk: model_of(chunk) or None,
+        name_of=model_of,
         are_named=True,
         answered_by=answered_by,
         sent_to=sent_to,

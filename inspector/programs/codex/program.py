@@ -1,6 +1,6 @@
 """Codex CLI: a rollout file for each thread, which a resume replays."""
 
-from inspector.programs.base import Calls, CaseLines, Errors, Home, Program, Repairs, SyntheticResult, SyntheticResults, Trait
+from inspector.programs.base import Calls, CaseLines, Errors, Home, Program, Providers, Repairs, SyntheticResult, SyntheticResults, Trait
 from inspector.programs.codex.entries import entry_of
 from inspector.programs.codex.format import CODEX
 from inspector.programs.codex.items import ITEM
@@ -24,6 +24,8 @@ PROGRAM = Program(
         # Another program's tool may answer with that word.
         author=lambda result: "Codex" if result.text == ABORTED and entry_of(result).get("type") == ITEM else "",
     ),
+    # The context of each turn names the model that the turn asks.
+    providers=Providers(name_of=lambda chunk: model if isinstance(model := entry_of(chunk).get("modelId"), str) else ""),
     calls=Calls(explained_results=answered_results, explains_read_results=True, paired_by_id=True, answers_open=True),
     repairs=Repairs(follow_up=lambda conversation: (f"Resume it: codex resume {conversation.native_id}",)),
     errors=Errors(

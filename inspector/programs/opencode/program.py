@@ -1,7 +1,8 @@
 """opencode: sessions in a database, in a tree of files before it, and as exported files."""
 
-from inspector.programs.base import Calls, Home, Program, Repairs, SyntheticResult, SyntheticResults
+from inspector.programs.base import Calls, Home, Program, Providers, Repairs, SyntheticResult, SyntheticResults
 from inspector.programs.opencode import reader
+from inspector.programs.opencode.chunks import about
 from inspector.programs.opencode.events import trace_of
 from inspector.programs.opencode.format import NEVER_IN_PLACE, OPENCODE, OPENCODE_EXPORT, OPENCODE_TREE
 from inspector.programs.opencode.placing import placed_in_steps
@@ -27,6 +28,7 @@ PROGRAM = Program(
         words={format_.name: SyntheticResult(reader.INTERRUPTED) for format_ in _FORMATS},
         author=lambda result: "opencode" if result.text == reader.INTERRUPTED else "",
     ),
+    providers=Providers(name_of=lambda chunk: str(about(chunk).get("model") or "") if chunk.role == "assistant" else ""),
     # A rule of its own says of a tool that never ended what opencode makes of it.
     calls=Calls(unanswered=lambda case: []),
     repairs=Repairs(

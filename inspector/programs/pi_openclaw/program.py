@@ -8,7 +8,7 @@ from inspector.programs.pi_openclaw.openclaw_sqlite import OPENCLAW_SQLITE
 from inspector.programs.pi_openclaw.pi import PI
 from inspector.programs.pi_openclaw.placeholders import OPENCLAW_WORDS, PI_WORDS, placeholder_author, placeholders
 from inspector.programs.pi_openclaw.readers import openclaw, pi, verbatim
-from inspector.programs.pi_openclaw.readers.rows import is_mirror, mapping, model_of
+from inspector.programs.pi_openclaw.readers.rows import is_mirror, mapping, model_name, model_of
 from inspector.programs.pi_openclaw.rules import session_calls
 from inspector.programs.pi_openclaw.rules.failed_turn_with_calls import results_of_failed
 from inspector.programs.pi_openclaw.rules.session_calls import cut_result
@@ -66,6 +66,7 @@ PROGRAM = Program(
     ),
     providers=Providers(
         model_of=model_of,
+        name_of=model_name,
         are_named=True,
         answered_by=lambda case, message: str(mapping(message.chunks[0].payload.get("entry")).get("provider") or ""),
     ),

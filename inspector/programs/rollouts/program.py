@@ -29,6 +29,7 @@ PROGRAM = Program(
         author=lambda result: _WRITTEN.get(result.text.strip(), ""),
     ),
     providers=Providers(
+        name_of=readers.model_name,
         answered_by=lambda case, message: readers.about(message, "provider") or case.conversation.fact("provider") or "",
         sent_to=lambda case: readers.target_of(case.conversation, case.messages).provider.replace("unknown", ""),
         converted_thinking=converted_thinking,

@@ -104,6 +104,14 @@ def about(message: Message, name: str) -> str:
     return value if isinstance(value, str) else ""
 
 
+def model_name(chunk: Chunk) -> str:
+    """`provider/model` of an answer; "" where its line has none."""
+    stored = chunk.payload.get("stored")
+    if chunk.role != "assistant" or not isinstance(stored, dict) or not isinstance(stored.get("model"), str):
+        return ""
+    return f"{stored['provider']}/{stored['model']}" if isinstance(stored.get("provider"), str) else stored["model"]
+
+
 def target_of(conversation: Conversation, messages: Sequence[Message]) -> RequestTarget:
     """Where the next request goes: the session's endpoint; the API is the one that its messages of this provider came by."""
     provider = conversation.fact("provider") or next((named for message in messages if (named := about(message, "provider"))), "unknown")

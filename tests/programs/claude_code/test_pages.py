@@ -28,13 +28,13 @@ PENDING = (cc.u("u1", None, "run it"), cc.a("a1", "u1", "m1", cc.call("t1")))
 
 def test_a_pending_call_at_the_end_is_shown_as_pending(client: Client, tmp_path: Path) -> None:
     page = page_of(client, tmp_path, *PENDING)
-    assert page.count("its last call (seq 2) is pending") >= 2 and '<span class="badge">rejected' not in page
+    assert page.count("its last call (seq 2) is pending") >= 2 and "<b>Sent</b> rejected" not in page
     assert not Conversation.objects.get().refused
 
 
 def test_a_call_that_is_followed_by_a_question_is_shown_as_rejected(client: Client, tmp_path: Path) -> None:
     page = page_of(client, tmp_path, *PENDING, cc.u("u2", "a1", "go on"))
-    assert "is pending" not in page and '<span class="badge">rejected' in page
+    assert "is pending" not in page and "<b>Sent</b> rejected" in page
     assert Conversation.objects.get().refused
 
 

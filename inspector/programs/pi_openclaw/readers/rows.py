@@ -100,6 +100,15 @@ def model_of(chunk: Chunk) -> tuple[object, object, object]:
     return entry.get("provider"), entry.get("model"), entry.get("api")
 
 
+def model_name(chunk: Chunk) -> str:
+    """`provider/model` of an answer; "" of what OpenClaw wrote by itself."""
+    entry = mapping(chunk.payload.get("entry"))
+    provider, model = entry.get("provider"), entry.get("model")
+    if chunk.role != "assistant" or provider == OPENCLAW or not isinstance(model, str):
+        return ""
+    return f"{provider}/{model}" if isinstance(provider, str) else model
+
+
 def is_mirror(entry: Mapping[str, Any]) -> bool:
     """Whether OpenClaw wrote the answer to show it and never sends it: what a channel delivered, or what the gateway itself said."""
     return entry.get("provider") == OPENCLAW and entry.get("model") in _MIRRORS

@@ -1,0 +1,285 @@
+"""The rows of a conversation as HTML: a page shows a hundred, and as templates they took longer than everything else together."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from html import escape
+from itertools import groupby
+from typing import Any
+from urllib.parse import quote
+
+from django import template
+from django.template.loader import get_template
+from django.utils.safestring import SafeString, mark_safe
+
+from inspector.conversation.model import Kind
+from inspector.conversation.queries import span_text
+from inspector.presentation.clock import moment
+from inspector.presentation.conversation.minimap import Tick
+from inspector.presentation.conversation.placed import PlacedChunk, ReadCell
+from inspector.presentation.conversation.timeline import SentCell, Timeline, TimelineRow
+from inspector.presentation.visible import clipped, visible
+
+register = template.Library()
+_TOOL, _RESULT = 80, 300
+_AS_STORED = '<span class="same" role="img" aria-label="as stored" title="as stored">=</span>'
+_LEGEND = (
+    '<figcaption><span class="u key">user</span><span class="a key">assistant</span><span class="t key">tool</span>'
+    '<span class="s key">system</span><span class="finding-key">finding</span><span class="line-key" title="Red where messages are merged">messages as read</span>'
+    '<span class="refusal-key">rejected from here</span></figcaption>'
+)
+_JSON = re.compile(r'("(?:[^"\\]|\\.)*")(\s*:)?|(-?\b\d[\d.eE+-]*)|\b(true|false|null)\b')
+
+
+@register.simple_tag(takes_context=True)
+def timeline_rows(context: Mapping[str, Any]) -> SafeString:
+    """The rows of `page`, each followed by what the reader inserts there."""
+    page = context["page"]
+    writer = _Rows(
+        timeline=page.timeline,
+        address=f"/conversations/{page.row.oid}/",
+        query=_other_choices(context),
+        revision=page.choice.revision,
+        find=page.choice.find,
+        known=page.selected.finding.message if page.selected else "",
+        has_ledger=page.overview.ledger is not None,
+        is_tree=page.tree is not None,
+    )
+    return mark_safe(writer.html())  # noqa: S308 (every text of a store goes through `_shown` or `escape`)
+
+
+@register.simple_tag(takes_context=True)
+def overview_map(context: Mapping[str, Any]) -> SafeString:
+    """The minimap of `page` with its legend. Its links repeat those of rows and findings, for the mouse: the keyboard has the others."""
+    page, query = context["page"], _other_choices(context)
+    shapes = "".join(f'<path class="{shape.classes}" d="{shape.path}"/>' for shape in page.overview.minimap.shapes)
+    parts = "".join(_map_link(query, tick, "part", 8, 26, f"from seq {tick.seq}") for tick in page.overview.minimap.links)
+    findings = "".join(_map_link(query, tick, "part", 0, 8, f"finding at seq {tick.seq}") for tick in page.overview.minimap.findings)
+    refusals = "".join(
+        _map_link(
+            query,
+            refusal.tick,
+            f"refusal{' mine' if page.choice.profile in refusal.profiles else ''}",
+            0,
+            34,
+            f"rejected from seq {refusal.seq} by {', '.join(refusal.profiles)}",
+        )
+        for refusal in (page.profiles.refusals if page.profiles else ())
+    )
+    return mark_safe(  # noqa: S308 (numbers, and names of our own)
+        f'<figure class="map"><svg class="strip" viewBox="0 0 1000 34" preserveAspectRatio="none" role="group" aria-label="Overview of '
+        f'{page.overview.chunks:,} chunks">{shapes}{parts}{findings}{refusals}</svg>{_LEGEND}</figure>'
+    )
+
+
+def _map_link(query: str, tick: Tick, kind: str, top: int, height: int, title: str) -> str:
+    return (
+        f'<a tabindex="-1" href="?{query}at={tick.seq}#seq-{tick.seq}"><rect class="{kind}" x="{tick.x}" y="{top}" width="{tick.width}" '
+        f'height="{height}"><title>{title}</title></rect></a>'
+    )
+
+
+def _other_choices(context: Mapping[str, Any]) -> str:
+    """The query of the page but for its place, ready to have a parameter added."""
+    params = context["request"].GET.copy()
+    for name in ("at", "from", "finding"):
+        params.pop(name, None)
+    query = params.urlencode()
+    return escape(f"{query}&") if query else ""
+
+
+def _shown(text: str) -> str:
+    return escape(visible(text))
+
+
+class _Rows:
+    """Writes the rows of one page. `known`: the sentence that the page says of its finding, which no cell says again; `find`: what was searched."""
+
+    def __init__(
+        self, *, timeline: Timeline, address: str, query: str, revision: int, find: str, known: str, has_ledger: bool, is_tree: bool
+    ) -> None:
+        self._timeline, self._address, self._revision, self._known = timeline, address, revision, known
+        self._has_ledger, self._is_tree = has_ledger, is_tree
+        self._query = query
+        self._find = re.compile(re.escape(visible(find)), re.IGNORECASE) if find else None
+        self._day = ""
+        self._seqs = {row.chunk.seq for row in timeline.rows}
+
+    def html(self) -> str:
+        parts: list[str] = []
+        for row in self._timeline.rows:
+            parts.append(self._row(row))
+            parts += map(self._inserted, row.inserted)
+        parts += map(self._inserted, self._timeline.inserted_at_end)
+        return "".join(parts)
+
+    def _row(self, row: TimelineRow) -> str:
+        chunk = row.chunk
+        turn = self._turn(row.turn) if row.turn else ""
+        badges = "".join(self._badge(code, chunk.seq) for code in chunk.badges)
+        departs = f'<span class="departs">{chunk.departs}</span>' if chunk.departs else ""
+        began = f"; turn began {moment(chunk.at)}" if chunk.at is not None else ""
+        address = f"{self._address}chunks/{chunk.position}/?rev={self._revision}"
+        kind = "" if chunk.kind == Kind.TEXT else f'<span class="kind">{chunk.kind}</span>'
+        return (
+            f'<tr id="seq-{chunk.seq}" class="{row.classes}"><td class="mark">{turn}{badges}{departs}</td>'
+            f'<td class="seq"><a href="{address}" title="The whole row, as JSON and bytes{began}">{chunk.seq}</a></td>'
+            f'{self._index(chunk)}<td class="who"><b class="role">{escape(chunk.role_shown)}</b>{kind}</td>'
+            f'<td class="stored">{self._stored(chunk, address)}</td>{self._ledger(chunk)}'
+            + (f'<td class="true" rowspan="{row.bracket}"><i title="one message, as appended"></i></td>' if row.bracket else "")
+            + (self._read(row.read, chunk.seq) if row.read else "")
+            + (self._sent(row.sent) if row.sent else "")
+            + "</tr>"
+        )
+
+    def _turn(self, words: str) -> str:
+        """`turn 3`, and when it began: the day only where that is another than before."""
+        number, _, moment_ = words.partition(" · ")
+        day, _, clock = moment_.rpartition(" ")
+        is_same, self._day = bool(day) and day == self._day, day
+        return f'<span class="turn-time" title="{escape(words)}">{escape(number)}<br>{escape(clock if is_same else moment_)}</span>'
+
+    def _index(self, chunk: PlacedChunk) -> str:
+        numbers = (chunk.line,) if self._is_tree else (chunk.msg_idx, chunk.chunk_idx)
+        return "".join(f'<td class="idx">{"–" if number is None else number}</td>' for number in numbers)
+
+    def _badge(self, code: str, seq: int | None) -> str:
+        place = "#finding" if seq is None else f"#seq-{seq}"
+        return f'<a class="badge" href="?{self._query}finding={quote(code)}{"" if seq is None else f"&amp;at={seq}"}{place}">{escape(code)}</a> '
+
+    def _stored(self, chunk: PlacedChunk, address: str) -> str:
+        change = f'<p class="change">model changed: {_shown(chunk.model_change)}</p>' if chunk.model_change else ""
+        if chunk.kind == Kind.TOOL_CALL:
+            name, arguments = clipped(chunk.tool_name, _TOOL)[0], visible(chunk.arguments)
+            words = f'<b>{self._marked(name)}</b> <span class="hl words">{self._marked(arguments, _highlighted)}</span>'
+            is_marked = self._find is None or bool(self._find.search(name) or self._find.search(arguments))
+            left = chunk.arguments_left
+        elif chunk.words:
+            text = visible(chunk.words)
+            words, left = f'<span class="words">{self._marked(text)}</span>', chunk.words_left
+            is_marked = self._find is None or bool(self._find.search(text))
+        else:
+            words, left, is_marked = '<i class="quiet">(empty)</i>', 0, self._find is None
+        more = f' <a class="link" href="{address}">… {left:,} characters more</a>' if left else ""
+        unseen = "" if is_marked else ' <span class="quiet">the match is in the part of the row that is not shown here</span>'
+        return f"{change}{words}{more}{unseen}{self._notes(chunk) if chunk.has_notes else ''}"
+
+    def _marked(self, text: str, otherwise: Any = escape) -> str:
+        """With every match of the search in a `mark`; `otherwise` writes a text without any."""
+        if self._find is None or not self._find.search(text):
+            return str(otherwise(text))
+        parts, end = [], 0
+        for match in self._find.finditer(text):
+            parts += [escape(text[end : match.start()]), f"<mark>{escape(match[0])}</mark>"]
+            end = match.end()
+        return "".join(parts) + escape(text[end:])
+
+    def _notes(self, chunk: PlacedChunk) -> str:
+        """What a row says next to its words: an error, a synthetic result, and where the other half of a call is."""
+        notes = ' <span class="badge warn">error</span>' if chunk.is_error else ""
+        if chunk.synthetic:
+            notes += f' <span class="badge warn">synthetic</span> <span class="said">{escape(chunk.synthetic)}</span>'
+        if chunk.partner is not None:
+            return notes + self._pair(chunk, chunk.partner)
+        if chunk.elsewhere:
+            return f'{notes} <span class="why">no result on this path:</span> <a class="pair" href="#tree-{chunk.elsewhere[0]}">{_shown(chunk.elsewhere[1])}</a>'
+        if chunk.kind == Kind.TOOL_CALL:
+            return f'{notes} <span class="why">no result stored</span>'
+        return notes + (' <span class="why">no call stored</span>' if chunk.kind == Kind.TOOL_RESULT else "")
+
+    def _pair(self, chunk: PlacedChunk, partner: int) -> str:
+        is_here = partner in self._seqs
+        href = f"#seq-{partner}" if is_here else f"?{self._query}at={partner}#seq-{partner}"
+        if chunk.kind != Kind.TOOL_CALL:
+            return f' <a class="pair" href="{href}">← call {partner}</a>'
+        state, words = chunk.result or ("", "")
+        badge = f' <span class="badge {"ok" if state == "ok" else "warn"}">{state}</span>' if state else ""
+        if is_here or not words:
+            return f' <a class="pair" href="{href}">→ result {partner}</a>{badge}'
+        return (
+            f'<details class="fused"><summary>→ result {partner}{badge}</summary><span class="words">{_shown(words)}</span> '
+            f'<a class="pair" href="{href}">go to seq {partner}</a></details>'
+        )
+
+    def _ledger(self, chunk: PlacedChunk) -> str:
+        if not self._has_ledger:
+            return ""
+        runs = "".join(get_template("chunks/run.html").render({"run": run}) for run in chunk.ledger)
+        return f'<td class="ledger">{runs}</td>'
+
+    def _read(self, cell: ReadCell, seq: int | None) -> str:
+        states = f"{' merged' if cell.merged else ''}{' lost' if cell.lost else ''}"
+        label, _, role = _shown(cell.label).partition(" · ")
+        same = f"{_AS_STORED} " if cell.is_as_stored else ""
+        name = f"<b>{label}</b>" if same or not role else f"<b>{label} · {role}</b>"
+        count = f" · {cell.count} chunks" if cell.merged else ""
+        continued = ' <span class="quiet">continued</span>' if cell.continued else ""
+        badges = "".join(f" {self._badge(code, None)}" for code in cell.badges)
+        why = f'<p class="{"quiet" if cell.lost else "why"}">{_shown(cell.why)}</p>' if cell.why and cell.why != self._known else ""
+        lane = _lane(cell.lane) if cell.merged else ""
+        return (
+            f'<td class="read" rowspan="{cell.span}"><div class="msg {cell.letter}{states}">{lane}'
+            f'<div class="content">{same}{name}{count}{continued}{badges}{why}</div></div></td>'
+        )
+
+    def _sent(self, cell: SentCell) -> str:
+        start = f'<td class="sent" rowspan="{cell.span}">'
+        if cell.nothing:
+            return f'{start}<div class="msg lost {cell.letter}"><p class="quiet">{_shown(cell.nothing)}</p></div></td>'
+        label, _, role = _shown(cell.label).partition(" · ")
+        same = f"{_AS_STORED} " if cell.is_as_stored else ""
+        name = f"<b>{label}</b>" if same or not role else f"<b>{label} · {role}</b>"
+        continued = ' <span class="quiet">continued</span>' if cell.continued else ""
+        violations = "".join(f' <span class="badge">{escape(id_)}</span><p class="why">{_shown(text)}</p>' for id_, text in cell.violations)
+        lost = " · ".join(f'<span class="gone" title="{_shown(why)}">{escape(what)}</span>' for what, why in _together(cell.lost))
+        return (
+            f'{start}<div class="msg {cell.letter}{" merged" if cell.merged else ""}">{_lane(cell.lane) if cell.merged else ""}'
+            f'<div class="content">{same}{name}{continued}{violations}{"" if same else self._seams(cell)}'
+            + (f'<p>{lost} <span class="why">lost on the way</span></p>' if lost else "")
+            + "</div></div></td>"
+        )
+
+    def _seams(self, cell: SentCell) -> str:
+        """The pieces of a message: of those that are sent as they are stored only where they come from."""
+        parts = []
+        for is_as_stored, seams in groupby(cell.seams, key=lambda seam: seam.is_as_stored):
+            if is_as_stored:
+                numbers = " ".join(f'<span class="seam {seam.letter}">{seam.seq}</span>' for seam in seams)
+                parts.append(f"<p>{_AS_STORED} seq {numbers}</p>")
+                continue
+            for seam in seams:
+                left = f' <i class="quiet">… {seam.left} more</i>' if seam.left else ""
+                shown = f'<span class="seam {seam.letter}" title="from seq {seam.seq}"><span class="words">{_shown(seam.text)}</span>{left}</span>'
+                parts.append(shown if seam.text else "")
+        return f'<div class="seams">{"".join(parts)}</div>' if any(parts) else ""
+
+    def _inserted(self, cell: ReadCell) -> str:
+        index = '<td class="idx"></td>' * (1 if self._is_tree else 2)
+        ledger = '<td class="ledger"></td>' if self._has_ledger else ""
+        sent = f'<div class="msg {cell.letter}"><b>{_shown(cell.sent_as)}</b></div>' if cell.sent_as else ""
+        return (
+            f'<tr class="synthetic"><td class="mark"></td><td class="seq"></td>{index}<td class="who"></td>'
+            f'<td class="stored quiet">not in the store</td>{ledger}<td class="true"></td>{self._read(cell, None)}<td class="sent">{sent}</td></tr>'
+        )
+
+
+def _together(lost: Iterable[tuple[int, str, str]]) -> Iterator[tuple[str, str]]:
+    """What is lost on the way, and why: chunks of one kind together."""
+    groups: dict[tuple[str, str], list[int]] = {}
+    for seq, kind, why in lost:
+        groups.setdefault((kind, why), []).append(seq)
+    return ((f"seq {span_text(seqs)} {kind}", why) for (kind, why), seqs in groups.items())
+
+
+def _lane(roles: Sequence[str]) -> str:
+    return f'<span class="lane" aria-hidden="true">{"".join(f"""<i class="{role}"></i>""" for role in roles)}</span>'
+
+
+def _highlighted(text: str) -> str:
+    """JSON with its names and values in spans; of any other text what looks like it."""
+    parts, end = [], 0
+    for match in _JSON.finditer(text):
+        string, colon, number, word = match.groups()
+        kind = "nt" if colon else "s2" if string else "mi" if number else "kc"
+        parts += [escape(text[end : match.start()]), f'<span class="p-{kind}">{escape(string or number or word)}</span>', colon or ""]
+        end = match.end()
+    return "".join(parts) + escape(text[end:])

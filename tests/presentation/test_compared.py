@@ -1,0 +1,58 @@
+"""Two conversations next to each other: what is aligned, and how much of it a page shows."""
+
+import pytest
+
+from inspector.conversation.model import Chunk, Conversation, Kind
+from inspector.presentation.conversation import compared as module
+from inspector.presentation.conversation.compared import ComparedLine, compared, window
+
+
+def conversation(*texts: str) -> Conversation:
+    chunks = tuple(Chunk(f"k{at}", at + 1, "user", Kind.TEXT, {"text": text}, at, 0) for at, text in enumerate(texts))
+    return Conversation(format="claude-code", native_id="c", chunks=chunks)
+
+
+def ops(old: str, new: str) -> str:
+    letters = {"same": "=", "changed": "~", "inserted": "+", "removed": "-"}
+    return "".join(letters[row.op] for row in compared(conversation(*old), conversation(*new)))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("", "", ""),
+        ("abc", "abc", "==="),
+        ("abc", "aXc", "=~="),
+        ("abc", "abXc", "==+="),
+        ("abc", "ac", "=-="),
+        ("aaaa", "aaa", "===-"),
+        ("abcdef", "Xbdefg", "~=-===+"),
+        ("", "ab", "++"),
+    ],
+)
+def test_rows_are_aligned_by_what_they_say(old: str, new: str, expected: str) -> None:
+    assert ops(old, new) == expected
+
+
+@pytest.mark.parametrize("limit", [0, 2, 3_000])
+def test_every_chunk_of_both_sides_is_in_one_row_in_order(monkeypatch: pytest.MonkeyPatch, limit: int) -> None:
+    monkeypatch.setattr(module, "_MOST", limit)
+    for old, new in (("abcabcxabc", "abxcabcabc"), ("hgfedcba", "abcdefgh"), ("aabbccdd", "ddccbbaa"), ("xay", "bab")):
+        rows = compared(conversation(*old), conversation(*new))
+        assert "".join(row.before.text for row in rows if row.before) == old
+        assert "".join(row.after.text for row in rows if row.after) == new
+
+
+def test_equal_rows_far_from_a_difference_are_one_line() -> None:
+    texts = [f"text {number}" for number in range(1_000)]
+    changed = [*texts[:500], "another", *texts[501:]]
+    shown = window(compared(conversation(*texts), conversation(*changed)), 0)
+    assert [line.folded for line in shown.lines] == [497, 0, 0, 0, 0, 0, 0, 0, 496]
+    assert shown.counts == {"same": 999, "changed": 1}
+
+
+def test_a_page_shows_a_window() -> None:
+    rows = compared(conversation(*(f"a{number}" for number in range(500))), conversation(*(f"b{number}" for number in range(500))))
+    first, last = window(rows, 0), window(rows, 99_999)
+    assert (len(first.lines), first.total, last.start) == (200, 500, 499)
+    assert first.lines[0] == ComparedLine(rows[0]) and window(rows, 200).lines[0].row == rows[200]
