@@ -94,6 +94,28 @@ def test_a_page_whose_process_is_lost_says_so(environ: dict[str, str], tmp_path:
         assert fetch(f"{told['url']}conversations/{oid}/prompt/")[0] == 200
 
 
+@pytest.mark.slow
+def test_a_preview_whose_process_is_killed_says_so_and_is_computed_again(environ: dict[str, str], tmp_path: Path) -> None:
+    path = session(tmp_path / "long.jsonl", LARGE)
+    for arguments in (("migrate", "--verbosity", "0"), ("import_source", str(path))):
+        subprocess.run(manage(*arguments), env=environ, check=True, timeout=5 * SECONDS, stdout=subprocess.DEVNULL)
+    (oid,) = sqlite3.connect(tmp_path / "own.sqlite3").execute("SELECT oid FROM inspector_conversation").fetchone()
+    with serving(environ, "--port", "0") as (process, told):
+        address = f"{told['url']}conversations/{oid}/repairs/new/?strategy=drop-empty-blocks"
+        assert f"is being computed ({LARGE:,} chunks)" in fetch(address)[1]
+        while not (children := descendants(process.pid)):
+            time.sleep(0.01)
+        for child in children:
+            os.kill(child, signal.SIGKILL)
+        while "is being computed" in (text := fetch(address)[1]):
+            time.sleep(0.1)
+        assert "was ended in the middle" in text
+        assert "is being computed" in fetch(f"{address}&again=1")[1]
+        while "is being computed" in (text := fetch(address)[1]):
+            time.sleep(0.1)
+        assert "Nothing to do" in text
+
+
 def descendants(pid: int) -> list[int]:
     """Processes that the fork server of the server made."""
     return [grandchild for child in _children(pid) for grandchild in _children(child)]
