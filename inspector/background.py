@@ -336,7 +336,7 @@ def _propose(task: BackgroundTask) -> str:
     request = request_for(
         row.source, loading.stored(row), chosen["strategies"], chosen["mode"], chosen["reader"], leaf=chosen["leaf"], now=chosen["now"]
     )
-    repair = propose_repair(row, request, task.operator, chosen["seen"])
+    repair = propose_repair(row, request, task.operator, chosen["seen"], **chosen.get("written", {}))
     task.back = f"/repairs/{repair.oid}/"
     return ""
 

@@ -2,6 +2,7 @@
 
 import getpass
 import os
+import platform
 import re
 import secrets
 import stat
@@ -74,6 +75,11 @@ VARIABLES = (
     ("DJANGO_DEBUG", "off", "Debug pages and template reloading, for developers only."),
 )
 """Every variable that the settings read: name, default and meaning, as Markdown of the reference."""
+
+
+def host_name() -> str:
+    """Of this machine, for pages that say where a file is."""
+    return platform.node() or "this machine"
 
 
 def flag(name: str) -> bool:

@@ -20,7 +20,7 @@ from django_htmx.middleware import HtmxDetails
 from inspector.access_token import refusal_or_redirect
 from inspector.actions.audit import record
 from inspector.actions.settling import Interrupted, settle_all
-from inspector.actions.verification import verify_due
+from inspector.actions.verification import verify_next
 from inspector.database_problems import for_a_page
 from inspector.environment import os_user
 from inspector.health import PATH as HEALTH_PATH
@@ -265,7 +265,7 @@ def settle_interrupted(get_response: Callable[[HttpRequest], HttpResponse]) -> C
         looks = request.path == "/" or request.path.startswith(LOOKS_AT_STORES)
         request.interrupted = settle_all() if looks else []  # type: ignore[attr-defined]
         if request.path in LISTS_REPAIRS and request.method == "GET":
-            verify_due(os_user(), 1)
+            verify_next(os_user())
         return get_response(request)
 
     return middleware

@@ -64,7 +64,7 @@
       // A wire shape brings its profile along and a profile its shape: only what was just chosen is said.
       const other = { as: "profile", profile: "as" }[event.target.name];
       if (other && form.elements[other]) { form.elements[other].disabled = true; }
-      form.querySelectorAll("select, input").forEach((field) => { if (!field.value) { field.disabled = true; } });
+      [...form.elements].forEach((field) => { if (!field.value && field.matches("select, input, textarea")) { field.disabled = true; } });
       form.submit();
     });
   });

@@ -63,6 +63,12 @@ def reviewers_named(names: str | Iterable[str]) -> list[str]:
     return [masked(name) for name in chosen]
 
 
+def checked(reason: str, incident: str, reviewers: str) -> dict[str, str]:
+    """What is written on a proposal, as `propose_repair` takes it. Raises Refused."""
+    names = ", ".join(reviewers_named(reviewers))
+    return {"reason": text_of_a_person(reason, "The reason"), "incident": incident_link(incident), "reviewers": names}
+
+
 def request_reviewers(repair: Repair, operator: str, names: str | Iterable[str]) -> None:
     """In place of those who were asked before; none takes the request back. Raises Refused."""
     if repair.state not in (Repair.State.PROPOSED, Repair.State.APPROVED):

@@ -14,6 +14,7 @@ from inspector.actions.problems import Refused
 from inspector.actions.recording import audit_repair
 from inspector.models import ConversationRule, Repair, Source, counting, loading
 from inspector.models.transactions import one_writer
+from inspector.planning.recommend import LARGE
 from inspector.rules.catalogue import RULES
 from inspector.sources.problems import SourceProblem
 
@@ -32,6 +33,12 @@ def verify_due(operator: str, most: int) -> int:
     with suppress(DatabaseError):
         return _verify(due()[:most], operator)
     return 0
+
+
+def verify_next(operator: str) -> None:
+    """One that is due and is compared in no time, before a page: those of large conversations wait for an import or a background process."""
+    with suppress(DatabaseError):
+        _verify(due().filter(conversation__chunk_count__lt=LARGE)[:1], operator)
 
 
 def due() -> QuerySet[Repair]:

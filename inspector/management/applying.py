@@ -40,10 +40,12 @@ class Applied:
     waits_at: str = ""
 
 
-def apply_now(path: str, chosen: Chosen, request: RepairRequest, traces: list[str], expected: Preview | None = None) -> Applied:
+def apply_now(
+    path: str, chosen: Chosen, request: RepairRequest, traces: list[str], expected: Preview | None = None, **written: str
+) -> Applied:
     """Imports a path first. Raises Refused, SourceProblem, CommandError; a repair that this command proposed and that was refused after its approval is withdrawn.
 
-    Only the bytes of `expected` are written where it is given: what a plan file was checked against may lack what was imported before. The same
+    `written` are reason, incident and reviewers of a repair that is proposed now. Only the bytes of `expected` are written where it is given: what a plan file was checked against may lack what was imported before. The same
     request on the same bytes is one repair: the one that is in the store already, or that waits, is not made again.
     """
     operator = os_user()
@@ -62,7 +64,7 @@ def apply_now(path: str, chosen: Chosen, request: RepairRequest, traces: list[st
     )
     if waiting is None:
         _refuse_unknown(chosen, conversation.source, request)
-    repair = waiting or propose_repair(conversation, request, operator)
+    repair = waiting or propose_repair(conversation, request, operator, **written)
     preview = preview_repair(repair)
     if expected is not None and preview.changes != expected.changes:
         if waiting is None:

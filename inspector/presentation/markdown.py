@@ -122,8 +122,10 @@ def stream_md(report: Json, event_lines: Sequence[str], links: Mapping[str, str]
     return _joined([*parts, *_evidence(event_lines), *_links(links)])
 
 
-def repair_md(plan: Json, facts: Mapping[str, str], links: Mapping[str, str] | None = None) -> str:
-    """`plan` as `repair` has it; `facts` are rows of what happened to it (state, who, when, outcome)."""
+def repair_md(
+    plan: Json, facts: Mapping[str, str], links: Mapping[str, str] | None = None, comments: Iterable[tuple[str, str, str]] = ()
+) -> str:
+    """`plan` as `repair` has it; `facts` are rows of what happened to it (state, who, when, outcome), `comments` who wrote, what it is, and its text."""
     before, after = (_counted(plan[name]) for name in ("findings_before", "findings_after"))
     rows = [(label, prose(value)) for label, value in facts.items() if value]
     rows += [
@@ -142,6 +144,9 @@ def repair_md(plan: Json, facts: Mapping[str, str], links: Mapping[str, str] | N
     for title, texts in (("Cost", plan["cost"]), ("Warnings", plan["warnings"])):
         if texts:
             parts.append(f"{title}:\n\n" + "\n".join(f"- {prose(text)}" for text in texts[:ROWS_SHOWN]))
+    lines = [f"- {prose(who)}{f' ({kind})' if kind else ''}: {prose(text)}" for who, kind, text in comments]
+    if lines:
+        parts.append("Comments:\n\n" + "\n".join(lines[:ROWS_SHOWN]))
     if plan["diff"]:
         parts.append(fenced(plan["diff"].split("\n"), "diff"))
     return _joined([*parts, *_links(links or {})])

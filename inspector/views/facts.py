@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from django.db.models import Count, Model, Q, Sum
 
 from inspector.middleware import OperatorRequest
-from inspector.models import BackgroundTask, Conversation, Finding, Repair, Revision, Source, StoredPreview, Stream
+from inspector.models import BackgroundTask, Conversation, Finding, Repair, RepairComment, Revision, Source, StoredPreview, Stream
 from inspector.models.json_text import JsonText
 
 OF_AN_IMPORT = ("read_at", "written_at", "stamp")
@@ -63,7 +63,8 @@ def of_ended_repair(request: OperatorRequest, oid: str) -> object:
     """None while the repair may still be decided, applied or undone: its page then looks into the store."""
     ended = (Repair.State.REJECTED, Repair.State.UNDONE, Repair.State.OVERWRITTEN)
     row = Repair.objects.filter(oid=oid, state__in=ended, intent="", claimed_at=None).values_list("conversation__oid", *REPAIR).first()
-    return None if row is None else (row, of_analysis(request, row[0]), _previews(row[0]))
+    comments = list(RepairComment.objects.filter(repair__oid=oid).values_list("pk", flat=True))
+    return None if row is None else (row, comments, of_analysis(request, row[0]), _previews(row[0]))
 
 
 def of_stream(request: OperatorRequest, oid: str, side: str = "", number: int | None = None) -> object:

@@ -10,18 +10,22 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 
 from inspector.conversation.edits import Plan
+from inspector.conversation.model import Chunk
 from inspector.planning.preview import Cost, DiffRow, FindingKind, Preview, PreviewSide
+from inspector.presentation.conversation import row_words
 from inspector.presentation.conversation.message_counts import message_counts
 from inspector.presentation.conversation.placed import role_of
+from inspector.presentation.conversation.recorded_errors import Recorded, latest_rejection, recorded_errors
 from inspector.presentation.prompt.wire_pieces import WirePiece, pieces
 from inspector.presentation.repair.alternatives import safety_words
 from inspector.presentation.repair.observed_rejection import Observed, observed
-from inspector.presentation.repair.plan import chunks_summary, summary
+from inspector.presentation.repair.plan import chunks_summary, headline, summary
 from inspector.presentation.visible import size
 from inspector.profiles.base import Judgement
 from inspector.programs.formats import Cell, Change
 from inspector.programs.registry import program_or_default
 from inspector.projections.base import Prompt, WireMessage
+from inspector.rules.base import Case, Finding, by_rule
 
 EDGE = 3
 """Rows whose content is equal that are shown next to a change; the others between two changes are folded."""
@@ -31,6 +35,8 @@ MESSAGES, BEFORE = 40, 5
 """Messages of a prompt that are shown, and how many of them are before the first that differs."""
 PIECES = 60
 """Pieces of a message that are shown: a reader may take a whole conversation for one message."""
+EXCERPT, WORDS = 3, 4_200
+"""Chunks of a finding that are shown, and characters of one: more than are shown, since a secret is masked before its text is cut."""
 CHANGES, BYTES = 200, 5_000
 """Changed records that are shown, and bytes of a value."""
 
@@ -50,6 +56,10 @@ class DiffRun:
         """Rows that are shown, folded or not."""
         return len(self.shown) + len(self.folded) + len(self.last)
 
+    @property
+    def total(self) -> int:
+        return self.count + self.left_out
+
 
 @dataclass(frozen=True, slots=True)
 class RuleCount:
@@ -57,6 +67,30 @@ class RuleCount:
     name: str
     before: int
     after: int
+
+
+@dataclass(frozen=True, slots=True)
+class ExcerptLine:
+    seq: int
+    role: str
+    kind: str
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class Damage:
+    """What one rule found before the plan, with the first chunks that the first of its findings names; `times` findings in all."""
+
+    code: str
+    rule: str
+    severity: str
+    message: str
+    times: int
+    is_repaired: bool
+    """A strategy of the plan is named by it."""
+    lines: tuple[ExcerptLine, ...]
+    left: int
+    """Chunks of the finding that are not shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,8 +138,14 @@ class PreviewPart:
     rows_left: int
     """Rows of the runs that are not shown any more."""
     counts: tuple[RuleCount, ...]
+    headline: str
+    """What the plan does and what that is good for, in one line."""
     summary: str
-    """What the plan does, in one line."""
+    """What the plan does to chunks and records."""
+    damage: tuple[Damage, ...]
+    """What is repaired comes first."""
+    answered: Recorded | None
+    """What the provider answered last, where the store or a trace recorded an error."""
     chunks: str
     changes: tuple[Change, ...]
     """The first of them, each with the first bytes of its values."""
@@ -193,7 +233,44 @@ def _shown_cell(cell: Cell | None) -> Cell | None:
     return cell if cell is None or len(cell.data) <= BYTES else replace(cell, data=cell.data[:BYTES])
 
 
-def preview_part(preview: Preview) -> PreviewPart:
+def _damage(preview: Preview, known: Sequence[Finding]) -> tuple[Damage, ...]:
+    """Of a conversation whose findings are not worked out for a preview, `known` are the first ones."""
+    case = preview.before.case
+    findings = preview.before.findings if preview.before.known is None else known
+    chosen = set(preview.plan.strategies)
+    wanted = {seq for group in by_rule(findings) for seq in group[0].seqs[:EXCERPT]}
+    chunks = {chunk.seq: chunk for chunk in case.conversation.chunks if chunk.seq in wanted} if wanted else {}
+    damage = [
+        Damage(
+            group[0].code,
+            group[0].rule,
+            str(group[0].severity),
+            group[0].message,
+            sum(finding.times for finding in group),
+            any(not chosen.isdisjoint(finding.repaired_by) for finding in group),
+            tuple(_excerpt_line(chunks[seq]) for seq in group[0].seqs[:EXCERPT] if seq in chunks),
+            len(group[0].seqs[EXCERPT:]),
+        )
+        for group in by_rule(findings)
+    ]
+    return tuple(sorted(damage, key=lambda entry: not entry.is_repaired))
+
+
+def _excerpt_line(chunk: Chunk) -> ExcerptLine:
+    called = row_words.arguments(chunk)
+    words = f"{chunk.tool_name} {called}" if called else row_words.words(chunk)
+    return ExcerptLine(chunk.seq, str(chunk.role or ""), str(chunk.kind), words[:WORDS])
+
+
+def _answered(case: Case) -> Recorded | None:
+    if (rejection := latest_rejection(case)) is not None:
+        return rejection
+    errors = recorded_errors(case)
+    return errors[-1] if errors else None
+
+
+def preview_part(preview: Preview, known: Sequence[Finding] = ()) -> PreviewPart:
+    """`known`: findings before the plan, of a conversation that is too large to work them out for a page."""
     runs = diff_runs(preview.rows)
     shown_runs = _first_runs(runs)
     start = _start(preview.before.prompt, preview.after.prompt)
@@ -208,7 +285,10 @@ def preview_part(preview: Preview) -> PreviewPart:
         runs=shown_runs,
         rows_left=sum(run.count + run.left_out for run in runs[len(shown_runs) :]),
         counts=_counts(preview.before.counts, preview.after.counts),
+        headline=headline(preview),
         summary=summary(preview),
+        damage=_damage(preview, known),
+        answered=_answered(preview.before.case),
         chunks=chunks_summary(preview.rows),
         changes=tuple(_shown_change(change) for change in preview.changes[:CHANGES]),
         change_total=len(preview.changes),

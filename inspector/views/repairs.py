@@ -4,17 +4,22 @@ import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import NamedTuple
+from datetime import datetime
+from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 from django.conf import settings
 from django.contrib import messages
+from django.contrib.auth import get_user_model
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404
 
 from inspector import background
+from inspector.actions import reviewing
 from inspector.actions.apply_repair import apply_repair
-from inspector.actions.decide_repair import STATEMENTS, approve_repair, reject_repair, statement_of
+from inspector.actions.approvals import expires_at, why_lapsed
+from inspector.actions.decide_repair import STATEMENTS, approve_repair, reject_repair, statement_of, why_not_approve
 from inspector.actions.kept_previews import kept_preview
 from inspector.actions.planning import (
     mode_named,
@@ -28,22 +33,26 @@ from inspector.actions.propose_repair import propose_repair
 from inspector.actions.settling import Interrupted
 from inspector.actions.undo_repair import AT_WORK, UNDOABLE, still_holds, undo_repair
 from inspector.background import Work
+from inspector.conversation.tree import LEAF
+from inspector.environment import host_name
 from inspector.middleware import OperatorRequest, accepts, writes
-from inspector.models import Conversation, Repair, loading
+from inspector.models import Conversation, Repair, RepairComment, Source, loading
 from inspector.models.transactions import one_snapshot
 from inspector.presentation import markdown
 from inspector.presentation.json_text import Json, json_fields
 from inspector.presentation.repair import plan
+from inspector.presentation.repair.hunks import anchor_of, hunks_of
 from inspector.presentation.visible import visible
 from inspector.programs.catalogue import READ_ONLY
 from inspector.programs.formats import Lists, Scripted, WriteMode, mode_summary
 from inspector.readers.catalogue import names
+from inspector.sources.places import is_dsn
 from inspector.strategies.base import Strategy
 from inspector.strategies.catalogue import STRATEGIES
 from inspector.views import facts
 from inspector.views.pages import absolute, as_json, as_markdown, origin_of, page, unless_unchanged
 from inspector.views.paging import ListWindow, window
-from inspector.views.preview_part import PreviewPart
+from inspector.views.preview_part import DiffRun, PreviewPart
 from inspector.views.shown_previews import (
     Shown,
     base_of_page,
@@ -60,6 +69,8 @@ from inspector.views.shown_previews import (
 )
 
 _TIME = re.compile("[0-9]{1,14}")
+_POSITION = re.compile("[0-9]{1,7}")
+OFFERED_ACCOUNTS = 200
 LINKABLE = 4000
 """Characters of a query that an address carries: every strategy there is, and an entry's id."""
 LISTED = 500
@@ -94,8 +105,39 @@ class NewRepairPage:
     """What the preview shows, as a digest: only that is proposed."""
     leaf: str
     """The entry of a tree whose path is to be repaired, where a person chose one."""
+    hunks: "tuple[ShownHunk, ...]"
+    place: "StorePlace"
+    written: "Written"
+    """What a person typed already, before another option was chosen or after a refusal."""
+    accounts: tuple[str, ...]
     work: Work | None = None
     """What computes the preview of a large conversation, until it is kept."""
+
+
+class Written(NamedTuple):
+    """What a person writes on a proposal, as typed."""
+
+    reason: str
+    incident: str
+    reviewers: str
+
+
+class StorePlace(NamedTuple):
+    """Where a store is. `kind`: live, or what it is a copy of."""
+
+    host: str
+    kind: str
+    is_live: bool
+
+
+class ShownHunk(NamedTuple):
+    """`anchor` is "" of rows that stay; `span` are its seqs as words."""
+
+    anchor: str
+    position: int
+    span: str
+    runs: tuple[DiffRun, ...]
+    comments: tuple[RepairComment, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,6 +153,7 @@ class RepairPage:
     is_in_store: bool
     target: str
     reach: str
+    place: StorePlace
     mode_summary: str
     """What the mode writes, in its own words."""
     statements: dict[str, str]
@@ -125,6 +168,19 @@ class RepairPage:
     """Whether nothing can be decided until that is done."""
     interrupted: str = ""
     """What a write that was interrupted still needs; "" where nothing is open."""
+    hunks: tuple[ShownHunk, ...] = ()
+    comments: tuple[RepairComment, ...] = ()
+    """On the whole repair, on hunks that are not shown, and the decisions."""
+    why_not_approve: str = ""
+    """Why who looks cannot approve it."""
+    lapsed: str = ""
+    """Why its approval does not hold any more."""
+    expires: datetime | None = None
+    is_moved: bool = False
+    """A later import read other content than the plan is based on: it can only be proposed again."""
+    again: str = ""
+    """The query of the page that proposes the same for what the store holds now."""
+    accounts: tuple[str, ...] = ()
 
 
 class RepairChoice(NamedTuple):
@@ -178,6 +234,10 @@ def _new_page(request: OperatorRequest, row: Conversation, work: Work | None) ->
         seen=preview.digest,
         leaf=choice.leaf,
         work=work,
+        hunks=_hunks(preview.part, "", ()),
+        place=_place(row.source),
+        written=_written(request),
+        accounts=_accounts(),
     )
 
 
@@ -201,6 +261,50 @@ def _back(request: HttpRequest) -> tuple[str, bool]:
     query = request.GET.copy()
     is_again = query.pop(AGAIN, None) is not None
     return f"{request.path}?{query.urlencode()}" if query else request.path, is_again
+
+
+def _written(request: HttpRequest) -> Written:
+    data = request.POST if request.method == "POST" else request.GET
+    return Written(*(visible(data.get(name, ""))[: reviewing.LONGEST] for name in Written._fields))
+
+
+def _accounts() -> tuple[str, ...]:
+    """Who can be asked to review, where people sign in."""
+    if settings.INSPECTOR_LOCAL:
+        return ()
+    users = get_user_model().objects.filter(is_active=True).order_by("username")
+    return tuple(users.values_list("username", flat=True)[:OFFERED_ACCOUNTS])
+
+
+def _place(source: Source) -> StorePlace:
+    """A source that nobody called a copy when it was imported counts as live."""
+    if source.sealed:
+        kind = "evidence bundle"
+    elif source.came_from:
+        kind = f"copy of {source.came_from}"
+    else:
+        kind = "demo" if source.is_demo else "live store"
+    # The address of a database says its host itself.
+    return StorePlace("" if is_dsn(source.path) else host_name(), kind, kind == "live store")
+
+
+def _hunks(part: PreviewPart | None, digest: str, comments: Sequence[RepairComment]) -> tuple[ShownHunk, ...]:
+    """`digest` is that of the plan of a repair, whose hunks can be commented on; "" before it is proposed."""
+    return tuple(
+        ShownHunk(
+            hunk.anchor if digest else "",
+            hunk.position,
+            _span(hunk.runs),
+            hunk.runs,
+            tuple(comment for comment in comments if hunk.anchor and comment.anchor == hunk.anchor),
+        )
+        for hunk in hunks_of(part.runs if part is not None else (), digest)
+    )
+
+
+def _span(runs: Sequence[DiffRun]) -> str:
+    seqs = [chunk.seq for run in runs for row in (*run.shown, *run.folded, *run.last) for chunk in (row.before or row.after,) if chunk]
+    return f"{seqs[0]:,}" if seqs[0] == seqs[-1] else f"{seqs[0]:,}–{seqs[-1]:,}"
 
 
 def _complete(choice: RepairChoice, row: Conversation) -> tuple[tuple[str, ...], str, str, str]:
@@ -264,14 +368,21 @@ def new(request: OperatorRequest, oid: str) -> HttpResponse:
     at, seen_digest = request.GET.get("at", ""), request.GET.get("seen", "")
     now = int(at) if _TIME.fullmatch(at) else None
     address = _address_of(request, choice)
+    try:
+        # Before anything else: a large conversation is proposed by a process that answers later, and what it is given is kept.
+        written = reviewing.checked(*(request.POST.get(name, "") for name in Written._fields))
+    except Refused as refusal:
+        messages.error(request, visible(str(refusal)))
+        return HttpResponseRedirect(address)
     if background.is_large(row):
-        work = background.propose(row, {**choice._asdict(), "now": now, "seen": seen_digest}, request.operator, address)
+        chosen = {**choice._asdict(), "now": now, "seen": seen_digest, "written": written}
+        work = background.propose(row, chosen, request.operator, address)
         return HttpResponseRedirect(f"/tasks/{work.task.key}/")
     try:
         plan_request = request_for(
             row.source, loading.stored(row), choice.strategies, choice.mode, choice.reader, leaf=choice.leaf, now=now
         )
-        repair = propose_repair(row, plan_request, request.operator, seen_digest)
+        repair = propose_repair(row, plan_request, request.operator, seen_digest, **written)
     except Refused as refusal:
         messages.error(request, visible(str(refusal)))
         return HttpResponseRedirect(address)
@@ -285,6 +396,7 @@ def _address_of(request: HttpRequest, choice: RepairChoice) -> str:
         "mode": choice.mode,
         "reader": choice.reader,
         **({"leaf": choice.leaf} if choice.leaf else {}),
+        **{name: value for name, value in _written(request)._asdict().items() if value},
     }
     query = urlencode(parameters, doseq=True)
     return f"{request.path}?{query}" if len(query) < LINKABLE else request.path
@@ -341,7 +453,7 @@ def _in_store(repair: Repair, works: RepairWorks) -> tuple[bool, str]:
     return bool(work.task.arguments["is_in_store"]), work.task.answer
 
 
-def _repair_page(repair: Repair, interrupted: Sequence[Interrupted], works: RepairWorks) -> RepairPage:
+def _repair_page(repair: Repair, operator: str, interrupted: Sequence[Interrupted], works: RepairWorks) -> RepairPage:
     source = repair.conversation.source
     is_in_store, store_sentence, reach = False, "", ""
     preview = shown_of(repair) if works.plan is None else Shown(None, "", "")
@@ -377,7 +489,37 @@ def _repair_page(repair: Repair, interrupted: Sequence[Interrupted], works: Repa
         work=works.shown,
         is_waiting=any(work is not None and work.is_running for work in (works.act, works.plan)),
         interrupted="" if works.act is not None else _open(repair, interrupted),
+        place=_place(source),
+        **_review(repair, operator, part),
     )
+
+
+def _review(repair: Repair, operator: str, part: PreviewPart | None) -> dict[str, Any]:
+    """What belongs to the decision on a repair."""
+    is_waiting = repair.state in (Repair.State.PROPOSED, Repair.State.APPROVED)
+    comments = tuple(repair.comments.all())
+    hunks = _hunks(part, repair.plan_digest, comments)
+    shown = {hunk.anchor for hunk in hunks if hunk.anchor}
+    again = {"strategy": repair.strategies, "mode": repair.mode, "reader": repair.reader}
+    again |= {"leaf": leaf} if (leaf := repair.options.get(LEAF)) else {}
+    return {
+        "hunks": hunks,
+        "comments": tuple(comment for comment in comments if comment.anchor not in shown),
+        "why_not_approve": why_not_approve(repair, operator) if repair.state == Repair.State.PROPOSED else "",
+        "lapsed": why_lapsed(repair),
+        "expires": expires_at(repair),
+        "is_moved": is_waiting and _is_moved(repair),
+        "again": urlencode(again, doseq=True),
+        "accounts": _accounts() if is_waiting else (),
+    }
+
+
+def _is_moved(repair: Repair) -> bool:
+    """By the last import; the store itself is compared when the repair is applied."""
+    if repair.conversation.revision == repair.revision:
+        return repair.conversation.is_gone
+    revisions = repair.conversation.revisions.filter(number__in=(repair.revision, repair.conversation.revision))
+    return len(set(revisions.values_list("digest", flat=True))) > 1
 
 
 def _open(repair: Repair, interrupted: Sequence[Interrupted]) -> str:
@@ -424,18 +566,25 @@ def repair(request: OperatorRequest, oid: str) -> HttpResponse:
         return HttpResponseRedirect(here)
     with one_snapshot():
         row = get_object_or_404(Repair.objects.select_related("conversation__source"), oid=oid)
-        return page(request, "repair.html", _repair_page(row, request.interrupted, works), twins=("json", "md"))
+        return page(request, "repair.html", _repair_page(row, request.operator, request.interrupted, works), twins=("json", "md"))
 
 
 def _facts(repair: Repair) -> Json:
     people, times = (" ".join(f"{step}_{what}" for step in ("proposed", "approved", "applied", "undone")) for what in ("by", "at"))
-    return json_fields(repair, f"repair=oid state outcome strategies rehearsal {people} {times}")
+    review = "reason incident reviewers summary regression regressed_at checked_at"
+    return json_fields(repair, f"repair=oid state outcome strategies rehearsal {people} {times} {review}") | {
+        "expires_at": expires_at(repair)
+    }
+
+
+def _comments_report(repair: Repair) -> list[Json]:
+    return [json_fields(row, "at who verdict text hunk=anchor") for row in repair.comments.all()]
 
 
 @unless_unchanged(facts.of_ended_repair)
 def repair_json(request: OperatorRequest, oid: str) -> HttpResponse:
     row = get_object_or_404(Repair.objects.select_related("conversation__source"), oid=oid)
-    facts = {**_facts(row), "statement": statement_of(row)[0]}
+    facts = {**_facts(row), "statement": statement_of(row)[0], "comments": _comments_report(row)}
     try:
         return as_json({**plan.plan_report(row.conversation.oid, kept_preview(row.conversation, row.revision, request_of(row))), **facts})
     except Refused as refusal:
@@ -450,8 +599,13 @@ def repair_md(request: OperatorRequest, oid: str) -> HttpResponse:
     except Refused as refusal:
         return as_markdown(f"{markdown.prose(str(refusal))}\n", status=409)
     facts = {**_facts(row), "strategies": ", then ".join(row.strategies), "rehearsal": row.rehearsal.get("sentence", "")}
-    facts |= {"changes": plan.summary(preview), "stated on approval": statement_of(row)[1]}
-    text = markdown.repair_md(plan.plan_report(row.conversation.oid, preview), facts, {"repair": absolute(request, f"/repairs/{oid}/")})
+    facts |= {"changes": plan.summary(preview), "stated on approval": statement_of(row)[1], "reviewers": ", ".join(row.reviewers)}
+    facts |= {"expires_at": value.isoformat() if (value := facts["expires_at"]) else ""}
+    comments = [(comment.who, comment.verdict or ("on a hunk" if comment.anchor else ""), comment.text) for comment in row.comments.all()]
+    report, links = plan.plan_report(row.conversation.oid, preview), {"repair": absolute(request, f"/repairs/{oid}/")}
+    if incident := facts.pop("incident"):
+        links["incident"] = incident
+    text = markdown.repair_md(report, facts, links, comments)
     strategies = [word for name in row.strategies for word in ("--strategy", name)]
     command = (
         "repair",
@@ -466,20 +620,46 @@ def repair_md(request: OperatorRequest, oid: str) -> HttpResponse:
     return as_markdown(text + origin_of(row.conversation, row.revision, *command))
 
 
+class Tab(NamedTuple):
+    name: str
+    total: int
+    is_current: bool
+
+
 @dataclass(frozen=True, slots=True)
 class RepairList:
     here: ListWindow[Repair]
+    tabs: tuple[Tab, ...]
+    tab: str
     total: int
+    """In all tabs."""
+
+
+TABS = {
+    "waiting": (Repair.State.PROPOSED,),
+    "approved": (Repair.State.APPROVED,),
+    "applied": (Repair.State.APPLIED, Repair.State.VERIFIED),
+    "closed": (Repair.State.REJECTED, Repair.State.UNDONE, Repair.State.OVERWRITTEN, Repair.State.STALE, Repair.State.FAILED),
+}
+
+
+def _repairs_of_tab(tab: str) -> QuerySet[Repair]:
+    rows = Repair.objects.select_related("conversation__source")
+    return rows.filter(state__in=TABS[tab]) if tab in TABS else rows
 
 
 def repair_list(request: OperatorRequest) -> HttpResponse:
-    repairs = Repair.objects.select_related("conversation__source")
-    here = window(repairs, ("-id",), repairs.count(), request.GET)
-    return page(request, "repairs.html", RepairList(here, here.total), twins=("json",))
+    """Without a tab: the first that has a repair, in the order in which they ask for somebody."""
+    counts = {tab: Repair.objects.filter(state__in=states).count() for tab, states in TABS.items()}
+    chosen = request.GET.get("tab", "")
+    tab = chosen if chosen in TABS else next((name for name, count in counts.items() if count), "waiting")
+    here = window(_repairs_of_tab(tab), ("-id",), counts[tab], request.GET)
+    tabs = tuple(Tab(name, count, name == tab) for name, count in counts.items())
+    return page(request, "repairs.html", RepairList(here, tabs, tab, sum(counts.values())), twins=("json",))
 
 
 def repair_list_json(request: OperatorRequest) -> HttpResponse:
-    repairs = Repair.objects.select_related("conversation__source")
+    repairs = _repairs_of_tab(request.GET.get("tab", ""))
     listed = repairs[:LISTED]
     return as_json(
         {
@@ -520,12 +700,12 @@ def _kept_digest(repair: Repair) -> str:
 
 @accepts("POST")
 def approve(request: OperatorRequest, oid: str) -> HttpResponse:
-    signed, stated = request.POST.get("digest", ""), request.POST.get("statement", "")
+    signed, stated, text = (request.POST.get(name, "") for name in ("digest", "statement", "comment"))
     return _act(
         request,
         oid,
         lambda repair: approve_repair(
-            repair, request.operator, signed, stated if stated in STATEMENTS else "", kept_digest=_kept_digest(repair)
+            repair, request.operator, signed, stated if stated in STATEMENTS else "", text, kept_digest=_kept_digest(repair)
         ),
         "Approved. Nothing is written yet: apply does that.",
     )
@@ -533,7 +713,28 @@ def approve(request: OperatorRequest, oid: str) -> HttpResponse:
 
 @accepts("POST")
 def reject(request: OperatorRequest, oid: str) -> HttpResponse:
-    return _act(request, oid, lambda repair: reject_repair(repair, request.operator), "Rejected. Nothing was written.")
+    text = request.POST.get("comment", "")
+    return _act(request, oid, lambda repair: reject_repair(repair, request.operator, text), "Rejected. Nothing was written.")
+
+
+@accepts("POST")
+def comment(request: OperatorRequest, oid: str) -> HttpResponse:
+    """On the repair; with `at`, the position of a hunk in its diff, on that one."""
+    text, at = request.POST.get("text", ""), request.POST.get("at", "")
+
+    def keep(repair: Repair) -> None:
+        if at and not _POSITION.fullmatch(at):
+            raise Refused("This is no hunk of the plan: open the repair again, and comment on one that it shows.")
+        reviewing.comment(repair, request.operator, text, anchor_of(repair.plan_digest, int(at)) if at else "")
+
+    return _act(request, oid, keep, "Your comment is on this page.")
+
+
+@accepts("POST")
+def reviewers(request: OperatorRequest, oid: str) -> HttpResponse:
+    names = request.POST.get("reviewers", "")
+    done = "The reviewers are named on this page and in the list of repairs." if names.strip() else "Nobody is asked to review any more."
+    return _act(request, oid, lambda repair: reviewing.request_reviewers(repair, request.operator, names), done)
 
 
 @accepts("POST")

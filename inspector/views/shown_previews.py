@@ -30,6 +30,8 @@ from inspector.views.preview_part import PreviewPart, PromptWindow, preview_part
 
 FINDINGS = 2_000
 """Findings of a large conversation, the most dangerous first, of which the page marks the strategies."""
+SHOWN_FINDINGS = 200
+"""Of them, those whose sentences the page shows, by rule."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,4 +269,7 @@ def _computed(row: Conversation, revision: int, key: RequestKey) -> Shown:
     case = preview.before.case
     # What it was compacted from may be imported later.
     is_timed = case.is_timed or case.conversation.fact("compactedFrom") is not None
-    return Shown(preview_part(preview), shown_digest(preview), "", row.source.read_at if is_timed else None, preview.digest)
+    kept = _analysis(row) if preview.before.known is not None else None
+    known = [finding for _, finding in kept.first(SHOWN_FINDINGS)] if kept is not None else []
+    read = row.source.read_at if is_timed else None
+    return Shown(preview_part(preview, known), shown_digest(preview), "", read, preview.digest)

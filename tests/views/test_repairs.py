@@ -65,6 +65,11 @@ def text(client: Client, address: str) -> str:
     return answer.content.decode()
 
 
+def offered_acts(page: str) -> set[str]:
+    """Where the forms of the page, without those around it, send."""
+    return set(re.findall(r'<form method="post" action="([^"]*)"', page[page.index("<main") : page.index("</main>")]))
+
+
 # Before a repair is proposed
 
 
@@ -87,7 +92,8 @@ def test_costs_stand_beside_their_strategies_and_the_plan_is_summed_up_before_th
     names = re.findall(r'<li><a class="mono" href="/strategies/([\w-]+)/">\1</a> (.*?)</li>', page)
     assert names == [("insert-interrupted-result", strategy("insert-interrupted-result").cost)]
     assert "renumber-messages changes nothing in this plan: leave it out." in page
-    assert page.index("This plan:</b> 1 chunk inserted, ") < page.index("Propose this repair") < page.index("Costs and warnings")
+    assert page.index('<p class="headline">1 chunk inserted, ') < page.index('class="diff"') < page.index("Costs and warnings")
+    assert "This plan:</b> 1 chunk inserted, " in page
     assert strategy("renumber-messages").cost not in page
 
 
@@ -188,7 +194,7 @@ def test_what_is_chosen_is_proposed_and_only_after_its_preview(client: Client, m
     assert "Nothing is proposed yet: what is chosen now is another plan than the preview showed." in page
     assert (
         '<input type="radio" name="mode" value="same-rows" checked>' in page
-        and f"Preview: {RENUMBER}, mode same-rows<" in page
+        and "<span>mode same-rows</span>" in page
         and "4 chunks renumbered" in page
     )
     (action,) = re.findall(r'formaction="([^"]*)"', page)
@@ -251,7 +257,7 @@ def test_the_whole_way_on_the_pages(client: Client, post: Post, merged_one: Conv
     assert "The store holds exactly what this repair wrote" in page and ("Open it here" in page) == (mode == "fork")
     page = post(repair, "undo")
     assert "Undone: every record holds its bytes from before" in page and everything(path) == before
-    assert "<form" not in page[page.index("<main") : page.index("</main>")]
+    assert offered_acts(page) == {"comments/"}
 
 
 def test_approval_on_the_page_needs_digest_and_statement(post: Post, merged_one: Conversation) -> None:
@@ -291,7 +297,13 @@ def test_the_page_of_a_repair_names_the_second_approver(client: Client, post: Po
     settings.INSPECTOR_REQUIRE_SECOND_APPROVER = True
     client.post(seen(client, merged_one, strategy=RENUMBER), {"strategy": RENUMBER})
     repair = Repair.objects.get()
-    assert f"By somebody other than {repair.proposed_by}" in text(client, f"/repairs/{repair.oid}/")
+    page = text(client, f"/repairs/{repair.oid}/")
+    assert re.search(r'<button class="btn main" disabled aria-describedby="why-not">Approve plan', page)
+    assert 'id="why-not">A second person must approve this repair: the one who proposed it cannot' in page
+    Repair.objects.update(proposed_by="ann")
+    page = text(client, f"/repairs/{repair.oid}/")
+    assert re.search(r'<button class="btn main">Approve plan', page) and "By somebody other than ann." in page
+    Repair.objects.update(proposed_by=repair.proposed_by)
     assert "A second person must approve" in post(repair, "approve", digest=repair.plan_digest, statement="unfixed")
 
 
@@ -313,14 +325,15 @@ def test_applying_where_writing_is_off_is_refused_with_the_way_to_switch_it_on(
     assert "a.db is switched off" in post(repair, "apply") and everything(path) == before
 
 
-def test_a_stale_repair_says_what_moved_and_offers_nothing(post: Post, merged_one: Conversation, path: Path) -> None:
+def test_a_stale_repair_says_what_moved_and_offers_to_propose_it_again(post: Post, merged_one: Conversation, path: Path) -> None:
     repair = approved(merged_one, RENUMBER)
     put(path, chunk_key(5), row("new"))
     page = post(repair, "apply")
     assert (
         repair.state == "stale"
         and page.count("conv:c1:chunk:0000000005 is new") == 2
-        and "<form" not in page[page.index("<main") : page.index("</main>")]
+        and offered_acts(page) == {"comments/"}
+        and f"/conversations/{merged_one.oid}/repairs/new/?strategy={RENUMBER}&amp;mode=same-rows" in page
     )
 
 
@@ -411,8 +424,12 @@ def test_a_preview_of_a_thousand_rows_is_folded_and_bounded(client: Client, path
 def test_the_list_has_the_newest_first_and_its_twin(client: Client, merged_one: Conversation, monkeypatch: pytest.MonkeyPatch) -> None:
     assert client.get("/repairs.json").json() == {"repairs": [], "total": 0}
     first, second = proposed(merged_one, RENUMBER), approved(merged_one, RENUMBER, mode="fork")
+    third = proposed(merged_one, RENUMBER)
     page = text(client, "/repairs/")
-    assert page.index(second.oid) < page.index(first.oid) and "approved" in page
+    assert page.index(third.oid) < page.index(first.oid) and second.oid not in page and "waiting for a review" in page
+    assert second.oid in text(client, "/repairs/?tab=approved") and "No repair is closed." in text(client, "/repairs/?tab=closed")
+    assert [each["repair"] for each in client.get("/repairs.json?tab=approved").json()["repairs"]] == [second.oid]
+    Repair.objects.filter(pk=third.pk).delete()
     found = client.get("/repairs.json").json()["repairs"]
     assert [(each["repair"], each["state"], each["mode"]) for each in found] == [
         (second.oid, "approved", "new-conversation"),

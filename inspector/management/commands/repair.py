@@ -41,6 +41,9 @@ DIFF_LINES = 400
 DIFF_WIDTH = 400
 """Characters of such a line that are printed: the result of one tool may fill the screen many times."""
 
+WRITTEN = ("reason", "incident", "reviewers")
+"""Options that are kept with a repair."""
+
 
 class Command(AnsweringCommand):
     """`repair TARGET (--strategy NAME... | --for PROFILE) [--mode MODE] [--leaf ENTRY] (--plan | --apply | --out PATH)`; status 1: nothing to do.
@@ -83,6 +86,18 @@ class Command(AnsweringCommand):
             help="of a tree, repair the path to this entry, which becomes the live one (see `show --as tree`)",
         )
         parser.add_argument(
+            "--reason", metavar="TEXT", default="", help="with --apply: why, for who reviews it; it is on the page of the repair"
+        )
+        parser.add_argument(
+            "--incident",
+            metavar="URL",
+            default="",
+            help="with --apply: a link to the incident or ticket (http or https), on the page of the repair",
+        )
+        parser.add_argument(
+            "--reviewers", metavar="NAMES", default="", help="with --apply: who is asked to review it, with commas between the names"
+        )
+        parser.add_argument(
             "--accept-invented",
             action="store_true",
             help="of a capture, guess what the text of a call does not say (the types of its arguments)",
@@ -94,6 +109,8 @@ class Command(AnsweringCommand):
             return
         if options["target"] is None:
             raise CommandError("Name the store or the conversation to repair as TARGET; only --apply-plan knows it from its file.")
+        if not options["apply"] and any(options[name] for name in WRITTEN):
+            raise CommandError("--reason, --incident and --reviewers are kept with a repair: add --apply, or leave them out.")
         if options["out"] is not None and options["mode"]:
             raise CommandError("--out writes a copy of the store and repairs it in place: leave --mode out.")
         if options["out"] == "":
@@ -140,7 +157,8 @@ class Command(AnsweringCommand):
         # As text they are printed with the plan.
         for warning in preview.warnings if options["json"] else ():
             self.note(f"Warning: {warning}")
-        applied = apply_now(target.path, chosen, request, options["traces"], preview if is_seen else None)
+        written = {name: options[name] for name in WRITTEN}
+        applied = apply_now(target.path, chosen, request, options["traces"], preview if is_seen else None, **written)
         self._say_applied(chosen, applied, options["json"])
         if applied.waits_at:
             raise CommandError(

@@ -1,0 +1,203 @@
+"""The page of a repair as a review: what is wrong, why it is proposed, the diff, comments, and who may decide."""
+
+import re
+from collections.abc import Callable
+from html import unescape
+from pathlib import Path
+
+import pytest
+from django.contrib.auth import get_user_model
+from django.test import Client
+from pytest_django import Settings
+
+from inspector.actions.approvals import expires_at
+from inspector.actions.reviewing import comment, request_reviewers
+from inspector.models import Conversation, Repair, RepairComment
+from tests.actions.building import WHO, applied, approved, bring, chunk_key, imported, merged, pairs, proposed, put, row
+from tests.operators import OperatorClient
+
+pytestmark = pytest.mark.django_db
+
+RENUMBER = "renumber-messages"
+HOSTILE = "<script>alert(1)</script> \u202e ghp_" + "Ab3dEf7hIj1LmN0pQrStUvWxYz0123456789"
+
+
+@pytest.fixture
+def conversation(tmp_path: Path) -> Conversation:
+    return imported(tmp_path / "a.db", merged())
+
+
+def text(client: Client, address: str) -> str:
+    answer = client.get(address)
+    assert answer.status_code == 200, address
+    return re.sub(r"\s+", " ", answer.content.decode())
+
+
+def test_the_page_says_what_is_wrong_before_the_diff_and_folds_the_rest_after_it(client: Client, conversation: Conversation) -> None:
+    page = unescape(text(client, f"/repairs/{proposed(conversation, RENUMBER).oid}/"))
+    order = [
+        *("<h1>Repair <em>", "</em> in ", ">proposed</span>", "proposed by <b>tester</b>"),
+        *(
+            '<p class="headline">4 chunks renumbered, no content changes, ',
+            "MSG101 1 → 0",
+            ">MSG101</a> 4 messages of 2 turns share msgIdx 0",
+        ),
+        *("<i>1</i> <em>user</em> text hello", 'class="diff"', '<h2 id="talk">Comments</h2>'),
+        *(
+            "<summary>Verdicts and findings before and after",
+            "<summary>Costs and warnings",
+            "<summary>Prompt before and after",
+            "The bytes: ",
+        ),
+    ]
+    assert [page.find(words) for words in order] == sorted(page.find(words) for words in order) and page.find(order[0]) > 0
+    assert all(page.count(words) for words in order)
+
+
+def test_the_preview_has_the_same_order_and_its_options_last(client: Client, conversation: Conversation) -> None:
+    page = text(client, f"/conversations/{conversation.oid}/repairs/new/?strategy={RENUMBER}")
+    order = [
+        '<p class="headline">',
+        ">MSG101</a>",
+        'class="diff"',
+        "<summary>Verdicts and findings",
+        "<summary>Options: strategies, mode, reader",
+    ]
+    assert [page.find(words) for words in order] == sorted(page.find(words) for words in order) and page.find(order[0]) > 0
+    assert '<details class="fold" open>' in text(client, f"/conversations/{conversation.oid}/repairs/new/")
+
+
+def test_what_is_typed_with_a_proposal_is_on_its_page_and_in_its_twins(client: Client, conversation: Conversation) -> None:
+    address = f"/conversations/{conversation.oid}/repairs/new/"
+    (action,) = re.findall(r'formaction="([^"]*)"', text(client, f"{address}?strategy={RENUMBER}"))
+    written = {"reason": f"why {HOSTILE}", "incident": "https://i.example/7?a=1&b=2", "reviewers": "ann, bob"}
+    client.post(unescape(address + action), {"strategy": RENUMBER, **written})
+    repair = Repair.objects.get()
+    page = text(client, f"/repairs/{repair.oid}/")
+    assert "<script>alert" not in page and "\u202e" not in page and "ghp_" not in page and "why &lt;script&gt;alert(1)" in page
+    assert 'href="https://i.example/7?a=1&amp;b=2"' in page and "<li>ann <span" in page and "<li>bob <span" in page
+    report = client.get(f"/repairs/{repair.oid}.json").json()
+    assert report["reason"].startswith("why <script>alert(1)</script> \\u202e [masked") and report["reviewers"] == ["ann", "bob"]
+    assert report["incident"] == written["incident"] and report["comments"] == [] and report["expires_at"] is None
+    for words in ("https://i.example/7", "ann, bob", "why "):
+        assert words in client.get(f"/repairs/{repair.oid}.md").content.decode()
+    assert "waiting for ann, bob" in text(client, "/repairs/")
+
+
+def test_a_link_that_is_none_goes_back_with_what_was_typed(client: Client, conversation: Conversation) -> None:
+    address = f"/conversations/{conversation.oid}/repairs/new/"
+    (action,) = re.findall(r'formaction="([^"]*)"', text(client, f"{address}?strategy={RENUMBER}"))
+    answer = client.post(unescape(address + action), {"strategy": RENUMBER, "incident": "javascript:alert(1)", "reason": "all in one"})
+    page = text(client, answer["Location"])
+    assert "starts with http:// or https://" in unescape(page) and not Repair.objects.exists()
+    assert ">all in one</textarea>" in page and 'href="javascript' not in page
+
+
+def test_comments_are_where_they_were_made_and_hostile_text_is_text(client: Client, conversation: Conversation) -> None:
+    repair = proposed(conversation, RENUMBER)
+    page = text(client, f"/repairs/{repair.oid}/")
+    (anchor,), (position,) = re.findall(r'id="h-([0-9a-f]{10})"', page), re.findall(r'name="at" value="(\d+)"', page)
+    assert client.post(f"/repairs/{repair.oid}/comments/", {"text": f"of the hunk {HOSTILE}", "at": position}).status_code == 302
+    client.post(f"/repairs/{repair.oid}/comments/", {"text": "of all"})
+    page = text(client, f"/repairs/{repair.oid}/")
+    assert page.index(f'id="h-{anchor}"') < page.index("of the hunk &lt;script&gt;") < page.index('id="talk"') < page.index("of all")
+    assert "<script>alert" not in page and "\u202e" not in page and "ghp_" not in page
+    assert [(row["who"], row["hunk"]) for row in client.get(f"/repairs/{repair.oid}.json").json()["comments"]] == [
+        (RepairComment.objects.all()[0].who, anchor),
+        (RepairComment.objects.all()[1].who, ""),
+    ]
+    other = proposed(conversation, RENUMBER)
+    assert f'id="h-{anchor}"' in text(client, f"/repairs/{other.oid}/"), "of the same plan"
+
+
+@pytest.mark.parametrize(
+    ("data", "sentence"), [({}, "Nothing was written"), ({"text": "x", "at": "-1"}, "no hunk"), ({"text": "x" * 5001}, "5,001")]
+)
+def test_a_comment_that_cannot_be_is_a_sentence(client: Client, conversation: Conversation, data: dict[str, str], sentence: str) -> None:
+    repair = proposed(conversation, RENUMBER)
+    assert sentence in client.post(f"/repairs/{repair.oid}/comments/", data, follow=True).content.decode()
+    assert not RepairComment.objects.exists()
+
+
+def test_comments_and_reviewers_are_posts_with_a_token(client: Client, conversation: Conversation) -> None:
+    repair = proposed(conversation, RENUMBER)
+    strict = OperatorClient(enforce_csrf_checks=True)
+    for verb in ("comments", "reviewers"):
+        assert client.get(f"/repairs/{repair.oid}/{verb}/").status_code == 405
+        assert strict.post(f"/repairs/{repair.oid}/{verb}/", {"text": "x", "reviewers": "x"}).status_code == 403
+    assert not RepairComment.objects.exists()
+
+
+def test_a_decision_with_its_comment_is_on_the_page(client: Client, conversation: Conversation) -> None:
+    repair = proposed(conversation, RENUMBER)
+    data = {"digest": repair.plan_digest, "statement": "unfixed", "comment": "read twice"}
+    page = re.sub(r"\s+", " ", client.post(f"/repairs/{repair.oid}/approve/", data, follow=True).content.decode())
+    assert '<span class="badge ok">approved</span>' in page and "read twice" in page and "; holds until 20" in page
+    repair.refresh_from_db()
+    end = expires_at(repair)
+    assert end is not None and client.get(f"/repairs/{repair.oid}.json").json()["expires_at"] == end.isoformat()
+    page = client.post(f"/repairs/{repair.oid}/reject/", {"comment": "no, wait"}, follow=True).content.decode()
+    assert '<span class="badge">rejected</span>' in page and "no, wait" in page
+
+
+def test_a_new_comment_shows_on_the_page_of_an_ended_repair(client: Client, conversation: Conversation) -> None:
+    """Its page is answered with 304 where nothing changed."""
+    repair = approved(conversation, RENUMBER)
+    client.post(f"/repairs/{repair.oid}/reject/")
+    text(client, f"/repairs/{repair.oid}/")
+    tag = client.get(f"/repairs/{repair.oid}/")["ETag"]
+    assert client.get(f"/repairs/{repair.oid}/", HTTP_IF_NONE_MATCH=tag).status_code == 304
+    comment(repair, "ann", "later")
+    assert client.get(f"/repairs/{repair.oid}/", HTTP_IF_NONE_MATCH=tag).status_code == 200
+
+
+def test_who_may_not_approve_sees_why_and_reviewers_are_accounts(client: Client, conversation: Conversation, settings: Settings) -> None:
+    repair = proposed(conversation, RENUMBER)
+    settings.INSPECTOR_LOCAL, settings.INSPECTOR_APPROVERS, settings.ALLOWED_HOSTS = False, "reviewers", ["testserver"]
+    for name in ("ann", "bob"):
+        get_user_model().objects.create_user(name)
+    client.force_login(get_user_model().objects.get(username="ann"))
+    page = text(client, f"/repairs/{repair.oid}/")
+    assert 'disabled aria-describedby="why-not">Approve plan' in page and "ann is not in the group reviewers" in page
+    assert '<option value="bob">' in page
+    request_reviewers(repair, WHO, "bob")
+    assert "waiting for bob" in text(client, "/repairs/")
+    answer = client.post(f"/repairs/{repair.oid}/reviewers/", {"reviewers": "nobody"}, follow=True)
+    assert "no active account nobody" in answer.content.decode()
+
+
+@pytest.mark.parametrize("act", [proposed, approved])
+def test_a_repair_whose_conversation_changed_says_so_and_leads_to_a_new_one(
+    client: Client, conversation: Conversation, tmp_path: Path, act: Callable[..., Repair]
+) -> None:
+    repair = act(conversation, RENUMBER)
+    put(tmp_path / "a.db", chunk_key(5), row("new"))
+    bring(tmp_path / "a.db")
+    page = text(client, f"/repairs/{repair.oid}/")
+    assert "The conversation changed since this was proposed" in page and f"/repairs/new/?strategy={RENUMBER}&amp;mode=same-rows" in page
+
+
+def test_a_regression_is_on_the_page_in_the_list_and_in_the_twin(client: Client, conversation: Conversation, tmp_path: Path) -> None:
+    before = pairs(tmp_path / "a.db")
+    repair = applied(conversation, RENUMBER)
+    assert "regressed" not in text(client, "/repairs/?tab=applied")
+    for key, value in before.items():
+        put(tmp_path / "a.db", key, value)
+    bring(tmp_path / "a.db")
+    page = text(client, f"/repairs/{repair.oid}/")
+    assert "<b>Regressed " in page and "Another program wrote back what was there before this repair." in page
+    assert ">regressed</span>" in text(client, "/repairs/?tab=applied")
+    assert client.get(f"/repairs/{repair.oid}.json").json()["regression"].startswith("Another program")
+
+
+def test_the_command_keeps_reason_incident_and_reviewers(tmp_path: Path, settings: Settings) -> None:
+    from tests.commands.running import run
+
+    store = imported(tmp_path / "a.db", merged()).source.path
+    settings.INSPECTOR_REQUIRE_SECOND_APPROVER = True
+    command = ("repair", store, "--strategy", RENUMBER, "--reason", "all in one", "--incident", "https://i.example/7", "--reviewers", "ann")
+    assert run(*command, "--apply").status == 2
+    repair = Repair.objects.get()
+    assert (repair.reason, repair.incident, repair.reviewers) == ("all in one", "https://i.example/7", ["ann"])
+    refused = run(*command, "--plan")
+    assert refused.status == 2 and "add --apply" in refused.err
