@@ -58,6 +58,9 @@ class LargePages:
     def __call__(self, environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
         if not reads_whole(environ) or not is_let_in(environ):
             return self._application(environ, start_response)
+        # Where threads share connections, one that waits for another process needs none.
+        if not connection.in_atomic_block:
+            close_old_connections()
         return self._elsewhere(environ, start_response)
 
     def _elsewhere(self, environ: Environ, start_response: StartResponse) -> Iterator[bytes]:

@@ -24,7 +24,7 @@ ROWS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     (
         "Odd requests, half-open and slow clients",
         "get a plain answer, and keep nobody waiting",
-        ("tests/shell/test_odd_requests.py", "tests/shell/test_serve.py"),
+        ("tests/shell/test_odd_requests.py", "tests/shell/test_serve.py", "tests/postgres/test_pool.py"),
     ),
     (
         "Foreign hosts, forms of other sites, unsafe settings",
@@ -57,14 +57,17 @@ ROWS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     (
         "Kills, half-done writes, full and failing disks during a write",
         "lose no byte, and are explained afterwards",
-        ("tests/faults/test_faults.py", "tests/actions/test_repair_crash.py", "tests/actions/test_hot_journal.py"),
+        (
+            *("tests/faults/test_faults.py", "tests/actions/test_repair_crash.py", "tests/actions/test_hot_journal.py"),
+            "tests/actions/test_interrupted_append.py",
+        ),
     ),
     (
         "Programs that write, hold locks or have files open",
         "lose nothing",
         (
             *("tests/actions/test_live_writer.py", "tests/sources/test_open_files.py", "tests/sources/test_shared_files.py"),
-            "tests/sources/test_lock_files.py",
+            *("tests/sources/test_lock_files.py", "tests/sources/test_appending.py", "tests/actions/test_agents_at_work.py"),
         ),
     ),
     (

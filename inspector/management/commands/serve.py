@@ -17,7 +17,7 @@ import waitress  # type: ignore[import-untyped]
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.core.servers.basehttp import get_internal_wsgi_application
-from django.db import connection
+from django.db import connection, connections
 from django.db.migrations.executor import MigrationExecutor
 
 from inspector import access_token
@@ -38,6 +38,10 @@ THREADS = 64
 """Requests that are answered at once. Most wait: an open event stream keeps its thread, and so does a client that reads more than SPOOLED bytes slowly."""
 CONNECTIONS = 4_000
 """Open at once, however slow: a connection takes a thread only after its whole request is here."""
+DATABASE_CONNECTIONS = 16
+"""To PostgreSQL, at most; that many requests ask it something at once, more than two cores answer."""
+DATABASE_SECONDS = 20
+"""For which a request waits for one of them, as long as a writer waits for another; then the database is reported as busy."""
 IDLE_SECONDS = 30
 """After which a connection that neither sends nor reads is closed."""
 CLEANUP_SECONDS = 10
@@ -180,9 +184,27 @@ def run(listening: socket.socket) -> None:
     """Serves until SIGINT or SIGTERM; requests that are running then have five seconds to end."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     try:
-        server_of(LargePages(get_internal_wsgi_application()), listening).run()
+        with pooled():
+            server_of(LargePages(get_internal_wsgi_application()), listening).run()
     finally:
         listening.close()
+
+
+@contextmanager
+def pooled() -> Iterator[None]:
+    """All threads share a few connections to PostgreSQL. Else each would keep its own, and three servers more than PostgreSQL allows."""
+    own = connections["default"]
+    if own.vendor != "postgresql":
+        yield
+        return
+    connections.close_all()
+    # The address may limit the age of connections, which a pool does itself.
+    own.settings_dict["CONN_MAX_AGE"] = 0
+    own.settings_dict["OPTIONS"]["pool"] = {"min_size": 1, "max_size": DATABASE_CONNECTIONS, "timeout": DATABASE_SECONDS}
+    try:
+        yield
+    finally:
+        own.close_pool()  # type: ignore[attr-defined]
 
 
 def server_of(application: Application, listening: socket.socket) -> Any:
