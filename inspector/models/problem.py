@@ -188,22 +188,12 @@ def today() -> date:
     return datetime.now(UTC).date()
 
 
-def in_state(*states: ProblemState) -> Q:
-    """Problems in one of the states on this day."""
-    return Q(*(_columns(state) for state in states), _connector=Q.OR)
-
-
-def _columns(state: ProblemState) -> Q:
-    is_open = Q(conversations__gt=0)
-    is_over = Q(decision=ProblemState.IGNORED, ignored_until__lte=today())
-    match state:
-        case ProblemState.REPAIRED:
-            return Q(conversations=0)
-        case ProblemState.IGNORED:
-            return is_open & Q(decision=ProblemState.IGNORED) & (Q(ignored_until=None) | Q(ignored_until__gt=today()))
-        case ProblemState.ACKNOWLEDGED:
-            return is_open & Q(decision=ProblemState.ACKNOWLEDGED)
-        case ProblemState.REGRESSED:
-            return is_open & (Q(decision="") | is_over) & Q(regressed_at__isnull=False)
-        case ProblemState.OPEN:
-            return is_open & (Q(decision="") | is_over) & Q(regressed_at=None)
+def in_states() -> dict[ProblemState, Q]:
+    """Problems that are on this day open (in whichever way), repaired, or ignored: each is in one of the three."""
+    is_over = Q(ignored_until__lte=today())
+    return {
+        ProblemState.OPEN: Q(conversations__gt=0) & (~Q(decision=ProblemState.IGNORED) | is_over),
+        ProblemState.REPAIRED: Q(conversations=0),
+        ProblemState.IGNORED: Q(conversations__gt=0, decision=ProblemState.IGNORED)
+        & (Q(ignored_until=None) | Q(ignored_until__gt=today())),
+    }

@@ -178,11 +178,10 @@ def query(context: dict[str, Any], **changes: Any) -> str:
 def spark(line: Sparkline, classes: str = "") -> str:
     """Days as bars, with their words as the text alternative."""
     return format_html(
-        '<svg class="spark {}" viewBox="0 0 {} {}" preserveAspectRatio="none" role="img" aria-label="{}"><title>{}</title><path d="{}"/></svg>',
+        '<svg class="spark {}" viewBox="0 0 {} {}" preserveAspectRatio="none" role="img"><title>{}</title><path d="{}"/></svg>',
         classes,
         line.width,
         HEIGHT,
-        line.words,
         line.words,
         line.path,
     )

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from django.db.models import Count, Max, Min, OuterRef, Q, Subquery, Sum
+from django.db.models import Count, Max, Min, OuterRef, Subquery, Sum
 from django.http import Http404, HttpResponse
 
 from inspector.actions.examining import finding_ids
@@ -136,18 +136,24 @@ def rule_problems() -> tuple[RuleProblem, ...]:
 
 
 def _totals() -> Totals:
-    present = Q(is_gone=False)
-    numbers = {"conversations": present, "damaged": present & DAMAGED, "gone": ~present, "crashes": present & Q(is_crash=True)}
-    of_conversations = {f"n_{name}": Sum("conversations", filter=which, default=0) for name, which in numbers.items()}
-    counts = ConversationCount.objects.aggregate(n_chunks=Sum("chunks", filter=present, default=0), **of_conversations)
+    flags = ConversationCount.objects.order_by().values_list("is_gone", "is_damaged", "is_crash")
+    rows = list(flags.annotate(Sum("conversations"), Sum("chunks")))
+    present = [row for row in rows if not row[0]]
     of_sources = Source.objects.aggregate(
         sources=Count("pk"),
         last=Max("read_at"),
         streams=Sum("stream_count", default=0),
         damaged_streams=Sum("damaged_stream_count", default=0),
     )
-    read_at = of_sources.pop("last")
-    return Totals(read_at=read_at, **of_sources, **{name.removeprefix("n_"): number for name, number in counts.items()})
+    return Totals(
+        conversations=sum(row[3] for row in present),
+        chunks=sum(row[4] for row in present),
+        damaged=sum(row[3] for row in present if row[1]),
+        gone=sum(row[3] for row in rows if row[0]),
+        crashes=sum(row[3] for row in present if row[2]),
+        read_at=of_sources.pop("last"),
+        **of_sources,
+    )
 
 
 def _inbox(request: OperatorRequest) -> InboxPage:

@@ -61,33 +61,33 @@ def in_memory(rows: Sequence[Row], params: QueryDict, per_page: int) -> ListWind
     return ListWindow(rows=shown, number=number, pages=pages, total=len(rows), first=start + 1, newer=newer, older=older)
 
 
-def window(rows: QuerySet[Listed], keys: Sequence[str], total: int, params: QueryDict) -> ListWindow[Listed]:
+def window(rows: QuerySet[Listed], keys: Sequence[str], total: int, params: QueryDict, per_page: int = PER_PAGE) -> ListWindow[Listed]:
     """The page of `rows` that an address asks for: after or before a place, else by number, as addresses without a place do.
 
     `keys` are the columns that order them, never NULL and together unique; "-" before one that descends. An index has to begin with them,
     after what `rows` filters by. `total` is how many `rows` there are.
     """
-    number, pages = _number(params, total)
+    number, pages = _number(params, total, per_page)
     after, before = (_place(rows.model, keys, params.get(name, "")) for name in ("after", "before"))
     first = 0
     if before is not None:
-        shown = _rows(rows, [key[1:] if key.startswith("-") else f"-{key}" for key in keys], before)
-        if len(shown) > PER_PAGE:
+        shown = _rows(rows, [key[1:] if key.startswith("-") else f"-{key}" for key in keys], before, per_page)
+        if len(shown) > per_page:
             number = min(max(number, 2), max(pages - 1, 2))
-            return _window(shown[:PER_PAGE][::-1], keys, number, pages, total, 0, has_older=True)
+            return _window(shown[:per_page][::-1], keys, number, pages, total, 0, has_older=True)
         after, number = None, 1
     elif after is not None:
-        shown = _rows(rows, keys, after)
+        shown = _rows(rows, keys, after, per_page)
         if shown:
-            has_older = len(shown) > PER_PAGE
+            has_older = len(shown) > per_page
             number = min(max(number, 2), max(pages - 1, 2)) if has_older else max(pages, 2)
-            return _window(shown[:PER_PAGE], keys, number, pages, total, 0, has_older)
+            return _window(shown[:per_page], keys, number, pages, total, 0, has_older)
         number = pages
-    first = (number - 1) * PER_PAGE + 1
+    first = (number - 1) * per_page + 1
     # Of the rows that are left out only the keys are looked at, in the index.
     edge = rows.order_by(*keys).values_list(*_columns(keys))[first - 2 : first - 1].first() if number > 1 else None
-    shown = _rows(rows, keys, edge)
-    return _window(shown[:PER_PAGE], keys, number, pages, total, first, has_older=len(shown) > PER_PAGE)
+    shown = _rows(rows, keys, edge, per_page)
+    return _window(shown[:per_page], keys, number, pages, total, first, has_older=len(shown) > per_page)
 
 
 def _window(
@@ -101,9 +101,9 @@ def _window(
     )
 
 
-def _rows(rows: QuerySet[Listed], keys: Sequence[str], place: Sequence[Any] | None) -> list[Listed]:
+def _rows(rows: QuerySet[Listed], keys: Sequence[str], place: Sequence[Any] | None, per_page: int) -> list[Listed]:
     """One more than a page has, which says whether there is another."""
-    return list((rows if place is None else rows.filter(_beyond(keys, place))).order_by(*keys)[: PER_PAGE + 1])
+    return list((rows if place is None else rows.filter(_beyond(keys, place))).order_by(*keys)[: per_page + 1])
 
 
 def _beyond(keys: Sequence[str], place: Sequence[Any]) -> Q:

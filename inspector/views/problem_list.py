@@ -10,7 +10,7 @@ from django.db.models import Count, Q, QuerySet, Sum
 
 from inspector.middleware import OperatorRequest
 from inspector.models import Problem, ProblemDay, Repair, Source
-from inspector.models.problem import SEVERITIES, ProblemState, in_state, today
+from inspector.models.problem import SEVERITIES, ProblemState, in_states, today
 from inspector.presentation.json_text import Json, json_fields
 from inspector.presentation.sparkline import Sparkline, sparkline
 from inspector.presentation.visible import clipped, visible
@@ -21,12 +21,10 @@ from inspector.views.paging import ListWindow, window
 
 REVIEW, OPEN, REPAIRED, IGNORED = "review", "open", "repaired", "ignored"
 TABS = {REVIEW: "To review", OPEN: "Open", REPAIRED: "Repaired", IGNORED: "Ignored"}
-IN_TAB = {
-    OPEN: (ProblemState.OPEN, ProblemState.ACKNOWLEDGED, ProblemState.REGRESSED),
-    REPAIRED: (ProblemState.REPAIRED,),
-    IGNORED: (ProblemState.IGNORED,),
-}
+IN_TAB = {OPEN: ProblemState.OPEN, REPAIRED: ProblemState.REPAIRED, IGNORED: ProblemState.IGNORED}
 DAYS = 30
+SHOWN = 25
+"""Problems of a page."""
 ME, NOBODY = "me", "none"
 SORTS: dict[str, tuple[str, ...]] = {
     "": ("rank", "-conversations", "id"),
@@ -140,13 +138,18 @@ def chosen(filters: ProblemFilters, operator: str) -> QuerySet[Problem]:
 
 def counts_of_tabs(rows: QuerySet[Problem]) -> dict[str, int]:
     """How many of `rows` are in each tab; of the repairs to review all."""
-    counts = rows.aggregate(**{tab: Count("pk", filter=in_state(*states)) for tab, states in IN_TAB.items()})
+    states = in_states()
+    counts = rows.aggregate(
+        all=Count("pk"),
+        **{tab: Count("pk", filter=states[IN_TAB[tab]]) for tab in (REPAIRED, IGNORED)},
+    )
+    counts[OPEN] = counts.pop("all") - counts[REPAIRED] - counts[IGNORED]
     return {REVIEW: Repair.objects.filter(state=Repair.State.PROPOSED).count(), **counts}
 
 
 def window_of(request: OperatorRequest, filters: ProblemFilters, rows: QuerySet[Problem], total: int) -> ListWindow[Problem]:
-    of_tab = rows.filter(in_state(*IN_TAB[filters.tab])) if filters.tab in IN_TAB else Problem.objects.none()
-    return window(of_tab.select_related("source"), SORTS[filters.sort], total, request.GET)
+    of_tab = rows.filter(in_states()[IN_TAB[filters.tab]]) if filters.tab in IN_TAB else Problem.objects.none()
+    return window(of_tab.select_related("source"), SORTS[filters.sort], total, request.GET, SHOWN)
 
 
 def rows_of(problems: Iterable[Problem]) -> tuple[ProblemRow, ...]:
