@@ -88,6 +88,22 @@ class Tab:
     query: str
 
 
+@dataclass(frozen=True, slots=True)
+class Start:
+    """The first finding of a problem in the conversation that was active last, by their ids; `message` is that of the finding."""
+
+    conversation: str
+    title: str
+    finding: str
+    message: str
+
+    @property
+    def words(self) -> str:
+        """The first sentence of the message."""
+        first, end, _ = self.message.partition(". ")
+        return first + end.strip()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InboxPage:
     """`repairs` are those that wait for a review, in their tab; `start` is a finding of the first problem in the conversation that was active last."""
@@ -100,13 +116,7 @@ class InboxPage:
     repairs: tuple[Repair, ...]
     choices: Choices
     views: tuple[SavedView, ...]
-    start: Finding | None
-
-    @property
-    def start_words(self) -> str:
-        """The first sentence of its message."""
-        first, end, _ = self.start.message.partition(". ") if self.start else ("", "", "")
-        return first + end.strip()
+    start: Start | None
 
 
 def rule_problems() -> tuple[RuleProblem, ...]:
@@ -178,13 +188,12 @@ def _inbox(request: OperatorRequest) -> InboxPage:
     )
 
 
-def _start(problem: Problem) -> Finding | None:
+def _start(problem: Problem) -> Start | None:
     occurrences = Occurrence.objects.filter(problem=problem, state=Occurrence.State.OPEN)
     first = occurrences.order_by(*WORST_FIRST).values("conversation")[:1]
-    row = (
-        ConversationRule.objects.filter(conversation=first, code=problem.code, is_worst=True).select_related("first__conversation").first()
-    )
-    return row.first if row else None
+    rows = ConversationRule.objects.filter(conversation=first, code=problem.code, is_worst=True).order_by()
+    row = rows.values_list("conversation__oid", "conversation__title", "first__oid", "first__message").first()
+    return Start(*row) if row else None
 
 
 def inbox(request: OperatorRequest) -> HttpResponse:
