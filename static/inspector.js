@@ -81,7 +81,7 @@
     });
   });
 
-  // A link may lead to what stands folded.
+  // A link may lead to what is folded.
   const unfold = () => {
     const target = document.getElementById(decodeURIComponent(window.location.hash.slice(1)));
     if (!target) { return; }
@@ -89,7 +89,7 @@
     target.scrollIntoView();
   };
   window.addEventListener("hashchange", unfold);
-  if (document.getElementById("profiles")) { unfold(); }
+  if (window.location.hash) { unfold(); }
 
   // j and k step through the rows of a conversation; the address then names the row.
   const stepRow = (by) => {

@@ -1,19 +1,19 @@
 """The catalogues as pages: rules, strategies, and formats with all that reads, projects and judges them."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from django.db.models import Count, Sum
 from django.http import Http404, HttpResponse
-from django.shortcuts import redirect
 
 from inspector.middleware import OperatorRequest
 from inspector.models import RuleCount, Stream, StreamFinding
 from inspector.presentation import markdown
 from inspector.presentation.catalogue import entries as catalogues
 from inspector.presentation.json_text import json_fields
+from inspector.presentation.visible import visible
 from inspector.profiles.base import EVIDENCE, Profile, ProviderRule
 from inspector.profiles.catalogue import PROFILES
 from inspector.programs.catalogue import FORMATS
@@ -22,7 +22,7 @@ from inspector.projections.base import Projection
 from inspector.projections.catalogue import all_projections
 from inspector.readers.base import Reader
 from inspector.readers.catalogue import all_readers
-from inspector.rules.base import Rule
+from inspector.rules.base import Rule, Severity
 from inspector.rules.case_notation import load_case
 from inspector.rules.catalogue import RULES, UnknownRule
 from inspector.strategies.base import Strategy
@@ -35,6 +35,7 @@ from inspector.views.conversation_list import RULE_KEYS, ConversationRow, rows_o
 from inspector.views.pages import as_json, as_markdown, page
 
 SHOWN = 10
+Entry = TypeVar("Entry")
 EXAMPLE_READ_AT = 1_782_600_000_000
 """When the store of an example was read (epoch ms), for the rules that ask how long ago something was."""
 
@@ -53,24 +54,24 @@ def _catalogues() -> tuple[Catalogue, ...]:
     return (
         Catalogue("Rules", "/rules/", len(RULES), "What is detected in a conversation: why it matters, an example, what repairs it."),
         Catalogue(
-            "Stream rules", "/rules/#streams", len(ALL_STREAM_RULES), "What is detected in a captured stream, on one side or on both."
+            "Stream rules", "/rules/#STREAM", len(ALL_STREAM_RULES), "What is detected in a captured stream, on one side or on both."
         ),
-        Catalogue("Strategies", "/rules/#strategies", len(STRATEGIES), "What a repair does to a conversation, and what it costs."),
+        Catalogue("Strategies", "/strategies/", len(STRATEGIES), "What a repair does to a conversation, and what it costs."),
         Catalogue(
-            "Stream corrections", "/rules/#corrections", len(STREAM_STRATEGIES), "What a corrected copy of a captured stream changes."
+            "Stream corrections", "/strategies/#corrections", len(STREAM_STRATEGIES), "What a corrected copy of a captured stream changes."
         ),
         Catalogue(
             "Provider rules",
-            "/rules/#profiles",
+            "/profiles/",
             sum(len(profile.rules) for profile in PROFILES),
             f"What {len(PROFILES)} profiles of providers reject: their words, and where they are known from.",
         ),
-        Catalogue("Stored formats", "/formats/#formats", len(FORMATS), "The stores that are read, and how a repair is written to each."),
+        Catalogue("Stored formats", "/formats/", len(FORMATS), "The stores that are read, and how a repair is written to each."),
         Catalogue("Captures", "/formats/#captures", len(KINDS), "The recordings of streams that are read."),
-        Catalogue("Readers", "/formats/#readers", len(all_readers()), "How each program, in each version, loads what it stored."),
+        Catalogue("Readers", "/readers/", len(all_readers()), "How each program, in each version, loads what it stored."),
         Catalogue(
             "Projections",
-            "/formats/#projections",
+            "/projections/",
             len(all_projections()),
             "How messages become the request of a provider, and what is lost.",
         ),
@@ -85,6 +86,16 @@ def reference_json(request: OperatorRequest) -> HttpResponse:
     return as_json({"pages": [json_fields(entry, "title href count summary") for entry in _catalogues()]})
 
 
+def matching(entries: Iterable[Entry], q: str, words_of: Callable[[Entry], str]) -> tuple[Entry, ...]:
+    """The entries whose words contain all words of `q`, in either case; all of them without any."""
+    wanted = q.casefold().split()
+    return tuple(entry for entry in entries if all(word in words_of(entry).casefold() for word in wanted))
+
+
+def _query(request: OperatorRequest) -> str:
+    return visible(request.GET.get("q", "").strip())
+
+
 @dataclass(frozen=True, slots=True)
 class RuleRow:
     """A rule with the number of conversations, or of streams, that have it now."""
@@ -93,9 +104,80 @@ class RuleRow:
     total: int
 
 
+FAMILIES = (
+    ("MSG", "Messages"),
+    ("TOOL", "Tool calls and results"),
+    ("THINK", "Thinking"),
+    ("STORE", "Stored records"),
+    ("TREE", "Branches"),
+    ("TRACE", "Traces"),
+    ("STREAM", "Captured streams"),
+)
+"""The letters that a code begins with, and what its rule is about."""
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    letters: str
+    title: str
+    listed: str
+    """What has the rule: `conversations` or `streams`."""
+    rows: tuple[RuleRow, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RulesPage:
+    q: str
+    severity: str
+    families: tuple[Family, ...]
+    total: int
+
+    severities = tuple((severity.value, severity.value) for severity in Severity)
+
+    @property
+    def shown(self) -> int:
+        return sum(len(family.rows) for family in self.families)
+
+
+def rules(request: OperatorRequest) -> HttpResponse:
+    counts = dict(RuleCount.objects.order_by().values_list("code").annotate(Sum("conversations")))
+    rows = (*(RuleRow(rule, counts.get(rule.code, 0)) for rule in RULES), *stream_rows(ALL_STREAM_RULES))
+    q, severity = _query(request), request.GET.get("severity", "")
+    severity = severity if severity in set(Severity) else ""
+    matches = [row for row in matching(rows, q, _rule_words) if not severity or row.rule.severity == severity]
+    families = (
+        Family(
+            letters,
+            title,
+            "streams" if letters == "STREAM" else "conversations",
+            tuple(row for row in matches if row.rule.code.rstrip("0123456789") == letters),
+        )
+        for letters, title in FAMILIES
+    )
+    content = RulesPage(q, severity, tuple(family for family in families if family.rows), len(rows))
+    return page(request, "rules.html", content, part="entries", twins=("json",))
+
+
+def _rule_words(row: RuleRow) -> str:
+    rule = row.rule
+    return " ".join(
+        (rule.code, rule.name, rule.summary, rule.origin, "" if isinstance(rule, StreamRule) else rule.state, *rule.repaired_by)
+    )
+
+
+def stream_rows(rules: Iterable[StreamRule]) -> tuple[RuleRow, ...]:
+    findings = StreamFinding.objects.filter(stream__is_gone=False)
+    counts = dict(findings.order_by().values_list("code").annotate(Count("stream", distinct=True)))
+    return tuple(RuleRow(rule, counts.get(rule.code, 0)) for rule in rules)
+
+
+def rules_json(request: OperatorRequest) -> HttpResponse:
+    return as_json(catalogues.rules())
+
+
 @dataclass(frozen=True, slots=True)
 class ProviderRow:
-    """A rule of a provider with its evidence in words, and the strategies that may repair it."""
+    """A rule of a provider with its evidence in words."""
 
     rule: ProviderRule
     evidence: tuple[str, ...]
@@ -108,38 +190,33 @@ class ProviderTable:
 
 
 @dataclass(frozen=True, slots=True)
-class RulesPage:
-    rules: tuple[RuleRow, ...]
-    stream_rules: tuple[RuleRow, ...]
-    strategies: tuple[Strategy, ...]
-    corrections: tuple[StreamStrategy, ...]
-    profiles: tuple[ProviderTable, ...]
+class ProfilesPage:
+    q: str
+    tables: tuple[ProviderTable, ...]
 
 
-def provider_tables() -> tuple[ProviderTable, ...]:
-    return tuple(
+def profiles(request: OperatorRequest) -> HttpResponse:
+    q = _query(request)
+    tables = (
         ProviderTable(
-            profile, tuple(ProviderRow(rule, tuple(EVIDENCE[mark] for mark in rule.evidence if mark in EVIDENCE)) for rule in profile.rules)
+            profile,
+            tuple(
+                ProviderRow(rule, tuple(EVIDENCE[mark] for mark in rule.evidence if mark in EVIDENCE))
+                for rule in matching(profile.rules, q, lambda rule: f"{profile.name} {profile.title} {_provider_words(rule)}")  # noqa: B023 (used at once)
+            ),
         )
         for profile in PROFILES
     )
+    content = ProfilesPage(q, tuple(table for table in tables if table.rows))
+    return page(request, "profiles.html", content, part="entries", twins=("json",))
 
 
-def rules(request: OperatorRequest) -> HttpResponse:
-    counts = dict(RuleCount.objects.order_by().values_list("code").annotate(Sum("conversations")))
-    rows = tuple(RuleRow(rule, counts.get(rule.code, 0)) for rule in RULES)
-    content = RulesPage(rows, stream_rows(ALL_STREAM_RULES), STRATEGIES, STREAM_STRATEGIES, provider_tables())
-    return page(request, "rules.html", content, twins=("json",))
+def _provider_words(rule: ProviderRule) -> str:
+    return " ".join((rule.id, rule.summary, rule.text, *rule.also, rule.advice, *rule.repaired_by))
 
 
-def stream_rows(rules: Iterable[StreamRule]) -> tuple[RuleRow, ...]:
-    findings = StreamFinding.objects.filter(stream__is_gone=False)
-    counts = dict(findings.order_by().values_list("code").annotate(Count("stream", distinct=True)))
-    return tuple(RuleRow(rule, counts.get(rule.code, 0)) for rule in rules)
-
-
-def rules_json(request: OperatorRequest) -> HttpResponse:
-    return as_json(catalogues.rules())
+def profiles_json(request: OperatorRequest) -> HttpResponse:
+    return as_json(catalogues.profiles())
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +233,8 @@ class RulePage:
     repairs: tuple[Strategy | StreamStrategy, ...]
     rows: tuple[ConversationRow, ...] | tuple[Stream, ...]
     total: int
+    rejected_by: tuple[ProviderTable, ...] = ()
+    """The rules of providers that one of its repairs repairs too."""
     example: tuple[ExampleLine, ...] = ()
     messages: tuple[str, ...] = ()
     """What the rule reports on its own example, run now."""
@@ -205,8 +284,16 @@ def rule(request: OperatorRequest, code: str) -> HttpResponse:
     else:
         total = RuleCount.objects.filter(code=chosen.code).aggregate(n=Sum("conversations", default=0))["n"]
         rows = rows_of(row.conversation for row in with_rule(chosen.code).order_by(*RULE_KEYS)[:SHOWN])
-        content = RulePage(chosen, repairs, rows, total, *example_of(chosen))
+        content = RulePage(chosen, repairs, rows, total, _rejected_by(chosen), *example_of(chosen))
     return page(request, "rule.html", content, twins=("json", "md"))
+
+
+def _rejected_by(chosen: Rule) -> tuple[ProviderTable, ...]:
+    tables = (
+        ProviderTable(profile, tuple(ProviderRow(rule, ()) for rule in profile.rules if set(rule.repaired_by) & set(chosen.repaired_by)))
+        for profile in PROFILES
+    )
+    return tuple(table for table in tables if table.rows)
 
 
 def rule_json(request: OperatorRequest, code: str) -> HttpResponse:
@@ -301,8 +388,25 @@ def _safety(chosen: Strategy | StreamStrategy) -> tuple[tuple[str, str], ...]:
     return tuple((word.value, meanings[word.value]) for word in sorted(chosen.safety)) or (safe,)
 
 
-def strategy_list(_request: OperatorRequest) -> HttpResponse:
-    return redirect("/rules/#strategies")
+@dataclass(frozen=True, slots=True)
+class StrategiesPage:
+    q: str
+    strategies: tuple[Strategy, ...]
+    corrections: tuple[StreamStrategy, ...]
+
+
+def strategy_list(request: OperatorRequest) -> HttpResponse:
+    q = _query(request)
+    content = StrategiesPage(q, matching(STRATEGIES, q, _strategy_words), matching(STREAM_STRATEGIES, q, _strategy_words))
+    return page(request, "strategies.html", content, part="entries", twins=("json",))
+
+
+def _strategy_words(strategy: Strategy | StreamStrategy) -> str:
+    return " ".join((strategy.name, strategy.summary, strategy.cost, *(strategy.safety or ("safe",))))
+
+
+def strategy_list_json(request: OperatorRequest) -> HttpResponse:
+    return as_json(catalogues.strategies())
 
 
 def strategy(request: OperatorRequest, name: str) -> HttpResponse:
@@ -322,18 +426,21 @@ def strategy_json(request: OperatorRequest, name: str) -> HttpResponse:
 
 @dataclass(frozen=True, slots=True)
 class FormatsPage:
+    q: str
     formats: tuple[Format, ...]
     traces: tuple[dict[str, Any], ...]
     captures: tuple[CaptureKind, ...]
-    readers: tuple[Reader, ...]
-    projections: tuple[Projection, ...]
-    profiles: tuple[Profile, ...]
 
 
 def formats(request: OperatorRequest) -> HttpResponse:
-    traces = tuple(row for row in catalogues.formats() if row["holds"] == "traces")
-    content = FormatsPage(FORMATS, traces, KINDS, all_readers(), all_projections(), PROFILES)
-    return page(request, "formats.html", content, twins=("json",))
+    q = _query(request)
+    content = FormatsPage(
+        q,
+        matching(FORMATS, q, lambda row: f"{row.name} {row.title} {' '.join(mode.summary for mode in row.modes)}"),
+        matching((row for row in catalogues.formats() if row["holds"] == "traces"), q, lambda row: f"{row['name']} {row['title']}"),
+        matching(KINDS, q, lambda kind: f"{kind.name} {kind.title}"),
+    )
+    return page(request, "formats.html", content, part="entries", twins=("json",))
 
 
 def formats_json(request: OperatorRequest) -> HttpResponse:
@@ -344,3 +451,35 @@ def formats_json(request: OperatorRequest) -> HttpResponse:
         "profiles": catalogues.profiles(),
     }
     return as_json(every)
+
+
+@dataclass(frozen=True, slots=True)
+class ReadersPage:
+    q: str
+    readers: tuple[Reader, ...]
+
+
+def readers(request: OperatorRequest) -> HttpResponse:
+    q = _query(request)
+    matches = matching(all_readers(), q, lambda reader: f"{reader.name} {reader.format} {reader.title} {reader.note}")
+    return page(request, "readers.html", ReadersPage(q, matches), part="entries", twins=("json",))
+
+
+def readers_json(request: OperatorRequest) -> HttpResponse:
+    return as_json(catalogues.readers())
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectionsPage:
+    q: str
+    projections: tuple[Projection, ...]
+
+
+def projections(request: OperatorRequest) -> HttpResponse:
+    q = _query(request)
+    shapes = matching(all_projections(), q, lambda shape: f"{shape.name} {shape.title} {shape.note}")
+    return page(request, "projections.html", ProjectionsPage(q, shapes), part="entries", twins=("json",))
+
+
+def projections_json(request: OperatorRequest) -> HttpResponse:
+    return as_json(catalogues.projections())

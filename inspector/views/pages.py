@@ -55,8 +55,15 @@ NAVIGATION = (
     Section(
         "Reference",
         "/reference/",
-        (("Overview", "/reference/"), ("Rules", "/rules/"), ("Formats", "/formats/")),
-        ("/strategies/",),
+        (
+            ("Overview", "/reference/"),
+            ("Rules", "/rules/"),
+            ("Strategies", "/strategies/"),
+            ("Provider rules", "/profiles/"),
+            ("Formats", "/formats/"),
+            ("Readers", "/readers/"),
+            ("Projections", "/projections/"),
+        ),
     ),
 )
 ACCOUNT = (("Sources", "/sources/"), ("Audit", "/audit/"))

@@ -45,9 +45,10 @@ def test_the_rules_are_one_line_each_and_a_link_opens_what_is_folded(page: Page,
     page.goto(f"{live_server.url}/rules/")
     # A line is 28 pixels high and a long one takes two; what is folded would add several to each.
     assert page.evaluate("document.documentElement.scrollHeight") < 56 * page.locator("main [id]").count()
+    page.goto(f"{live_server.url}/profiles/")
     words = page.get_by_text("thinking.signature: Field required")
     assert not words.first.is_visible()
-    page.goto(f"{live_server.url}/rules/#anthropic-2026-07.AN-18")
+    page.goto(f"{live_server.url}/profiles/#anthropic-2026-07.AN-18")
     page.reload()
     assert words.first.is_visible() and page.get_by_text("AN-18", exact=True).first.is_visible()
 

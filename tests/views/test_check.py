@@ -43,7 +43,7 @@ def test_a_refused_body_shows_the_place_the_repair_and_stores_nothing(client: Cl
     text = post(client, json.dumps(LATE))
     assert "<h1>anthropic-2026-07: rejected at messages.1 (AN-1)</h1>" in text and "not valid as a prefix" in text
     assert "move-results" in text and "passes all known rules" in text
-    assert all(f'/rules/#{each.name}"' in text for each in PROFILES)
+    assert all(f'/profiles/#{each.name}"' in text for each in PROFILES)
     assert not any(model.objects.exists() for model in (Source, Conversation, Record, Payload))
     assert "Nothing is stored" in text
 
