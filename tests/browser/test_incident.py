@@ -65,6 +65,7 @@ def test_a_repair_from_preview_to_undo(page: Page, live_server: LiveServer, inci
     page.goto(f"{live_server.url}/conversations/{incident.oid}/")
     page.get_by_text("Why, repairs, evidence").click()
     page.locator("#finding").get_by_role("link", name="Preview").click()
+    page.get_by_text("Options: strategies, mode, reader").click()
     page.get_by_label("in-place").check()
     if page.get_by_role("button", name="Preview").is_visible():
         page.get_by_role("button", name="Preview").click()
@@ -92,6 +93,7 @@ def test_a_repair_from_preview_to_undo(page: Page, live_server: LiveServer, inci
 def test_the_mode_that_is_chosen_is_the_one_that_is_proposed(page: Page, live_server: LiveServer, incident: Conversation) -> None:
     """Without script the preview stays that of the fork: the button shows the other one first, and proposes it then."""
     page.goto(f"{live_server.url}/conversations/{incident.oid}/repairs/new/?strategy=renumber-messages&mode=fork")
+    page.get_by_text("Options: strategies, mode, reader").click()
     has_script = page.evaluate("document.documentElement.classList.contains('js')")
     if has_script:
         with page.expect_navigation():
