@@ -1,0 +1,88 @@
+"""axe-core finds nothing critical or serious on any kind of page: in the light, in the dark, and at the width of a phone."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page
+from pytest_django.live_server_helper import LiveServer
+
+from inspector.access_token import link
+from tests.views.reaching import Walk, propose_everywhere, sources_of_every_program
+
+axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-core comes with requirements-dev.lock: make dev")
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
+
+# What a person sees after a form, or a choice, was sent: the walk has the bare addresses.
+REFUSAL = "messages.5.content.3: thinking or redacted_thinking blocks in the latest assistant message cannot be modified"
+CHOSEN = (
+    f"/explain/?error={REFUSAL}",
+    "/conversations/?q=a&state=damaged",
+    "/rules/?q=tool",
+    "/repairs/?page=2",
+    "/audit/?who=nobody",
+    "/nowhere/",
+)
+LOOKS = (("light", 1440), ("dark", 1440), ("light", 390))
+
+
+@contextmanager
+def opened(browser: Browser, live_server: LiveServer) -> Iterator[Page]:
+    context = browser.new_context(viewport={"width": 1440, "height": 900})
+    assert context.request.get(link(f"{live_server.url}/login/"), max_redirects=0).status == 302
+    page = context.new_page()
+    page.set_default_timeout(60_000)
+    yield page
+    context.close()
+
+
+def pages() -> list[str]:
+    """Of each kind of address that answers with a page, the first and the last."""
+    kinds: dict[tuple[str, ...], list[str]] = {}
+    for address in Walk().addresses():
+        if address.endswith("/") and not address.endswith("/raw/"):
+            words = address.strip("/").split("/")
+            kinds.setdefault(tuple(word for word in words if word.isalpha() and word.islower()), []).append(address)
+    return [address for addresses in kinds.values() for address in dict.fromkeys((addresses[0], addresses[-1]))]
+
+
+def findings(page: Page) -> list[str]:
+    """What is critical or serious on the page that is open, each with the first element that has it."""
+    answer = axe.Axe().run(page).response
+    return [
+        f"{found['impact']} {found['id']}: {json.dumps(found['nodes'][0]['target'])} {found['nodes'][0]['html'][:200]}"
+        for found in answer["violations"]
+        if found["impact"] in ("critical", "serious")
+    ]
+
+
+def test_axe_finds_nothing_critical_or_serious(browser: Browser, live_server: LiveServer, tmp_path: Path, transactional_db: None) -> None:
+    sources_of_every_program(tmp_path / "stores")
+    propose_everywhere()
+    problems: list[str] = []
+    seen = 0
+    with opened(browser, live_server) as page:
+        for address in (*pages(), *CHOSEN):
+            answer = page.goto(f"{live_server.url}{address}")
+            if answer is None or not answer.headers["content-type"].startswith("text/html"):
+                # A sentence in plain text, of an address that takes forms only.
+                continue
+            seen += 1
+            for scheme, width in LOOKS:
+                page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+                page.set_viewport_size({"width": width, "height": 900})
+                problems += [f"{address} {scheme} {width}: {problem}" for problem in findings(page)]
+    assert seen > 40
+    assert not problems, "\n".join(problems)
+
+
+def test_axe_reports_what_it_is_there_for(browser: Browser, live_server: LiveServer, transactional_db: None) -> None:
+    """The test above can fail: an image without words and a link inside a button are reported."""
+    with opened(browser, live_server) as page:
+        page.goto(f"{live_server.url}/reference/")
+        assert findings(page) == []
+        page.evaluate("document.querySelector('main').innerHTML += '<div role=button tabindex=0><a href=/>x</a></div><img src=x>'")
+        assert {problem.split(":")[0] for problem in findings(page)} == {"serious nested-interactive", "critical image-alt"}
