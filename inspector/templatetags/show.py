@@ -116,6 +116,12 @@ def shell_word(value: object) -> str:
 
 
 @register.filter
+def short_path(value: str) -> str:
+    """The last two names of a path, which tell the stores of one machine apart; an address stays whole."""
+    return value if "://" in value else "/".join(value.rsplit("/", 2)[-2:])
+
+
+@register.filter
 def cut_words(value: str) -> list[str]:
     return value.split()
 
