@@ -1,0 +1,87 @@
+"""What makes the page of a conversation readable: chips, equals signs, calls with their results, changes of the model, what a search matched."""
+
+import re
+from pathlib import Path
+
+import pytest
+from django.test import Client
+
+from inspector.actions.import_source import import_targets
+from inspector.models import Conversation
+from tests.actions.building import A, Store, T, U, imported, tc, tr
+from tests.programs.pi_openclaw.session_files import a, header, lines, text, u
+
+pytestmark = pytest.mark.django_db
+AS_STORED = 'aria-label="as stored"'
+
+
+def page(client: Client, conversation: Conversation, query: str = "", **headers: str) -> str:
+    answer = client.get(f"/conversations/{conversation.oid}/{query}", headers=headers)
+    assert answer.status_code == 200
+    return answer.content.decode()
+
+
+def row(shown: str, seq: int) -> str:
+    return shown.split(f'<tr id="seq-{seq}"', 1)[1].split("</tr>", 1)[0]
+
+
+def chips(shown: str) -> list[tuple[str, str]]:
+    found_chips = re.findall(r'<a class="chip [^"]*" href="([^"]*)">(.*?)</a>', shown, re.DOTALL)
+    return [(" ".join(re.sub(r"<[^>]+>", "", words).split()), href) for href, words in found_chips]
+
+
+def test_three_chips_lead_to_the_first_bad_points(client: Client, incident: Conversation) -> None:
+    assert chips(page(client, incident)) == [
+        ("Stored 9 messages", "#rows"),
+        ("Read 9 → 3", "?at=2#seq-2"),
+        ("Sent rejected at messages.1 (OC-2)", "?at=12#seq-12"),
+    ]
+    assert chips(page(client, incident, "?reader=exact%2Bkeep-thinking"))[1][0] == "Read all 9"
+
+
+def test_what_is_read_and_sent_as_it_is_stored_is_an_equals_sign(client: Client, incident: Conversation) -> None:
+    exact = page(client, incident, "?reader=exact%2Bkeep-thinking")
+    assert row(exact, 1).count(AS_STORED) == 2 and row(exact, 1).count("hello") == 1
+    merged = page(client, incident)
+    read, sent = re.findall(r'<td class="(?:read|sent)".*?</td>', row(merged, 1), re.DOTALL)
+    assert AS_STORED not in read and "11 chunks" in read
+    # Of a merged message the words are as stored, and where they come from is said.
+    assert AS_STORED in sent and "hello" not in sent and all(f">{seq}</span>" in sent for seq in (1, 3, 4, 6, 7, 9))
+
+
+def test_a_sentence_of_the_selected_finding_is_said_once(client: Client, incident: Conversation) -> None:
+    sentence = "6 messages of 3 turns share msgIdx 0"
+    assert page(client, incident).count(sentence) == page(client, incident, "?finding=MSG101").count(sentence) == 1
+    assert sentence in row(page(client, incident, "?finding=THINK301"), 1)
+
+
+def test_a_call_says_how_its_result_is(client: Client, tmp_path: Path) -> None:
+    store = Store().append(U("go"), A("look", tc("near"), tc("far"))).append(T(tr("near")))
+    for number in range(120):
+        store.append(U(f"still there? {number}"))
+    shown = page(client, imported(tmp_path / "a.db", store.append(T({**tr("far"), "content": "of the <b>other</b> page"}))))
+    near, far = row(shown, 3), row(shown, 4)
+    assert 'href="#seq-5">→ result 5</a> <span class="badge ok">ok</span>' in near and "<details" not in near
+    assert '<details class="fused"><summary>→ result 126' in far and "of the &lt;b&gt;other&lt;/b&gt; page" in far
+
+
+def test_a_search_marks_its_matches_and_hides_nothing_else(client: Client, tmp_path: Path) -> None:
+    conversation = imported(tmp_path / "a.db", Store().append(U("a <b> and A <B> again")).append(A(tc("c1"))))
+    assert row(page(client, conversation, "?q=%3Cb%3E"), 1).count("<mark>") == 2
+    assert "<mark>" not in page(client, conversation)
+    assert "the match is in the part of the row that is not shown here" in page(client, conversation, "?q=toolCallId")
+
+
+def test_another_model_is_a_change_in_the_row_where_it_begins(client: Client, tmp_path: Path) -> None:
+    path = tmp_path / "s.jsonl"
+    answers = [a("a1", "u1", text("one")), u("u2", "a1", "more"), a("a2", "u2", text("two"))]
+    answers[2]["message"] |= {"provider": "other", "model": "<m-2>"}
+    path.write_bytes(lines(header(), u("u1", None, "go"), *answers))
+    shown = page(client, import_targets([str(path)], "tester")[0].source.conversations.get())
+    assert "model changed:" not in row(shown, 2) and "→ other/&lt;m-2&gt;" in row(shown, 4)
+
+
+def test_a_choice_gets_the_page_below_its_header(client: Client, incident: Conversation) -> None:
+    part = page(client, incident, "?reader=exact", **{"HX-Request": "true", "HX-Target": "view"})
+    assert part.strip().startswith('<div id="view"') and "<html" not in part and "</table>" in part
+    assert "HX-Target" in client.get(f"/conversations/{incident.oid}/")["Vary"]
