@@ -13,7 +13,7 @@ from pytest_django import Settings
 from inspector.actions.approvals import expires_at
 from inspector.actions.reviewing import comment, request_reviewers
 from inspector.models import Conversation, Repair, RepairComment
-from tests.actions.building import WHO, applied, approved, bring, chunk_key, imported, merged, pairs, proposed, put, row
+from tests.actions.building import WHO, applied, approved, bring, broken, chunk_key, imported, merged, pairs, proposed, put, row
 from tests.operators import OperatorClient
 
 pytestmark = pytest.mark.django_db
@@ -52,6 +52,12 @@ def test_the_page_says_what_is_wrong_before_the_diff_and_folds_the_rest_after_it
     ]
     assert [page.find(words) for words in order] == sorted(page.find(words) for words in order) and page.find(order[0]) > 0
     assert all(page.count(words) for words in order)
+
+
+def test_what_the_provider_answered_is_before_the_diff(client: Client, tmp_path: Path) -> None:
+    page = text(client, f"/repairs/{proposed(imported(tmp_path / 'b.db', broken()), RENUMBER).oid}/")
+    assert 0 < page.find("<b>The provider answered</b> <span") < page.find('class="diff"')
+    assert "The provider answered" not in text(client, f"/repairs/{proposed(imported(tmp_path / 'c.db', merged()), RENUMBER).oid}/")
 
 
 def test_the_preview_has_the_same_order_and_its_options_last(client: Client, conversation: Conversation) -> None:
