@@ -7,7 +7,7 @@ from typing import Any
 from inspector.conversation.queries import span_text
 from inspector.presentation.conversation.message_counts import counted
 from inspector.presentation.masking import masked
-from inspector.presentation.visible import clipped, visible
+from inspector.presentation.visible import beginning, clipped, visible
 from inspector.rules.base import Finding
 from inspector.rules.catalogue import rule
 
@@ -49,7 +49,7 @@ def _recorded(recorded: Sequence[Json]) -> str:
         rules = [name for name in (error["rule"], error["provider_rule"]) if name]
         belongs = f" ({', '.join(rules)}{', found at ' + error['fires'] if error['fires'] else ''})" if rules else ""
         rows.append(
-            f"- {code(error['where'])}: {prose(error['text'][:300].rstrip().removesuffix('.'))}. Means: {prose(error['means'])}{belongs}."
+            f"- {code(error['where'])}: {prose(beginning(error['text'], 300).rstrip().removesuffix('.'))}. Means: {prose(error['means'])}{belongs}."
         )
     more = [f"- and {len(recorded) - RECORDED_SHOWN} more"] if len(recorded) > RECORDED_SHOWN else []
     return "Recorded errors:\n\n" + "\n".join([*rows, *more]) if rows else ""
@@ -173,7 +173,7 @@ def rule_md(rule: Json) -> str:
 
 def prose(text: str) -> str:
     """Foreign words in one line of Markdown: shown as they are, with no markup, link, mention or reference in them."""
-    line = " ".join(masked(visible(text[: LINE_LIMIT * 4])).split())
+    line = " ".join(masked(visible(beginning(text, LINE_LIMIT * 4))).split())
     shown = line if len(line) <= LINE_LIMIT else line[:LINE_LIMIT] + "…"
     escaped = _SPECIAL.sub(r"\\\1", shown)
     return _CALLING.sub(r"\1<!-- -->", re.sub(r"^([-+=#>]|\d+[.)])", r"\\\1", escaped))
@@ -181,7 +181,7 @@ def prose(text: str) -> str:
 
 def code(text: str) -> str:
     """A foreign name as a code span. Not for cells: a bar in it would end them."""
-    shown, _ = clipped(" ".join(masked(visible(text[:LINE_LIMIT])).split()), 200)
+    shown, _ = clipped(" ".join(masked(visible(beginning(text, LINE_LIMIT))).split()), 200)
     ticks = _fence(shown, 1)
     space = " " if shown.startswith("`") or shown.endswith("`") or not shown else ""
     return f"{ticks}{space}{shown}{space}{ticks}"
@@ -196,7 +196,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 def fenced(lines: Sequence[str], language: str = "text") -> str:
     """Lines of content in a block whose fence is longer than any run of backticks in it; the first lines and how many more."""
     # Masked before it is cut: the first half of a secret is one too.
-    whole = masked("\n".join(visible(line[: LINE_LIMIT * 4]) for line in lines[:LINES_SHOWN]))
+    whole = masked("\n".join(visible(beginning(line, LINE_LIMIT * 4)) for line in lines[:LINES_SHOWN]))
     text = "\n".join(line if len(line) <= LINE_LIMIT else line[:LINE_LIMIT] + "…" for line in whole.split("\n"))
     more = f"\n… and {len(lines) - LINES_SHOWN} more lines" if len(lines) > LINES_SHOWN else ""
     fence = _fence(text, 3)
@@ -214,7 +214,7 @@ def cut(text: str, lines: int, length: int) -> str:
     """The first `lines` lines of a text, at most `length` characters of them, masked; and how much more there is."""
     # Masked before it is cut: the first half of a secret is one too.
     head = "\n".join(text.split("\n")[:lines])
-    first = masked(head[: length * 4])[:length]
+    first = beginning(masked(beginning(head, length * 4)), length)
     left = len(text) - min(len(head), length)
     return f"{first}\n… and {left:,} more characters" if left > 0 else first
 

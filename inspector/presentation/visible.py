@@ -2,7 +2,7 @@
 
 import re
 
-from inspector.presentation.masking import presentable
+from inspector.presentation.masking import presentable, secrets_in
 
 # Controls but tab and newline, invisible and direction-changing characters, and lone surrogates.
 _HIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb\ud800-\udfff]")
@@ -35,6 +35,37 @@ def clipped(text: str, limit: int = CLIP) -> tuple[str, int]:
     # Masked before it is cut: the first half of a secret is one too.
     shown = presentable(text[: limit + LONGEST_CUT])[:limit]
     return visible(shown), max(0, len(text) - limit)
+
+
+def beginning(text: str, limit: int) -> str:
+    """The first `limit` characters at most, without a part of a secret: a part is not recognized, so it would be shown.
+
+    Not masked: it may be kept, and is the same whether the answer reveals or not.
+    """
+    if len(text) <= limit:
+        return text
+    start = max(0, limit - _EDGE)
+    spans = [span for span in secrets_in(text[start : limit + _EDGE]) if span.start < limit - start]
+    # Some are recognized by what follows them: a password in a URL by its host.
+    alone = secrets_in(text[start:limit]) if spans else []
+    whole = {span for span in spans if any(of.start <= span.start and span.end <= of.end for of in alone)}
+    return text[: min((start + span.start for span in spans if span not in whole), default=limit)]
+
+
+def ending(text: str, limit: int) -> str:
+    """The last `limit` characters at most, without a part of a secret, and without one whose name is left out."""
+    if len(text) <= limit:
+        return text
+    cut = len(text) - limit
+    start = max(0, cut - _EDGE)
+    ends = (
+        start + span.end for span in secrets_in(text[start : cut + _EDGE]) if start + span.start < cut + _NAME and start + span.end > cut
+    )
+    return text[max(ends, default=cut) :]
+
+
+_EDGE, _NAME = 400, 60
+"""Characters before and after a cut that are looked at: longer secrets are recognized by their beginning. Characters between a secret and its name."""
 
 
 def size(count: int) -> str:

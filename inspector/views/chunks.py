@@ -10,6 +10,7 @@ from inspector.conversation.model import Chunk
 from inspector.middleware import OperatorRequest
 from inspector.models import Conversation, Revision
 from inspector.models.single_chunk import single_chunk
+from inspector.presentation.visible import LONGEST_CUT, beginning
 from inspector.text import jsontext
 from inspector.text.jsontext import Unreadable
 from inspector.views import facts
@@ -35,7 +36,7 @@ class ChunkPage:
 def chunk(request: OperatorRequest, oid: str, position: int) -> HttpResponse:
     """One chunk whole: its text, its row as JSON, its bytes."""
     row, stored_chunk = _chunk(request, oid, position)
-    raw = stored_chunk.raw[:TEXT_SHOWN].decode("utf-8", "replace")
+    raw = beginning(stored_chunk.raw[: TEXT_SHOWN + LONGEST_CUT].decode("utf-8", "replace"), TEXT_SHOWN)
     try:
         value = jsontext.parse(jsontext.decode(stored_chunk.raw)) if len(stored_chunk.raw) <= TEXT_SHOWN else None
     except Unreadable:
@@ -44,7 +45,7 @@ def chunk(request: OperatorRequest, oid: str, position: int) -> HttpResponse:
         row,
         stored_chunk,
         position,
-        stored_chunk.text[:TEXT_SHOWN],
+        beginning(stored_chunk.text, TEXT_SHOWN),
         len(stored_chunk.text),
         max(len(stored_chunk.text), len(stored_chunk.raw)) > TEXT_SHOWN,
         value,

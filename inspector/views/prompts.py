@@ -12,7 +12,7 @@ from inspector.presentation.conversation import show
 from inspector.presentation.conversation.profile_verdicts import ProfileVerdict, profile_verdicts
 from inspector.presentation.prompt.side_by_side import SideBySide, elsewhere, place_of, side_by_side
 from inspector.presentation.repair.alternatives import LARGEST, Attempt, reader_alternatives, strategy_alternatives
-from inspector.presentation.visible import visible
+from inspector.presentation.visible import beginning, visible
 from inspector.profiles.base import Judgement, Violation
 from inspector.profiles.catalogue import PROFILES
 from inspector.profiles.judging import judged
@@ -130,7 +130,7 @@ def _page(request: OperatorRequest, row: Conversation, choice: Choice, analysis:
         projections=[shape.name for shape in all_projections()],
         profiles=[judge.name for judge in PROFILES],
         reader_names=list(dict.fromkeys([*names(row.source.format), choice.reader])),
-        text=visible(text[:TEXT_SHOWN]),
+        text=visible(beginning(text, TEXT_SHOWN)),
         is_cut=len(text) > TEXT_SHOWN,
     )
 

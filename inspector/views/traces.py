@@ -14,6 +14,7 @@ from inspector.presentation.json_text import json_fields
 from inspector.presentation.trace import waterfall
 from inspector.presentation.trace.report import trace_report
 from inspector.presentation.trace.waterfall import LogLine, SpanRow, TurnRows
+from inspector.presentation.visible import beginning
 from inspector.text import jsontext
 from inspector.text.jsontext import Unreadable
 from inspector.traces.model import Step, Trace
@@ -102,7 +103,7 @@ def trace_json(request: OperatorRequest, oid: str) -> HttpResponse:
 def body(request: OperatorRequest, oid: str, digest: str) -> HttpResponse:
     conversation, data, owners = _body(oid, digest)
     text, form = _readable(data)
-    content = BodyPage(conversation, digest, len(data), tuple(owners), text[:BODY_SHOWN], form, len(text) > BODY_SHOWN)
+    content = BodyPage(conversation, digest, len(data), tuple(owners), beginning(text, BODY_SHOWN), form, len(text) > BODY_SHOWN)
     return page(request, "trace_body.html", content)
 
 

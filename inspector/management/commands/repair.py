@@ -24,6 +24,7 @@ from inspector.planning.preview import Preview
 from inspector.presentation.repair.observed_rejection import observed
 from inspector.presentation.repair.plan import plan_report, summary
 from inspector.presentation.trace.span_words import count
+from inspector.presentation.visible import beginning
 from inspector.profiles.catalogue import profile
 from inspector.programs.catalogue import READ_ONLY
 from inspector.programs.formats import Scripted, mode_summary
@@ -254,7 +255,7 @@ class Command(AnsweringCommand):
         if not after.findings:
             self.say("  after: no findings")
         if rejected := observed(preview):
-            self.say(f"  observed before: {rejected.words}: {shown(' '.join(rejected.rejection.text[:400].split()), 200)}")
+            self.say(f"  observed before: {rejected.words}: {shown(' '.join(beginning(rejected.rejection.text, 400).split()), 200)}")
         by = f" as {before.case.reading.reader} reads it" if rejected else ""
         self.say(f"  {before.judgement.profile}{by}: {before.judgement.verdict} before, {after.judgement.verdict} after")
         for version in rejected.versions if rejected else ():
@@ -265,7 +266,7 @@ class Command(AnsweringCommand):
             self.say(f"  warning: {warning}")
         lines = preview.shown_diff.split("\n")
         for line in lines[:DIFF_LINES]:
-            self.say(line if len(line) <= DIFF_WIDTH else f"{line[:DIFF_WIDTH]}…")
+            self.say(line if len(line) <= DIFF_WIDTH else f"{beginning(line, DIFF_WIDTH)}…")
         if len(lines) > DIFF_LINES:
             self.say(f"… and {len(lines) - DIFF_LINES:,} more lines of the diff: --plan --json prints all of it.")
         elif any(len(line) > DIFF_WIDTH for line in lines):

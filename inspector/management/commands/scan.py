@@ -26,7 +26,7 @@ from inspector.presentation.conversation.resuming import is_accepted, resume_sta
 from inspector.presentation.conversation.scan import conversation_report, source_report
 from inspector.presentation.conversation.verdict import verdict
 from inspector.presentation.json_text import json_text
-from inspector.presentation.visible import visible
+from inspector.presentation.visible import beginning, visible
 from inspector.profiles.base import Judgement
 from inspector.profiles.catalogue import PROFILES, profile
 from inspector.profiles.judging import judged
@@ -186,7 +186,7 @@ def _lines(examined: Examined, prints_all: bool) -> Iterator[str]:
         yield from _of_group(group, examined.lines)
     for recorded in recorded_errors(examined.case, examined.findings)[:RECORDED_SHOWN]:
         belongs = ", ".join(name for name in (recorded.rule, recorded.provider_rule) if name)
-        yield f"  recorded at {shown(recorded.where)}: {shown(' '.join(recorded.text[:400].split()), 200)}"
+        yield f"  recorded at {shown(recorded.where)}: {shown(' '.join(beginning(recorded.text, 400).split()), 200)}"
         at = f", found at {recorded.fires}" if recorded.fires else ", not found in what is stored now" if recorded.rule else ""
         yield f"      {recorded.means}{f' ({belongs}{at})' if belongs else ''}"
     if examined.own_profile not in examined.judgements:

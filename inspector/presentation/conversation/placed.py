@@ -9,7 +9,7 @@ from inspector.conversation.model import Chunk, Kind
 from inspector.presentation.conversation.columns import SYSTEM, Columns, stored_message_count
 from inspector.presentation.conversation.row_words import arguments, hue, letter, synthetic, words
 from inspector.presentation.prompt.wire_pieces import synthetic_pieces
-from inspector.presentation.visible import clipped
+from inspector.presentation.visible import beginning, clipped
 from inspector.programs.registry import program_or_default
 from inspector.projections.base import PromptPart, WireMessage
 from inspector.rules.base import Finding, Origin
@@ -229,17 +229,17 @@ def _placed(all_columns: Columns, tree: TreePlaces, ledger: Callable[[Chunk], It
             position=tree.positions.get(key, place),
             seq=chunk.seq,
             kind=chunk.kind.value,
-            role=chunk.role[:ROLE_SHOWN],
+            role=beginning(chunk.role, ROLE_SHOWN),
             msg_idx=chunk.msg_idx,
             chunk_idx=chunk.chunk_idx,
             at=chunk.at,
-            tool_name=chunk.tool_name[:_TOOL_SHOWN],
+            tool_name=beginning(chunk.tool_name, _TOOL_SHOWN),
             is_error=chunk.is_error,
             letter=hue(chunk),
             role_letter=letter(chunk.role),
-            words=shown[:WORDS_SHOWN],
+            words=beginning(shown, WORDS_SHOWN),
             words_left=max(0, len(shown) - WORDS_SHOWN),
-            arguments=called[:ARGUMENTS_SHOWN],
+            arguments=beginning(called, ARGUMENTS_SHOWN),
             arguments_left=max(0, len(called) - ARGUMENTS_SHOWN),
             synthetic=synthetic(chunk),
             turn="" if stored is None else all_columns.turns.get(stored, ""),
@@ -331,7 +331,7 @@ def _sent_part(all_columns: Columns, place: int, part: PromptPart) -> SentPart:
     stored = (f"{chunk.tool_name} {arguments(chunk)}", f"{chunk.tool_name} {chunk.payload.get('input')}") if is_call else (chunk.text,)
     if text in stored and chunk.key not in all_columns.altered:
         return SentPart(place, "", 0, True)
-    return SentPart(place, text[:SENT_SHOWN], max(0, len(text) - SENT_SHOWN))
+    return SentPart(place, beginning(text, SENT_SHOWN), max(0, len(text) - SENT_SHOWN))
 
 
 def _read_message(all_columns: Columns, index: int) -> ReadMessage:

@@ -11,7 +11,7 @@ from inspector.conversation.model import Chunk, Conversation, Span, kept_raw
 from inspector.planning.preview import digest
 from inspector.presentation.conversation.row_words import arguments
 from inspector.presentation.masking import masked
-from inspector.presentation.visible import folded, visible
+from inspector.presentation.visible import beginning, folded, visible
 from inspector.programs.formats import FILE, Stored
 from inspector.text.light import light_dataclass
 from inspector.text.pieces import Content, Piece, collected, pieces
@@ -124,8 +124,8 @@ def shared_facts(stored: Stored) -> dict[str, str | None]:
 def _summary(content: Conversation) -> Summary:
     last = content.fact("lastActivityAt")
     return Summary(
-        title=visible(content.title)[:300],
-        model=visible(content.fact("model") or "")[:200],
+        title=beginning(visible(content.title), 300),
+        model=beginning(visible(content.fact("model") or ""), 200),
         status=visible(content.fact("status") or "")[:20],
         last_activity=int(last) if last and last.isdecimal() and len(last) < 16 and int(last) <= LATEST else None,
         chunk_count=len(content.chunks),

@@ -3,9 +3,12 @@
 from collections.abc import Mapping
 
 from inspector.conversation.model import Chunk, Kind
+from inspector.presentation.visible import beginning
 from inspector.rules.synthetic_texts import is_synthetic
 from inspector.text import jsontext
 
+_RAW_SHOWN, _RAW_READ = 2000, 2400
+"""Bytes that are no text: characters that are shown, and bytes that are read for them."""
 ROLE_LETTERS = {
     "user": "u", "assistant": "a", "tool": "t", "system": "s", "model": "a", "developer": "s", "reasoning": "a",
     "function_call": "a", "function_call_output": "t",
@@ -30,7 +33,7 @@ def arguments(chunk: Chunk) -> str:
 def words(chunk: Chunk) -> str:
     """The text of a chunk, or why it cannot be read."""
     if chunk.kind is Kind.UNREADABLE:
-        return f"{chunk.reason}\n{chunk.raw[:2000].decode('utf-8', 'replace')}"
+        return f"{chunk.reason}\n{beginning(chunk.raw[:_RAW_READ].decode('utf-8', 'replace'), _RAW_SHOWN)}"
     return chunk.text or _entry_words(chunk)
 
 
@@ -43,7 +46,7 @@ def _entry_words(chunk: Chunk) -> str:
     about = chunk.payload.get("entry") if chunk.kind is Kind.CONTROL else None
     if not isinstance(about, Mapping) or not isinstance(about.get("type"), str):
         return ""
-    fields = ", ".join(f"{name} {value[:200]}" for name in _ENTRY_FIELDS if isinstance(value := about.get(name), str) and value)
+    fields = ", ".join(f"{name} {beginning(value, 200)}" for name in _ENTRY_FIELDS if isinstance(value := about.get(name), str) and value)
     return f"{about['type'].replace('_', ' ')}{f': {fields}' if fields else ''}"
 
 

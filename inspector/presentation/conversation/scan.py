@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from inspector.presentation.conversation.message_counts import message_counts
 from inspector.presentation.conversation.recorded_errors import Recorded, recorded_errors
 from inspector.presentation.json_text import Json, json_fields
+from inspector.presentation.visible import beginning
 from inspector.profiles.answering import own_profile
 from inspector.profiles.anthropic import ANTHROPIC_PROFILE
 from inspector.profiles.base import Judgement
@@ -48,7 +49,7 @@ def conversation_report(
 def recorded_report(recorded: Recorded) -> Json:
     """An error as the store or the trace has it; `text` is cut, `means` is ours."""
     report = json_fields(recorded, "where seq step times text means rule provider_rule fires")
-    return report | {"text": recorded.text[:TEXT_SHOWN]}
+    return report | {"text": beginning(recorded.text, TEXT_SHOWN)}
 
 
 def finding_report(finding: Finding) -> Json:

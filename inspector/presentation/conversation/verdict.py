@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from inspector.conversation.queries import span_text, turns
 from inspector.presentation.conversation.resuming import is_pending, pending_words
+from inspector.presentation.visible import beginning
 from inspector.profiles.base import Judgement
 from inspector.programs.formats import UNREAD
 from inspector.rules.base import Case, Finding, Origin, Severity
@@ -118,7 +119,7 @@ def _next(case: Case, serious: Sequence[Finding], judgement: Judgement) -> str:
     if not judgement.sendable:
         return f"the next request is rejected by {judgement.profile} at {judgement.violations[0].path} ({judgement.violations[0].id})"
     if runs := case.reading.report.get("wouldRun"):
-        names = ", ".join(repr(name[:60]) for name in dict.fromkeys(runs[:NAMED]))
+        names = ", ".join(repr(beginning(name, 60)) for name in dict.fromkeys(runs[:NAMED]))
         more = f" and {len(runs) - NAMED} more" if len(runs) > NAMED else ""
         return f"a retry would run {names}{more}, if {'it is' if len(runs) == 1 else 'they are'} registered, before the next request"
     if case.reading.report.get("terminal"):

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from inspector.conversation.model import Chunk, Kind
 from inspector.conversation.queries import span_text
 from inspector.presentation.json_text import Json, json_fields
+from inspector.presentation.visible import beginning
 from inspector.profiles.base import EVIDENCE, Judgement, ProviderRule
 from inspector.profiles.catalogue import PROFILES
 from inspector.profiles.judging import judged
@@ -218,7 +219,7 @@ def same_refusal(one: str, other: str) -> bool:
 
 def explanation_report(text: str, explanations: Sequence[Explanation], repaired_by: Mapping[str, Sequence[str]] | None = None) -> Json:
     """What `explain --json` contains. `recognized` is empty where no rule knows the text. `repaired_by`: strategies by rule id, where a history is known."""
-    return {"text": text[:2000], "recognised": [_report(explanation, repaired_by) for explanation in explanations]}
+    return {"text": beginning(text, 2000), "recognised": [_report(explanation, repaired_by) for explanation in explanations]}
 
 
 def _report(explanation: Explanation, repaired_by: Mapping[str, Sequence[str]] | None) -> Json:

@@ -9,6 +9,7 @@ from typing import Any
 from inspector.conversation.model import Chunk, Conversation, Dropped
 from inspector.presentation.conversation.placed import role_of
 from inspector.presentation.conversation.row_words import letter
+from inspector.presentation.visible import beginning
 from inspector.profiles.base import Judgement, Violation
 from inspector.projections.base import Prompt, PromptPart
 from inspector.text import jsontext
@@ -213,7 +214,7 @@ def _blocks(rows: Sequence[_Draft], prompt: Prompt, role: str, by_block: dict[st
         value = value_at(prompt, part.path)
         # A violation is shown once, at the first row of its block.
         here = tuple(by_block.pop(part.path, ()))
-        text, is_json = (part.text[:_SHOWN], False) if value is None else (_text(value), not isinstance(value, str))
+        text, is_json = (beginning(part.text, _SHOWN), False) if value is None else (_text(value), not isinstance(value, str))
         pieces = tuple((letter(piece.chunk.role), piece.chunk.seq, piece.text) for piece in sharing)
         yield Block(part.path, letter(role), text, here, is_json, span, pieces)
 
@@ -233,7 +234,7 @@ def value_at(prompt: Prompt, path: str) -> Any:
 
 
 def _text(value: Any) -> str:
-    return (value if isinstance(value, str) else jsontext.compact(value))[:_SHOWN]
+    return beginning(value if isinstance(value, str) else jsontext.compact(value), _SHOWN)
 
 
 def elsewhere(judgement: Judgement, prompt: Prompt) -> tuple[Violation, ...]:

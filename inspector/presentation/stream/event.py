@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from inspector.presentation.stream import words as stream_words
+from inspector.presentation.visible import beginning
 from inspector.streams.model import End, Exchange, Frame, ObservedEvent, Read, Side
 from inspector.streams.run import run
 from inspector.text import jsontext
@@ -110,13 +111,13 @@ def event_bytes(exchange: Exchange, side: Side, number: int) -> Iterator[bytes] 
 def _neighbor(observed: ObservedEvent) -> Neighbor:
     kind, words, text = stream_words.event_words(observed)
     summary = stream_words.cell_words(kind, 1, len(text), words, {}, None)
-    return Neighbor(observed.frame.index, observed.frame.at, kind, summary, text[:80], observed.state, bool(observed.violations))
+    return Neighbor(observed.frame.index, observed.frame.at, kind, summary, beginning(text, 80), observed.state, bool(observed.violations))
 
 
 def _says(observed: ObservedEvent) -> Iterator[tuple[str, str]]:
     for delta in observed.deltas[:20]:
-        value = jsontext.compact(dict(delta.value))[:400] if delta.value else ""
-        words = [delta.name[:200], delta.call_id[:200], delta.text[:400], value]
+        value = beginning(jsontext.compact(dict(delta.value)), 400) if delta.value else ""
+        words = [beginning(delta.name, 200), beginning(delta.call_id, 200), beginning(delta.text, 400), value]
         yield delta.means.value, " · ".join(word for word in words if word)
 
 

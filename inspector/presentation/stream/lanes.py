@@ -15,6 +15,7 @@ from types import MappingProxyType
 from inspector.presentation.stream import words as stream_words
 from inspector.presentation.stream.marks import StreamMark, marks_of
 from inspector.presentation.stream.report import StreamAnalysis
+from inspector.presentation.visible import beginning
 from inspector.rules.base import Severity
 from inspector.streams.model import End, Exchange, Framing, How, ObservedEvent, Read, Side
 from inspector.streams.run import run
@@ -225,7 +226,7 @@ def _cell(side: Side, observed: ObservedEvent, before: str, records: int, reads:
         before,
         (number, number),
         words,
-        text[:PREVIEW],
+        beginning(text, PREVIEW),
         len(text),
         frame.end - frame.start,
     )
@@ -287,7 +288,7 @@ def _join(last: LaneCell, cell: LaneCell) -> None:
     last.state = cell.state
     last.inputs = (last.inputs[0], cell.inputs[1])
     if len(last.text) < PREVIEW:
-        last.text = (last.text + cell.text)[:PREVIEW]
+        last.text = beginning(last.text + cell.text, PREVIEW)
     last.size += cell.size
     last.bytes += cell.bytes
     if cell.more:

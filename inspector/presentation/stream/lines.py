@@ -6,6 +6,7 @@ from typing import Any
 
 from inspector.presentation.stream.report import StreamAnalysis
 from inspector.presentation.stream.words import ENDS, cell_words, event_words, when
+from inspector.presentation.visible import beginning
 from inspector.streams.model import ObservedEvent, Side, StreamViolation
 from inspector.streams.run import run
 from inspector.streams.two_sides import ON_BACKEND
@@ -67,7 +68,7 @@ def _compared(analysis: StreamAnalysis, side: Side) -> dict[int, list[StreamViol
 def _line(observed: ObservedEvent, wrong: Sequence[StreamViolation]) -> EventLine:
     kind, words, text = event_words(observed)
     index = observed.frame.index
-    return EventLine(index, index, kind, "", observed.state, observed.frame.at, 1, len(text), text[:QUOTED], words, list(wrong))
+    return EventLine(index, index, kind, "", observed.state, observed.frame.at, 1, len(text), beginning(text, QUOTED), words, list(wrong))
 
 
 def _folds(pending: EventLine, line: EventLine) -> bool:
@@ -82,7 +83,7 @@ def _finished(line: EventLine) -> EventLine:
 def text_of(line: EventLine) -> Iterator[str]:
     """As `show` prints it: events, time, what they say, the state after them; then what is wrong, a line each."""
     place = "end" if line.first is None else str(line.first) if line.first == line.last else f"{line.first}-{line.last}"
-    words = " ".join(line.quote[:QUOTED].split())
+    words = " ".join(beginning(line.quote, QUOTED).split())
     quote = f' "{words}{"…" if line.size > QUOTED else ""}"' if words else ""
     clock = f" {when(line.at):>10}" if line.at is not None else ""
     kind = "" if line.summary.startswith((line.kind, "The ")) or line.kind not in _ALONE else f"{line.kind} "
@@ -97,7 +98,7 @@ def line_report(line: EventLine) -> dict[str, Any]:
         "events": [] if line.first is None else [line.first, line.last],
         "kind": line.kind,
         "says": line.summary,
-        "text": line.quote[:QUOTED],
+        "text": beginning(line.quote, QUOTED),
         "size": line.size,
         "at": line.at,
         "state": line.state,

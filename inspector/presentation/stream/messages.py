@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 from inspector.presentation.stream.report import StreamAnalysis
 from inspector.presentation.stream.words import usage_words
+from inspector.presentation.visible import beginning, ending
 from inspector.streams.consumer import ConsumedSide
 from inspector.streams.matched_calls import matched, text_calls_of
 from inspector.streams.model import Assembled, Side, StreamBlock
@@ -206,11 +207,11 @@ def _pieces(consumed: ConsumedSide, spans: Sequence[tuple[Span, str]]) -> Iterat
 
 def _call(block: StreamBlock, how: str) -> MessageCall:
     return MessageCall(
-        block.name, block.call_id, block.text[:RUN_SHOWN], block.first, block.complete, how, max(block.size, len(block.text))
+        block.name, block.call_id, beginning(block.text, RUN_SHOWN), block.first, block.complete, how, max(block.size, len(block.text))
     )
 
 
 def _piece(kind: str, how: str, text: str, event: int) -> MessagePiece:
     if len(text) <= RUN_SHOWN:
         return MessagePiece(kind, how, text, event, len(text))
-    return MessagePiece(kind, how, text[: RUN_SHOWN - EDGE], event, len(text), text[-EDGE:], len(text) - RUN_SHOWN)
+    return MessagePiece(kind, how, beginning(text, RUN_SHOWN - EDGE), event, len(text), ending(text, EDGE), len(text) - RUN_SHOWN)

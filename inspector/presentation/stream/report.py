@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from inspector.presentation.visible import beginning
 from inspector.rules.base import Origin, Severity, case_of, findings
 from inspector.rules.catalogue import RULES
 from inspector.streams.aligning import AnswerDifference, DifferenceKind
@@ -249,11 +250,11 @@ def answer_report(answer: Assembled) -> Json:
             "kind": block.kind,
             "name": block.name,
             "call_id": block.call_id,
-            "text": block.text[:TEXT_SHOWN],
+            "text": beginning(block.text, TEXT_SHOWN),
             "size": block.size,
             "events": [block.first, block.last],
             "complete": block.complete,
-            "signature": block.signature[:TEXT_SHOWN],
+            "signature": beginning(block.signature, TEXT_SHOWN),
         }
         for block in answer.blocks[:BLOCKS_SHOWN]
     ]

@@ -12,6 +12,7 @@ from inspector.presentation.stream.marks import StreamMark, marks_of
 from inspector.presentation.stream.messages import SideMessage, side_messages
 from inspector.presentation.stream.report import StreamAnalysis
 from inspector.presentation.stream.words import span_words, when
+from inspector.presentation.visible import beginning
 from inspector.rules.base import Severity
 from inspector.streams.assembling import items
 from inspector.streams.corrections import RE_ENCODE, REPAIRED, STREAM_STRATEGIES, StreamStrategy
@@ -182,9 +183,9 @@ def request_view(request: Mapping[str, Any] | None) -> RequestView:
     settings = tuple((name, _setting(request[name])) for name in plain if isinstance(request.get(name), str | int | float | bool))
     return RequestView(
         True,
-        model[:200] if isinstance(model, str) else "",
+        beginning(model, 200) if isinstance(model, str) else "",
         len(items(messages)) or isinstance(messages, str),
-        tuple(name[:120] for name in tools[:TOOLS_SHOWN]),
+        tuple(beginning(name, 120) for name in tools[:TOOLS_SHOWN]),
         len(tools),
         settings,
     )
@@ -192,7 +193,7 @@ def request_view(request: Mapping[str, Any] | None) -> RequestView:
 
 def _setting(value: str | int | float | bool) -> str:
     """As JSON writes it: `true`, and not as Python would."""
-    return str(value).lower() if isinstance(value, bool) else str(value)[:80]
+    return str(value).lower() if isinstance(value, bool) else beginning(str(value), 80)
 
 
 def _tool_name(tool: Any) -> str:
@@ -345,5 +346,5 @@ def as_lines(rows: Sequence[LaneRow], matching: int) -> list[str]:
 
 
 def _line(cell: LaneCell) -> str:
-    text = f" {' '.join(cell.text.split())[:100]!r}" if cell.text else ""
+    text = f" {beginning(' '.join(cell.text.split()), 100)!r}" if cell.text else ""
     return f"{cell.summary}{text}"

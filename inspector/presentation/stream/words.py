@@ -2,9 +2,12 @@
 
 from collections.abc import Mapping
 
+from inspector.presentation.visible import beginning
 from inspector.streams.assembling import shown
 from inspector.streams.model import Delta, Framing, How, Means, ObservedEvent
 
+_RAW_SHOWN, _RAW_READ = 2000, 2400
+"""Bytes that are no text: characters that are shown, and bytes that are read for them."""
 LEADING = (
     Means.ERROR,
     Means.TERMINAL,
@@ -74,12 +77,16 @@ def event_words(observed: ObservedEvent) -> tuple[str, str, str]:
         # Nearly all events of a long stream.
         return observed.deltas[0].means.value, "", observed.deltas[0].text
     if any(violation.name in ("malformed_record", "http_error_body_midstream") for violation in observed.violations):
-        return "malformed", "", observed.frame.data[:2000].decode("utf-8", "replace")
+        return "malformed", "", beginning(observed.frame.data[:_RAW_READ].decode("utf-8", "replace"), _RAW_SHOWN)
     deltas = [delta for delta in observed.deltas if delta.means in _RANK]
     if not deltas:
         outside = observed.frame.framing is Framing.OTHER or not observed.frame.data
         words = ", ".join(shown(delta.name or delta.text) for delta in observed.deltas[:3] if delta.name or delta.text)
-        return ("comment", "", observed.frame.data[:2000].decode("utf-8", "replace")) if outside else ("other", words, "")
+        return (
+            ("comment", "", beginning(observed.frame.data[:_RAW_READ].decode("utf-8", "replace"), _RAW_SHOWN))
+            if outside
+            else ("other", words, "")
+        )
     lead = min(deltas, key=lambda delta: _RANK[delta.means])
     kind = "start" if lead.means is Means.ROLE else lead.means.value
     text = "".join(delta.text for delta in deltas if delta.means is lead.means) if lead.means in _TEXTS else ""

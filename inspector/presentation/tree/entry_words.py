@@ -4,6 +4,7 @@ from inspector.conversation.model import Chunk, Kind
 from inspector.presentation.conversation.row_words import arguments
 from inspector.presentation.masking import masked
 from inspector.presentation.tree.model import Node
+from inspector.presentation.visible import beginning
 
 _WORDS = 200
 _NAMES = {"toolResult": "result", "bashExecution": "command", "branchSummary": "branch summary", "compactionSummary": "compaction"}
@@ -31,7 +32,7 @@ def words(node: Node) -> str:
             break
     if not parts and node.is_entry:
         fields = ((name, node.about.get(name)) for name in _OWN)
-        parts = [f"{name} {value[:80]}" for name, value in fields if isinstance(value, str) and value]
+        parts = [f"{name} {beginning(value, 80)}" for name, value in fields if isinstance(value, str) and value]
     # Masked before it is cut: the first half of a secret is one too.
     line = masked(" · ".join(parts))
     return line if len(line) <= _WORDS else f"{line[:_WORDS]}…"
@@ -41,12 +42,12 @@ def _of_chunk(chunk: Chunk, is_only: bool) -> str:
     if chunk.damage == "nul":
         return ""
     if chunk.kind is Kind.UNREADABLE and not chunk.text:
-        return _line(chunk.raw[:_WORDS].decode("utf-8", "backslashreplace"))
+        return _line(beginning(chunk.raw[: 4 * _WORDS].decode("utf-8", "backslashreplace"), _WORDS))
     if chunk.kind is Kind.TOOL_CALL:
-        return _line(f"→ {chunk.tool_name} {arguments(chunk)[: 4 * _WORDS]}")
+        return _line(f"→ {chunk.tool_name} {beginning(arguments(chunk), 4 * _WORDS)}")
     if chunk.kind is Kind.THINKING and not is_only:
         return ""
-    text = _line(chunk.text[: 4 * _WORDS])
+    text = _line(beginning(chunk.text, 4 * _WORDS))
     if chunk.kind is Kind.THINKING:
         return f"(thinking) {text}"
     return f"{chunk.tool_name}: {text}" if chunk.kind is Kind.TOOL_RESULT and chunk.tool_name else text

@@ -7,6 +7,7 @@ from itertools import groupby
 
 from inspector.conversation.model import Chunk, Kind
 from inspector.presentation.tree.model import Branches, MissingResult, name_of, short
+from inspector.presentation.visible import beginning
 
 _NEAREST = 8
 NOWHERE = "it is nowhere in the file"
@@ -50,7 +51,7 @@ def _mark_both_ends(tree: Branches, gap: MissingResult, path_nodes: set[int]) ->
 
 
 def _name(missing: MissingResult) -> str:
-    return f"{missing.call.tool_name[:40] or 'the call'} ({short(missing.call.call_id)})"
+    return f"{beginning(missing.call.tool_name, 40) or 'the call'} ({short(missing.call.call_id)})"
 
 
 def _on_path(tree: Branches) -> tuple[dict[str, deque[tuple[Chunk, int]]], dict[str, int]]:
