@@ -13,7 +13,7 @@ from inspector.cache_headers import exact
 from inspector.middleware import OperatorRequest
 from inspector.models import Source, Stream, StreamFinding, loading
 from inspector.presentation import markdown
-from inspector.presentation.masking import masked
+from inspector.presentation.masking import is_revealing, masked
 from inspector.presentation.stream import event as stream_event
 from inspector.presentation.stream import report as stream_report
 from inspector.presentation.stream import view as stream_view
@@ -152,12 +152,12 @@ def _folder(row: Stream) -> str:
 def _view(row: Stream) -> StreamView:
     """Raises SourceProblem."""
     loading.refuse_another_file(row)
-    return _viewed(row.pk, row.digest, row.file_time)
+    return _viewed(row.pk, row.digest, row.file_time, is_revealing())
 
 
 @lru_cache(maxsize=4)
-def _viewed(stream_id: int, digest: str, file_time: int) -> StreamView:
-    """What is in the database under a digest never changes, nor does a file that is still the same."""
+def _viewed(stream_id: int, digest: str, file_time: int, reveals: bool) -> StreamView:
+    """Of one that `reveals`, the events have all of their text. What is in the database under a digest never changes, nor does a file that is still the same."""
     return stream_view.viewed(loading.analysis(Stream.objects.select_related("source").get(pk=stream_id)))
 
 

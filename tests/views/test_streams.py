@@ -15,6 +15,7 @@ from inspector.models import Stream
 from inspector.streams.captures import own
 from inspector.streams.model import Side
 from inspector.views import streams
+from tests.commands.running import run
 from tests.streams.golden.script import END, EOF, Golden, b, c, raw
 from tests.streams.spoken import DONE, ROLE, finish, sse, text
 
@@ -249,3 +250,19 @@ def test_a_large_capture_that_has_gone_on_says_so(client: Client, tmp_path: Path
     assert "import it again" in get(client, f"/streams/{stream.oid}.json", 409) and "import it again" in get(
         client, f"/streams/{stream.oid}.md", 409
     )
+
+
+def test_a_secret_that_several_events_say_is_in_none_of_them(client: Client, tmp_path: Path) -> None:
+    """No part of it is recognized by itself: the text of the message is looked at, and each event is shown without its part."""
+    parts = ("the password is Cn", "ry7Hq2", "Zt9Lm", "Xc4V, and", " ghp", "_Kanry7Hq2Zt9LmXc4", "Vb8NwRkY3sPdF", "gTj6Ua then more")
+    steps = [step for part in parts for step in c(text(part))]
+    stream = imported(tmp_path, Golden("parts", [*c(ROLE), *steps, *c(finish(), DONE), *END]))
+    shown = [get(client, f"/streams/{stream.oid}/{path}") for path in ("", *(f"?side=client&at={event}" for event in range(1, 10)))]
+    shown += [run("show", stream.oid).out, run("show", stream.oid, "--json").out, get(client, f"/streams/{stream.oid}.md")]
+    for event in range(1, 10):
+        shown.append(b"".join(client.get(f"/streams/{stream.oid}/events/client/{event}/raw/").streaming_content).decode())
+    for page in shown:
+        assert not [part for part in ("ry7Hq2", "Zt9Lm", "Xc4V", "_Kanry", "Vb8Nw", "gTj6") if part in page]
+    assert " then more" in words(shown[0]) and "[masked github-token" in shown[0]
+    revealed = client.post(f"/streams/{stream.oid}/?side=client&at=3", {"reveal": "1"}).content.decode()
+    assert "Zt9Lm" in revealed and "Zt9Lm" not in get(client, f"/streams/{stream.oid}/?side=client&at=3")

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from inspector.presentation.stream import words as stream_words
+from inspector.presentation.stream.split_secrets import bytes_without_secrets, split_secrets, without_secrets
 from inspector.presentation.visible import beginning
 from inspector.streams.model import End, Exchange, Frame, ObservedEvent, Read, Side
 from inspector.streams.run import run
@@ -56,7 +57,7 @@ class EventView:
 
     @property
     def is_cut(self) -> bool:
-        return self.size > len(self.data)
+        return self.size > SHOWN
 
 
 def event_view(exchange: Exchange, side: Side, number: int) -> EventView | None:
@@ -66,13 +67,14 @@ def event_view(exchange: Exchange, side: Side, number: int) -> EventView | None:
     before, has_next = "start", False
     if side not in exchange.sides:
         return None
+    masks = split_secrets(exchange, side)
     for observed in run(exchange, side):
         index = observed.frame.index
         if index > number + AFTER:
             has_next = True
             break
         if index >= number - BEFORE:
-            near.append(_neighbor(observed))
+            near.append(_neighbor(without_secrets(observed, masks)))
         if index == number:
             event = (observed, before)
         before = observed.state
@@ -81,6 +83,10 @@ def event_view(exchange: Exchange, side: Side, number: int) -> EventView | None:
     observed, before = event
     frame = observed.frame
     data, cuts, reads = _bytes(exchange, side, frame)
+    if (shown := bytes_without_secrets(data, observed, masks)) != data:
+        # The places of the cuts are those of the stored bytes.
+        data, cuts = shown, ()
+    observed = without_secrets(observed, masks)
     kind, words, text = stream_words.event_words(observed)
     return EventView(
         side,
@@ -99,13 +105,17 @@ def event_view(exchange: Exchange, side: Side, number: int) -> EventView | None:
 
 
 def event_bytes(exchange: Exchange, side: Side, number: int) -> Iterator[bytes] | None:
-    """Exactly the bytes of an event, in pieces; None where there is no such event."""
+    """The bytes of an event, in pieces, without parts of secrets unless the answer reveals; None where there is no such event."""
     if side not in exchange.sides:
         return None
-    frame = next((observed.frame for observed in run(exchange, side) if observed.frame.index >= number), None)
-    if frame is None or frame.index != number:
+    observed = next((observed for observed in run(exchange, side) if observed.frame.index >= number), None)
+    if observed is None or observed.frame.index != number:
         return None
-    return (piece for _, _, piece in _slices(exchange, side, frame))
+    pieces = (piece for _, _, piece in _slices(exchange, side, observed.frame))
+    masks = split_secrets(exchange, side)
+    if any((number, place) in masks for place in range(len(observed.deltas))):
+        return iter((bytes_without_secrets(b"".join(pieces), observed, masks),))
+    return pieces
 
 
 def _neighbor(observed: ObservedEvent) -> Neighbor:

@@ -15,6 +15,7 @@ from types import MappingProxyType
 from inspector.presentation.stream import words as stream_words
 from inspector.presentation.stream.marks import StreamMark, marks_of
 from inspector.presentation.stream.report import StreamAnalysis
+from inspector.presentation.stream.split_secrets import split_secrets, without_secrets
 from inspector.presentation.visible import beginning
 from inspector.rules.base import Severity
 from inspector.streams.model import End, Exchange, Framing, How, ObservedEvent, Read, Side
@@ -193,8 +194,9 @@ def _side(exchange: Exchange, side: Side, reads: _Reads, marks: Mapping[tuple[Si
     """A cell for each event, and for each end of the side, in order of happening."""
     ends = [end for end in reads.ends if end[1].side is side]
     before, records, closed = "start", 0, False
+    masks = split_secrets(exchange, side)
     for observed in run(exchange, side):
-        cell = _cell(side, observed, before, records, reads)
+        cell = _cell(side, without_secrets(observed, masks), before, records, reads)
         while ends and ends[0][0] < cell.moment:
             yield _end(*ends.pop(0), before, records, cell.first)
             closed = True

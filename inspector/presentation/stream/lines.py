@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from inspector.presentation.stream.report import StreamAnalysis
+from inspector.presentation.stream.split_secrets import split_secrets, without_secrets
 from inspector.presentation.stream.words import ENDS, cell_words, event_words, when
 from inspector.presentation.visible import beginning
 from inspector.streams.model import ObservedEvent, Side, StreamViolation
@@ -39,8 +40,9 @@ def event_lines(analysis: StreamAnalysis, side: Side) -> Iterator[EventLine]:
     compared = _compared(analysis, side)
     shown = {finding.rule for finding in analysis.findings if finding.side == side.value}
     ran, pending = run(analysis.exchange, side), None
+    masks = split_secrets(analysis.exchange, side)
     for observed in ran:
-        line = _line(observed, [violation for violation in observed.violations if violation.name in shown])
+        line = _line(without_secrets(observed, masks), [violation for violation in observed.violations if violation.name in shown])
         line.wrong += compared.pop(observed.frame.index, ())
         if pending is not None and _folds(pending, line):
             pending.last, pending.count, pending.size = line.last, pending.count + 1, pending.size + line.size

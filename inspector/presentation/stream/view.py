@@ -116,7 +116,7 @@ class Overview:
 
 
 def viewed(analysis: StreamAnalysis) -> StreamView:
-    """Reads the capture five times more than the analysis did."""
+    """Reads the capture five times more than the analysis did, and each side once more for secrets that events share."""
     marks = sorted(
         (mark for event_marks in marks_of(analysis).values() for mark in event_marks), key=lambda mark: (mark.weight, mark.event)
     )
