@@ -204,13 +204,14 @@ def _is_random(body: str, kind: str) -> bool:
 
 # Values by their name
 
-_QUOTE = r"(?:[rbuf]{0,2}(?P<quote>\\{0,7}[\"'`]|[\u201c\u201e\u2018\u300c\u300e]|\\{1,7}u(?:201[cCeE8]|300[cCeE])))?"
+_QUOTE = r"(?:[rbuf$]{0,2}(?P<quote>\\{0,7}[\"'`]|[\u201c\u201e\u2018\u300c\u300e]|\\{1,7}u(?:201[cCeE8]|300[cCeE])))?"
 _ASSIGNED = re.compile(
     rf"(?P<rest>[\w.-]{{0,40}}+){_COLORS}"
     rf"(?:\\{{0,7}}[\"'`]?\]|\\{{0,7}}[\"'`])?{_COLORS}\*{{0,3}}(?P<op>\s{{0,4}}(?:[:=]=?>?|[\uff1a\uff1d]|%3[DdAa]|\\{{1,7}}u(?:003[dD]|[fF]{{2}}1[aAdD]))"
-    rf"(?:\*{{2}}(?=[\s`]))?\s{{0,4}}|(?<=\w)>|(?<=[*_])\s-\s)"
+    rf"(?:\*{{2}}(?=[\s`]))?\s{{0,4}}|(?<=\w)>|(?<=[*_])\s-\s|\s{{1,4}}(?:->|\u2192)\s{{1,4}}|\s{{0,4}}(?:\|\||\?\?)\s{{1,4}}(?=\\{{0,7}}[\"'`]))"
     rf"{_COLORS}{_QUOTE}",
 )
+_COLONS = ("-", ":**", "->", "\u2192", "||", "??")
 _FULL_WIDTH = {"\uff1a": ":", "\uff1d": "="}
 _SHELL_WORD = re.compile(r"[^\s\"'`<>\\|\0\x1b]{1,}+")
 _OF_NAMES = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-"
@@ -246,6 +247,8 @@ def _value_of(text: str, view: str, low: str, at: int, after: int, literal: str,
             structures.table(at, after, literal)
         elif variable := _BLOCK_OF.match(text, after):
             structures.below(variable.end(), view[at : variable.end()].rstrip(' "\\'), literal)
+        if span := _argument(text, view, at, after, literal):
+            return span, span.end
         return _value_in_prose(view, after, literal)
     before = view[max(0, at - 40) : at]
     name = (before[len(before.rstrip(_OF_NAMES)) :] + text[at : match.end("rest")]).rstrip("_")
@@ -258,7 +261,7 @@ def _value_of(text: str, view: str, low: str, at: int, after: int, literal: str,
             structures.below(start, name, literal)
         return None, start
     op = match["op"].strip()
-    op = _FULL_WIDTH.get(op, ":" if op in ("-", ":**") else op)
+    op = _FULL_WIDTH.get(op, ":" if op in _COLONS else op)
     if bracket in ("[", "{"):
         structures.below(start, name, literal)
     elif op == ":" and not quote and (below := structures.block(at, match.start("op"), name, literal)) >= 0:
@@ -280,9 +283,40 @@ def _value_of(text: str, view: str, low: str, at: int, after: int, literal: str,
     assignment = Assignment(name, literal, op, bool(quote), tight, next_word(text, end))
     if end - start >= 3 and is_secret(text[start:end], assignment):
         return Span(start, end, kind_of(name, literal)), end
-    return None, max(end, after)
+    # `${DB_PASSWORD:-hunter2}`: a name, and what is there without it.
+    return None, start + 2 if text.startswith("${", start) else max(end, after)
 
 
+_NEXT = re.compile(
+    r"[\w.-]{0,40}+(?:(?P<quote>\\*[\"'])\s{0,4},\s{0,4}(?P=quote)|(?P<key></key>(?:\s|\\{1,7}[nrt]){0,12}<string>)|\s{1,4}(?=[^\s=:|]))"
+)
+_TAKES = re.compile(
+    r"(?i:env|setdefault|get|variable|header|config)\(\s{0,4}\\*[\"']\w{0,30}$|<key>\w{0,30}$|(?:\bsetx|\bset -[gU]{0,2}x|\bENV)\s{1,4}\w{0,30}$"
+)
+"""What takes a name and its value next to each other: `getenv("DB_PASSWORD", "...")`, `<key>password</key><string>...`, `ENV DB_PASSWORD ...`."""
+_END_OF_ELEMENT = re.compile(r"[^<\n\\]{3,200}")
+
+
+def _argument(text: str, view: str, at: int, after: int, literal: str) -> Span | None:
+    match = _NEXT.match(text, after)
+    if not match or not (takes := _TAKES.search(text, max(0, at - 60), at)):
+        return None
+    start, quote = match.end(), match["quote"]
+    if takes[0].startswith("<") != bool(match["key"]) or ("(" in takes[0]) != bool(quote):
+        return None
+    if not quote and not match["key"]:
+        opening = _OPENING.match(text, start)
+        quote, start = (opening[0], opening.end()) if opening else ("", start)
+    value = None if quote else (_END_OF_ELEMENT if match["key"] else _SHELL_WORD).match(text, start)
+    end = end_of_quoted(text, start, quote) if quote else value.end() if value else start
+    name = re.split(r"[^\w.-]", text[takes.start() : at])[-1] + re.split(r"[^\w.-]", text[at : match.end()])[0]
+    if names_no_secret(name, literal):
+        return None
+    how = Assignment(name, literal, ":", True, False, "")
+    return Span(start, end, kind_of(name, literal)) if end - start >= 3 and is_secret(text[start:end], how) else None
+
+
+_OPENING = re.compile(r"\\*[\"']")
 _MANY = re.compile(r"(?:api|access|private|auth|secret)[-_]?(?:keys|tokens)$|(?:refresh|session|bearer)[-_]?tokens$", re.IGNORECASE)
 """Names of lists of secrets: most keys and tokens are those of tables and of texts."""
 _ELEMENT = re.compile(
@@ -467,6 +501,8 @@ _COMMANDS = (
     ((" -p",), ("mysql", "mariadb"), re.compile(r"\s-p" + _WORD_OF_SHELL)),
     ((" -p",), ("sshpass", "login"), re.compile(r"\s-p\s{0,2}" + _WORD_OF_SHELL)),
     ((" -a ", " -w "), ("redis-cli", "ldap"), re.compile(r"\s-[aw]\s{1,2}" + _WORD_OF_SHELL)),
+    ((" -p ",), ("mongo",), re.compile(r"\s-p\s{1,2}" + _WORD_OF_SHELL)),
+    ((" -u",), ("smbclient", "rpcclient"), re.compile(r"(?i:\s-U)\s{0,2}[\w.@-]{1,60}+%" + _WORD_OF_SHELL)),
     (("pass:",), ("openssl", "-pass"), re.compile(r"pass:([^\s\"'\\$]{3,}+)")),
     (
         ("--pass", "--token", "--secret", "--api", "--client-secret", "--http-pass", "--auth-token", "--access-token"),
@@ -502,7 +538,7 @@ _LONGEST_COMMAND = 400
 
 
 _PAIRS = re.compile(
-    r"(\\*[\"'])(?:name|key|header)\1\s{0,4}:\s{0,4}\1([\w.-]{2,60})\1\s{0,4},\s{0,4}\1value\1\s{0,4}:\s{0,4}(?:\{\s{0,4}\1(?:stringValue|string_value)\1\s{0,4}:\s{0,4})?\1"
+    r"(\\*[\"'])(?:name|key|header|type|label|field)\1\s{0,4}:\s{0,4}\1([\w.-]{2,60})\1\s{0,4},\s{0,4}\1value\1\s{0,4}:\s{0,4}(?:\{\s{0,4}\1(?:stringValue|string_value)\1\s{0,4}:\s{0,4})?\1"
 )
 
 
@@ -513,8 +549,11 @@ def _pairs(text: str, view: str, low: str) -> Iterator[Span]:
 
 
 def _pair(text: str, name: str, quote: str, start: int) -> Iterator[Span]:
+    return _pair_of(text, name, start, end_of_quoted(text, start, quote))
+
+
+def _pair_of(text: str, name: str, start: int, end: int) -> Iterator[Span]:
     literal = next((literal for literal in NAMED if literal in name.lower()), "")
-    end = end_of_quoted(text, start, quote)
     if scheme := _SCHEME.match(text, start, end):
         start = scheme.end()
     is_name = literal and not NO_SECRET.search(name) and (literal != "key" or is_key(name.lower().partition("key")[0]))
@@ -529,6 +568,23 @@ def _xml_pairs(text: str, view: str, low: str) -> Iterator[Span]:
     """`<property name="password" value="..."/>`"""
     for match in _XML_PAIR.finditer(text):
         yield from _pair(text, match[2], match[1], match.end())
+
+
+_GIVEN = re.compile(
+    r"\bpw\s{0,2}[:=]\s{0,2}(?=\S{0,80}\d)([^\s\"'`,;()<>&\\\0]{4,80})"
+    r"|(?:\bauth\s{0,2}=\s{0,2}|BasicAuth)\(\s{0,2}\\*[\"'][^\"'\\\n]{1,80}\\*[\"']\s{0,2},\s{0,2}\\*[\"']([^\"'\\\n]{3,80})"
+    r"|(?i:convertto-securestring)\s{1,2}(?:-string\s{1,2})?\\*[\"']([^\"'\\$\n]{3,80})"
+)
+_HASH = re.compile(r"\$(?:apr1|[156y]|2[abxy]|argon2\w{1,2})\$[\w./$=,+-]{20,200}+")
+
+
+def _given(text: str, view: str, low: str) -> Iterator[Span]:
+    for match in _GIVEN.finditer(text):
+        yield Span(*match.span(match.lastindex or 0), "password")
+
+
+def _hashes(text: str, view: str, low: str) -> Iterator[Span]:
+    return (Span(*match.span(), "password-hash") for match in _HASH.finditer(text))
 
 
 _PGPASS = re.compile(r"(?<![\w.*-])[\w.*-]{1,80}:(?:543\d|6432|\*):[\w*-]{1,60}:[\w*.-]{1,60}:((?:\\:|[^\s:\"'`\\]){3,200}+)")
@@ -585,6 +641,8 @@ _FINDERS: tuple[tuple[Finder, tuple[str, ...]], ...] = (
     (_pairs, ('"value', "'value")),
     (_xml_pairs, (" value=",)),
     (_pgpass, _PGPASS_PORTS),
+    (_given, ("pw:", "pw=", "auth=(", "basicauth(", "securestring")),
+    (_hashes, ("$",)),
     (_kubernetes, ("stringdata", "secret")),
     (_shaped(_DISCORD, "discord-token"), (".",)),
     (_shaped(_TELEGRAM, "telegram-token"), (":aa",)),

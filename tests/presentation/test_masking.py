@@ -186,6 +186,8 @@ def test_masking_twice_changes_nothing_more() -> None:
         "https://example.org:8443/@scope/pkg@1.2 http://localhost:3000/a?mail=me@example.org see http://h:80, or me@example.org",
         "tests/x.py:1234:conv:chunk:0000014 and 10:20:30:40:50",
         '{"kind": "SecretStore", "data": {"path": "abc123/def456"}}',
+        'if x.password -> y2 || call("password", "username2") or ["password", "email12"]',
+        "ENV PASSWORD_FILE /run/x1 and echo $1 $2 costs $5 or $6 and pw: no",
         "ratelimit-tokens-reset:\n  - '2026-02-17T23:44:21Z'",
     ],
 )
@@ -229,6 +231,10 @@ HOSTILE = {
     "ends of keys": "-----END " + "PRIVATE KEY-----\nabc ",
     "pgpass": "h:5432:a:b:",
     "variables": 'password" {',
+    "arguments": 'password", "',
+    "environments": "ENV password ",
+    "defaults": "${password:-",
+    "hashes": "$6$abc",
     "passwords of China": "\u5bc6\u7801\uff1a",
     "one letter that grows in lower case": "\u0130password=\u0130",
 }

@@ -11,7 +11,7 @@ from inspector.presentation.masking import masked
 
 FOLDER = Path(__file__).parent / "secrets"
 _SECRET = re.compile("«(.*?)»")
-KINDS, SAMPLES, ORDINARY = 35, 280, 1000
+KINDS, SAMPLES, ORDINARY = 44, 352, 1000
 
 
 def samples() -> Iterator[tuple[str, str, list[str]]]:
