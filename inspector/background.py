@@ -215,7 +215,7 @@ def _recorded(
             started_at=timezone.now(),
             by=this_process(),
         )
-        ended = row.tasks.exclude(ended_at=None).order_by("-ended_at", "-pk")
+        ended = BackgroundTask.objects.filter(conversation=row).exclude(ended_at=None).order_by("-ended_at", "-pk")
         BackgroundTask.objects.filter(pk__in=list(ended.values_list("pk", flat=True)[TASKS_KEPT:])).delete()
         return Work(task, True, ""), True
 

@@ -6,7 +6,7 @@ import shlex
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import wraps
+from functools import partial, wraps
 from typing import Any
 
 from django.conf import settings
@@ -95,9 +95,11 @@ def navigation(path: str) -> dict[str, list[Link]]:
     }
 
 
-def waiting_for_review() -> int:
-    """How many repairs were proposed and are neither approved nor rejected."""
-    return Repair.objects.filter(state=Repair.State.PROPOSED).count()
+def waiting_for_review(request: HttpRequest) -> int:
+    """How many repairs were proposed and are neither approved nor rejected; counted once for a request."""
+    if not hasattr(request, "waiting_for_review"):
+        request.waiting_for_review = Repair.objects.filter(state=Repair.State.PROPOSED).count()  # type: ignore[attr-defined]
+    return int(request.waiting_for_review)  # type: ignore[attr-defined]
 
 
 def page(request: HttpRequest, template: str, content: Any, part: str = "", twins: Sequence[str] = (), status: int = 200) -> HttpResponse:
@@ -106,7 +108,7 @@ def page(request: HttpRequest, template: str, content: Any, part: str = "", twin
     context = {
         "page": content,
         **navigation(request.path),
-        "waiting": waiting_for_review,
+        "waiting": partial(waiting_for_review, request),
         "local_mode": settings.INSPECTOR_LOCAL,
         "program": program(),
         "reveals": getattr(request, "reveals", False),
@@ -179,7 +181,7 @@ def _etag(request: HttpRequest, facts: object) -> str:
         # The token in a form has another mask in each page, and every mask of one secret is accepted.
         request.META.get("CSRF_COOKIE"),
         [(write.repair.oid, write.sentence) for write in getattr(request, "interrupted", ())],
-        waiting_for_review(),
+        waiting_for_review(request),
         # Pages say how long ago something was: without script those words are an hour old at most.
         int(time.time() // 3600),
         facts,

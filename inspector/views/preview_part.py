@@ -36,7 +36,7 @@ MESSAGES, BEFORE = 40, 5
 PIECES = 60
 """Pieces of a message that are shown: a reader may take a whole conversation for one message."""
 EXCERPT, WORDS = 3, 4_200
-"""Chunks of a finding that are shown, and characters of one: more than are shown, since a secret is masked before its text is cut."""
+"""Chunks of a finding that are shown, and characters of one."""
 CHANGES, BYTES = 200, 5_000
 """Changed records that are shown, and bytes of a value."""
 
@@ -259,7 +259,7 @@ def _damage(preview: Preview, known: Sequence[Finding]) -> tuple[Damage, ...]:
 def _excerpt_line(chunk: Chunk) -> ExcerptLine:
     called = row_words.arguments(chunk)
     words = f"{chunk.tool_name} {called}" if called else row_words.words(chunk)
-    return ExcerptLine(chunk.seq, str(chunk.role or ""), str(chunk.kind), words[:WORDS])
+    return ExcerptLine(chunk.seq, str(chunk.role or ""), str(chunk.kind), beginning(words, WORDS))
 
 
 def _answered(case: Case) -> Recorded | None:

@@ -12,6 +12,7 @@ from tests.actions.building import chunk_key, put, row
 from tests.faults.cases import CASES
 from tests.programs.claude_code import session_lines as claude_code
 from tests.programs.codex.threads import event, line
+from tests.programs.gemini_cli import chats as gemini
 from tests.programs.pi_openclaw import session_files as rows
 
 pytestmark = pytest.mark.django_db
@@ -27,6 +28,7 @@ FILES = {
     "openclaw": ("openclaw", "{}.jsonl", SESSION_LINE),
     "claude-code": ("claude-code", "{}.jsonl", claude_code.lines(claude_code.u("later", "u2", "and then?"))),
     "codex": ("codex", "*{}.jsonl", line(99, event("token_count"))),
+    "gemini-cli": ("gemini-cli", gemini.NAME, gemini.lines(gemini.user("later", "and then?"))),
     "request body": ("anthropic-request", "request.json", b"\n"),
 }
 """Start of the name of a case -> format, the file of the conversation, and what its program appends to it."""

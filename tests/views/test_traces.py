@@ -343,4 +343,4 @@ def test_the_number_of_queries_does_not_grow_with_the_trace(client: Client, with
         connection,
     ) as queries:
         get(client, conversation)
-    assert len(queries) <= 13
+    assert len(queries) <= 14

@@ -12,6 +12,7 @@ from itertools import islice
 
 from inspector.presentation.explain.answer import recognized
 from inspector.presentation.explain.meanings import unrecognized_meaning
+from inspector.presentation.visible import beginning, ending
 from inspector.sources import captures
 from inspector.wires.detection import format_of
 from inspector.wires.layout import NotARequest
@@ -67,7 +68,7 @@ def pasted(data: bytes) -> Pasted:
         return Pasted(Kind.STREAM, "a captured stream", data)
     if _is_session(data):
         return Pasted(Kind.SESSION, "the file of a session", data)
-    ends = text if len(text) <= 2 * END else f"{text[:END]}\n{text[-END:]}"
+    ends = text if len(text) <= 2 * END else f"{beginning(text, END)}\n{ending(text, END)}"
     is_error = bool(recognized(ends)) or unrecognized_meaning(ends) is not None
     if body := next(_in_lines(text), None):
         number, request = body
