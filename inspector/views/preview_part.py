@@ -20,7 +20,7 @@ from inspector.presentation.prompt.wire_pieces import WirePiece, pieces
 from inspector.presentation.repair.alternatives import safety_words
 from inspector.presentation.repair.observed_rejection import Observed, observed
 from inspector.presentation.repair.plan import chunks_summary, headline, summary
-from inspector.presentation.visible import size
+from inspector.presentation.visible import beginning, size
 from inspector.profiles.base import Judgement
 from inspector.programs.formats import Cell, Change
 from inspector.programs.registry import program_or_default

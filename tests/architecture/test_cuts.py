@@ -54,7 +54,7 @@ OTHERS = {
     # Masked already, or the words of our own rules.
     *("tree/entry_words.py: line[:_WORDS]", "presentation/markdown.py: line[:LINE_LIMIT]", "conversation/verdict.py: message[:1]"),
     # Lists, and an answer that ends before a secret that goes on.
-    *("commands/explain.py: called[:LISTED]", "views/paging.py: shown[:PER_PAGE]", "management/answering.py: text[:end]"),
+    *("commands/explain.py: called[:LISTED]", "views/paging.py: shown[:per_page]", "management/answering.py: text[:end]"),
     # What the person who asks has sent.
     *("views/check.py: text[:CARRIED]", "views/prompts.py: name[:80]", "views/explain.py: name[:80]"),
 }
