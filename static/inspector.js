@@ -3,14 +3,14 @@
   "use strict";
   document.documentElement.classList.add("js");
 
-  const say = (link, words) => {
-    const before = link.firstChild.textContent;
-    link.firstChild.textContent = words;
-    setTimeout(() => { link.firstChild.textContent = before; }, 1500);
+  const toast = document.getElementById("toast");
+  const say = (words) => {
+    toast.textContent = words;
+    setTimeout(() => { toast.textContent = ""; }, 2500);
   };
   // Where the clipboard is closed to us (plain http off loopback), the link itself still opens the text.
   const copy = async (link, text) => {
-    try { await navigator.clipboard.writeText(text); say(link, "Copied "); } catch { window.location.href = link.href; }
+    try { await navigator.clipboard.writeText(text); say(link.hasAttribute("data-copy-link") ? "Link copied" : "Copied"); } catch { window.location.href = link.href; }
   };
   document.addEventListener("click", async (event) => {
     const link = event.target.closest("[data-copy-link], [data-copy-from]");
@@ -91,8 +91,22 @@
   window.addEventListener("hashchange", unfold);
   if (window.location.hash) { unfold(); }
 
-  // j and k step through the rows of a conversation; the address then names the row.
+  // The keys whose links this page has.
+  const keys = document.getElementById("keys");
+  const showKeys = () => {
+    keys.querySelectorAll("[data-for]").forEach((row) => { row.hidden = !document.querySelector(row.dataset.for); });
+    keys.showModal();
+  };
+  document.querySelector("[data-opens=keys]")?.addEventListener("click", showKeys);
+
+  // j and k step through the rows of a list, or of a conversation, whose address then names the row.
   const stepRow = (by) => {
+    const links = [...document.querySelectorAll("tr .row-link")];
+    if (links.length) {
+      const here = links.indexOf(document.activeElement);
+      links[Math.max(0, Math.min(links.length - 1, here + by))].focus();
+      return;
+    }
     const rows = [...document.querySelectorAll(".timeline tr[id]")];
     if (!rows.length) { return; }
     const current = rows.findIndex((row) => row.classList.contains("current"));
@@ -114,6 +128,7 @@
     const link = document.querySelector(target);
     if (link) { event.preventDefault(); link.click(); }
     if (["j", "k"].includes(event.key)) { stepRow(event.key === "j" ? 1 : -1); }
+    if (event.key === "?" && !keys.open) { event.preventDefault(); showKeys(); }
     if (event.key === "/") { event.preventDefault(); document.querySelector(".find input")?.focus(); }
   });
 })();
