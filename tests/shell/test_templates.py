@@ -77,3 +77,9 @@ def test_an_empty_state_says_the_next_step() -> None:
     )
     assert "<h2>No &lt;b&gt;</h2>" in rendered('{% include "components.html#empty" with title=title %}', title="No <b>")
     assert '<a class="btn" href="/x/">Do it</a>' in text and "<pre>inspector demo</pre>" in text
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "static").glob("*.css")), ids=lambda path: path.name)
+def test_every_block_of_a_style_is_closed(path: Path) -> None:
+    """A brace that a merge lost put the widths of a table into the rules for print, where no browser complains."""
+    assert path.read_text().count("{") == path.read_text().count("}")
