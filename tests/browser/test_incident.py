@@ -20,7 +20,8 @@ def rows(store: Path) -> list[tuple[str, str, str]]:
 
 def test_the_first_page_leads_to_the_merge(page: Page, live_server: LiveServer, incident: Conversation) -> None:
     page.goto(live_server.url)
-    page.get_by_role("link", name="MSG101").first.click()
+    page.get_by_role("link", name="merged-messages").first.click()
+    expect(page.locator("h1")).to_contain_text("merged-messages")
     page.goto(f"{live_server.url}/conversations/{incident.oid}/")
     expect(page.locator(".verdict")).to_contain_text("reads 9 messages as 3")
     assert [" ".join(words.split()) for words in page.locator(".folds .chip").all_inner_texts()] == [

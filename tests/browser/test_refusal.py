@@ -25,8 +25,9 @@ def session(tmp_path: Path, transactional_db: None) -> Conversation:
 
 def test_an_error_leads_to_the_chunk_and_to_a_proposed_repair(page: Page, live_server: LiveServer, session: Conversation) -> None:
     page.goto(live_server.url)
-    page.get_by_role("link", name="Explain", exact=True).click()
-    page.get_by_label("The provider's error").fill(ERROR)
+    page.get_by_role("link", name="Diagnose", exact=True).click()
+    page.get_by_label("Paste it").fill(ERROR)
+    page.get_by_role("button", name="Diagnose").click()
     page.get_by_label("Conversation", exact=True).fill(session.oid)
     page.get_by_role("button", name="Explain").click()
     expect(page.locator("h1")).to_contain_text("AN-16")
@@ -45,7 +46,7 @@ def test_an_error_leads_to_the_chunk_and_to_a_proposed_repair(page: Page, live_s
 
 def test_the_crash_shows_the_refused_block_in_its_prompt(page: Page, live_server: LiveServer, session: Conversation) -> None:
     crash = Conversation.objects.get(native_id=f"crash:{CRASH}")
-    page.goto(live_server.url)
+    page.goto(f"{live_server.url}/conversations/")
     page.locator("#crashes").get_by_role("link", name="Error code: 400").click()
     expect(page.locator("#crash")).to_contain_text("serialization is ruled out")
     page.get_by_text("More", exact=True).click()
