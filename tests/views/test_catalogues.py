@@ -147,7 +147,7 @@ def test_the_bare_address_of_strategies_leads_to_their_table(client: Client) -> 
 @pytest.mark.parametrize("name", [each.name for each in CORRECTIONS])
 def test_the_page_of_every_correction_says_its_cost_and_what_it_mends(client: Client, name: str) -> None:
     found = next(each for each in CORRECTIONS if each.name == name)
-    assert f'href="/strategies/{name}/"' in client.get("/rules/").content.decode()
+    assert f'href="/strategies/{name}/"' in client.get("/strategies/").content.decode()
     text = unescape(client.get(f"/strategies/{name}/").content.decode())
     assert found.summary in text and found.cost in text and f"repair CAPTURE --strategy {name} --plan" in text
     for row in STREAM_RULES:

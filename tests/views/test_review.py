@@ -36,7 +36,7 @@ def text(client: Client, address: str) -> str:
 def test_the_page_says_what_is_wrong_before_the_diff_and_folds_the_rest_after_it(client: Client, conversation: Conversation) -> None:
     page = unescape(text(client, f"/repairs/{proposed(conversation, RENUMBER).oid}/"))
     order = [
-        *("<h1>Repair <em>", "</em> in ", ">proposed</span>", "proposed by <b>tester</b>"),
+        *("Repair <em>", "</em> in ", ">proposed</span>", "proposed by <b>tester</b>"),
         *(
             '<p class="headline">4 chunks renumbered, no content changes, ',
             "MSG101 1 → 0",

@@ -178,9 +178,8 @@ def test_a_hostile_title_is_shown_and_not_run(client: Client, tmp_path: Path) ->
     assert "<script>alert" not in text and "<img src=x" not in text and "\\u202e\\ud800" in text
 
 
-def test_inbox_and_rules_lead_there(client: Client, tmp_path: Path) -> None:
-    example(tmp_path)
-    for address in ("/", "/rules/"):
+def test_the_pages_of_diagnosis_lead_there(client: Client) -> None:
+    for address in ("/diagnose/", "/explain/"):
         assert 'href="/whatif/"' in client.get(address).content.decode()
 
 
