@@ -46,7 +46,7 @@ def test_problems_are_chosen_and_decided_by_the_keyboard(page: Page, live_server
     expect(acknowledge).to_be_visible()
     acknowledge.focus()
     page.keyboard.press("Enter")
-    expect(page.get_by_role("status")).to_contain_text("1 problem acknowledged.")
+    expect(page.get_by_role("status").first).to_contain_text("1 problem acknowledged.")
     assert Problem.objects.get(code="MSG101").state == "acknowledged"
 
 

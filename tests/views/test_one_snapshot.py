@@ -13,6 +13,7 @@ from django.apps import apps
 from django.db import DatabaseError, connection, connections
 from django.http import HttpRequest, HttpResponse
 from django.test import Client, RequestFactory
+from django.utils import timezone
 from pytest_django import Settings
 
 from inspector.actions import audit
@@ -22,6 +23,7 @@ from inspector.demo.stream_incident import capture_files
 from inspector.middleware import read_one_snapshot
 from inspector.models import (
     AuditEntry,
+    BackgroundTask,
     Conversation,
     Finding,
     Payload,
@@ -136,13 +138,17 @@ def everything_imported(folder: Path) -> None:
     for name, data in capture_files().items():
         (folder / name).write_bytes(data)
     bring(folder / "rollouts", *(folder / name for name in capture_files()))
-    proposed(Conversation.objects.select_related("source").get(native_id=INCIDENT), "renumber-messages")
+    incident = Conversation.objects.select_related("source").get(native_id=INCIDENT)
+    proposed(incident, "renumber-messages")
+    now = timezone.now()
+    BackgroundTask.objects.create(conversation=incident, key="a" * 64, kind="preview", back="/", started_at=now, ended_at=now)
 
 
 def addresses() -> dict[str, str]:
     """An address for every route, those that only take POST left out."""
     incident = Conversation.objects.get(native_id=INCIDENT)
     crash = Conversation.objects.filter(native_id__startswith="crash:").latest("pk")
+    other = Conversation.objects.filter(source=incident.source).exclude(pk=incident.pk).latest("pk")
     trace = TraceRecord.objects.exclude(body=None).latest("pk")
     oids = {
         "conversations": incident.oid,
@@ -161,10 +167,13 @@ def addresses() -> dict[str, str]:
         "new": "1",
         "code": "MSG101",
         "name": "renumber-messages",
+        "key": BackgroundTask.objects.get().key,
     }
     queries = {
         "/explain/": f"?error=messages.5.content.3&target={crash.oid}",
         "/explain.json": f"?error=messages.5.content.3&target={crash.oid}",
+        "/diff/": f"?with={other.oid}",
+        "/diff.json": f"?with={other.oid}",
         "repairs/new/": "?strategy=renumber-messages",
         "repairs/new.json": "?strategy=renumber-messages",
     }
