@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from socket import gethostname
 
 from playwright.sync_api import Page, sync_playwright
 
@@ -25,14 +26,24 @@ QUIET = (
 REFUSAL = "messages.5.content.3: thinking or redacted_thinking blocks in the latest assistant message cannot be modified"
 
 
-def draw(page: Page, base: str, token: str) -> None:
+HERE = """([host, folder]) => {
+  const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (texts.nextNode()) {
+    texts.currentNode.textContent = texts.currentNode.textContent.replaceAll(folder, "/srv/agent").replaceAll(host + ":", "server:");
+  }
+}"""
+"""A picture names no machine and no folder of whoever drew it."""
+
+
+def draw(page: Page, base: str, token: str, folder: str) -> None:
     def shot(name: str, height: int = 900) -> None:
+        page.evaluate(HERE, [gethostname(), folder])
         page.set_viewport_size({"width": 1360, "height": height})
         page.screenshot(path=OUT / f"{name}.png")
 
     page.goto(f"{base}?token={token}")
     shot("inbox", 820)
-    page.get_by_role("link", name="Open it there").click()
+    page.locator(".start-line a").click()
     page.goto(page.url.split("?")[0])
     shot("conversation", 1180)
     conversation = page.url
@@ -65,7 +76,6 @@ def draw(page: Page, base: str, token: str) -> None:
     shot("ledger", 1120)
     page.set_viewport_size({"width": 390, "height": 844})
     page.goto(conversation)
-    page.get_by_role("link", name="Read", exact=True).click()
     page.screenshot(path=OUT / "phone.png")
 
 
@@ -86,7 +96,7 @@ def main() -> int:
             served = json.loads(server.stdout.readline())
             with sync_playwright() as playwright:
                 browser = playwright.chromium.launch(executable_path=chromium, args=list(QUIET))
-                draw(browser.new_page(device_scale_factor=1, color_scheme="light"), served["url"], served["token"])
+                draw(browser.new_page(device_scale_factor=1, color_scheme="light"), served["url"], served["token"], folder)
                 browser.close()
         finally:
             server.terminate()
