@@ -341,15 +341,9 @@ def _propose(task: BackgroundTask) -> str:
     return ""
 
 
-def _apply(task: BackgroundTask) -> str:
+def _acted(act: Callable[[Repair, str], None], task: BackgroundTask) -> str:
     repair = _repair(task)
-    apply_repair(repair, task.operator)
-    return visible(f"{repair.get_state_display()}. {repair.outcome}")
-
-
-def _undo(task: BackgroundTask) -> str:
-    repair = _repair(task)
-    undo_repair(repair, task.operator)
+    act(repair, task.operator)
     return visible(f"{repair.get_state_display()}. {repair.outcome}")
 
 
@@ -362,8 +356,8 @@ _WORKS: dict[str, Callable[[BackgroundTask], str]] = {
     "plan": _plan,
     "compare": _compare,
     "propose": _propose,
-    "apply": _apply,
-    "undo": _undo,
+    "apply": partial(_acted, apply_repair),
+    "undo": partial(_acted, undo_repair),
 }
 
 

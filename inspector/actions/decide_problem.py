@@ -89,7 +89,7 @@ def _day(end: str) -> date | None:
     except ValueError:
         raise Refused("This is no day: write the end of ignoring as YYYY-MM-DD, or choose another end.") from None
     if day <= today():
-        raise Refused("This day is not to come: choose a later one on which the problem is open again.")
+        raise Refused("This day is not in the future: choose a later one on which the problem is open again.")
     return day
 
 

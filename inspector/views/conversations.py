@@ -268,7 +268,8 @@ def conversation_md(request: OperatorRequest, oid: str) -> HttpResponse:
 def conversation_html(request: OperatorRequest, oid: str) -> HttpResponse:
     """One file to hand on, as `show --as html` writes it."""
     row, choice, analysis = looked_up(request, oid)
-    text = conversation_file(analysis.case, row.source.path, choice.revision, choice.projection, choice.profile)
+    results = [finding for _, finding in analysis.findings]
+    text = conversation_file(analysis.case, results, analysis.verdict, row.source.path, choice.revision, choice.profile)
     return HttpResponse(text, headers={"Content-Disposition": f'attachment; filename="{row.shared_id}.html"'})
 
 

@@ -25,7 +25,7 @@ from inspector.models import (
     Tombstone,
     loading,
 )
-from inspector.models.problem import WORST_FIRST
+from inspector.models.problem import SEVERITIES, WORST_FIRST
 from inspector.planning.suggested import suggested
 from inspector.presentation import markdown
 from inspector.presentation.conversation import scan
@@ -46,7 +46,6 @@ from inspector.views.streams import summaries, worst
 RECENT = 12
 CHUNKS_SHOWN = 30
 REVIEWS = 50
-SEVERITIES = ("error", "warning", "note")
 NO_SUCH_FINDING = "There is no finding with this id here: its conversation was never imported, or with another Inspector. The inbox lists what is open now."
 
 

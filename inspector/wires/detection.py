@@ -87,14 +87,14 @@ def format_of(data: bytes) -> str:
     except NotARequest:
         if what := not_read.of_head(data):
             raise NotARequest(f"is {what}, {not_read.WHY}.") from None
-        if program := _program_of(data):
+        if program := program_of_session(data):
             raise NotARequest(f"is a session of {program}, no request: import its file, or read it with `inspector scan FILE`.") from None
         if reason := _of_several(several(data)):
             raise NotARequest(reason) from None
         raise
 
 
-def _program_of(data: bytes) -> str:
+def program_of_session(data: bytes) -> str:
     """The program whose sessions begin so; "" where none does."""
     shape = Shape(head=data[:_HEAD])
     return next((program.title for program in programs() if any(of.sniff(shape) > _SURE for of in program.formats)), "")

@@ -143,7 +143,7 @@ def test_many_are_decided_at_once_and_the_choice_stays(client: Client, tmp_path:
         ({"action": "ignore"}, "Say why the problem is ignored"),
         ({"action": "ignore", "reason": "x", "day": "soon"}, "This is no day"),
         ({"action": "ignore", "reason": "x", "day": "2026-02-31"}, "This is no day"),
-        ({"action": "ignore", "reason": "x", "end": "2020-01-01"}, "This day is not to come"),
+        ({"action": "ignore", "reason": "x", "end": "2020-01-01"}, "This day is not in the future"),
     ],
 )
 def test_a_form_that_says_something_else_changes_nothing(client: Client, problem: Problem, form: dict[str, object], sentence: str) -> None:

@@ -16,17 +16,20 @@ from inspector.management.answering import AnsweringCommand
 from inspector.management.target import Chosen, add_target_arguments, load
 from inspector.models import Revision, loading
 from inspector.presentation.conversation.show import messages_report, observed_report, prompt_report
+from inspector.presentation.conversation.verdict import verdict
 from inspector.presentation.json_text import json_text
 from inspector.presentation.trace.report import trace_report
 from inspector.presentation.trace.text import trace_lines
 from inspector.presentation.tree.branches import branches_of, with_leaf
 from inspector.presentation.tree.own_leaves import own_leaves
 from inspector.presentation.tree.text import tree_lines, tree_report
+from inspector.profiles.judging import judged
 from inspector.programs.registry import program_or_default
 from inspector.projections.catalogue import projection
 from inspector.projections.observed import observed
 from inspector.readers.catalogue import reader_of
-from inspector.rules.base import Case, case_of
+from inspector.rules.base import Case, case_of, findings
+from inspector.rules.catalogue import RULES
 from inspector.sources.problems import shown
 from inspector.sources.reading import ACapture
 from inspector.traces.model import Step, Trace
@@ -158,7 +161,9 @@ class Command(AnsweringCommand):
 
     def _file(self, case: Case, store: str, chosen: Chosen, options: dict[str, Any]) -> None:
         revision = options["revision"] or (chosen.row.revision if chosen.row else 1)
-        text = conversation_file(case, store, revision, chosen.projection, chosen.profile)
+        results = findings(case, RULES)
+        _, judgement = judged(case.reading, case.conversation, chosen.profile, chosen.projection)
+        text = conversation_file(case, results, verdict(case, results, judgement), store, revision, chosen.profile)
         self.say_json({"html": text}) if options["json"] else self.stdout.write(text)
 
     def _branches(self, case: Case, is_json: bool) -> None:

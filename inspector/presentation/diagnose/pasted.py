@@ -14,7 +14,7 @@ from inspector.presentation.explain.answer import recognized
 from inspector.presentation.explain.meanings import unrecognized_meaning
 from inspector.presentation.visible import beginning, ending
 from inspector.sources import captures
-from inspector.wires.detection import format_of
+from inspector.wires.detection import format_of, program_of_session
 from inspector.wires.layout import NotARequest
 
 LINES = 2_000
@@ -66,7 +66,7 @@ def pasted(data: bytes) -> Pasted:
         return Pasted(Kind.REQUEST, "a request written as Python values", values)
     if captures.kind_of(captures.of_bytes(data), "pasted") is not None:
         return Pasted(Kind.STREAM, "a captured stream", data)
-    if _is_session(data):
+    if program_of_session(data):
         return Pasted(Kind.SESSION, "the file of a session", data)
     ends = text if len(text) <= 2 * END else f"{beginning(text, END)}\n{ending(text, END)}"
     is_error = bool(recognized(ends)) or unrecognized_meaning(ends) is not None
@@ -140,15 +140,6 @@ def _of_python(text: str) -> bytes | None:
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
         return None
     return data if is_request(data) else None
-
-
-def _is_session(data: bytes) -> bool:
-    from inspector.checking import NotAHistory, answers
-
-    try:
-        return next(answers(data, None, None, None), None) is not None
-    except NotAHistory:
-        return False
 
 
 def _in_lines(text: str) -> Iterator[tuple[int, bytes]]:
