@@ -9,23 +9,25 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from inspector.conversation.model import Conversation, Fact
-from inspector.programs.formats import Cell, Format, Record, Stored
-from inspector.programs.registry import programs
+from inspector.programs.catalogue import UnknownFormat, format_named
+from inspector.programs.formats import FILE, ROW, TOO_LARGE, Cell, Format, PacksRecords, Record, Stored
+from inspector.programs.registry import program_or_default
+from inspector.programs.sealed import MANIFEST, is_sealed
 from inspector.text import jsontext
 from inspector.traces.log_record import LATEST
 from inspector.traces.model import TraceRecord
 
-NAME = "evidence-bundle"
-MANIFEST = "manifest.json"
 VERSION = 1
-SEALED = "An evidence bundle is sealed and nothing is ever written to it: repair the conversation in the store that it was taken from."
 MASKED = "Secrets were masked when it was sealed: masked texts are not the stored bytes, whose digests the bundle keeps."
 
+IDENTITY = "sealed-identity"
+"""Name of the fact that keeps what links that leave the machine call the conversation: what it is made of may be masked here."""
 BLEEDING = "bleeding"
 """Name of the fact that keeps which other ids the program took for this one, as a JSON list of texts: those are not in the bundle."""
 
-_STORAGE = ("text", "blob", "integer", "real", "null")
+_STORAGE = ("text", "blob", "integer", "real", "null", FILE, ROW, TOO_LARGE)
 _BODY = re.compile("[0-9a-f]{64}")
+_IDENTITY = re.compile("[0-9a-f]{12}")
 _TRACES, _BODIES = "traces/records.ndjson", "traces/bodies/"
 _TEXTS = ("id", "kind", "extension_id", "name", "message", "level", "span_id", "parent_span_id", "conversation_id", "turn_id", "status")
 _TYPES: dict[str, tuple[type, ...]] = {
@@ -68,7 +70,7 @@ class BundleOrigin:
 class Sealed:
     """`conversations`: the sealed one first, then what it was compacted from. `trace` is None where none was known; `bodies` by name.
 
-    `bleeding`: ids whose rows its program reads as the sealed conversation's too; opened again they are in the fact of that name.
+    `bleeding`: ids whose rows its program reads as the sealed conversation's too; opened again they are in the fact of that name, as `identity` is.
     """
 
     origin: BundleOrigin
@@ -76,14 +78,16 @@ class Sealed:
     trace: tuple[TraceRecord, ...] | None
     bodies: Mapping[str, bytes]
     bleeding: tuple[str, ...] = ()
+    identity: str = ""
 
 
 def inner(format_name: str) -> Format:
     """The format of what a bundle of this origin holds. Raises BrokenBundle."""
-    for program in programs():
-        for format_ in program.bundled:
-            if format_.name == format_name:
-                return format_
+    try:
+        if not is_sealed(format_name):
+            return format_named(format_name)
+    except UnknownFormat:
+        pass
     raise BrokenBundle(f"it holds a conversation of format {format_name[:60]!r}, which this Inspector does not know")
 
 
@@ -92,17 +96,20 @@ def seal(sealed: Sealed, reports: Mapping[str, Any], mask: Mask | None = None) -
 
     With `mask` every text goes through it; the digest of each original record and body is kept.
     """
+    format_ = inner(sealed.origin.format)
     members: Members = {}
     originals: dict[str, str] = {}
     listed_conversations = []
     for number, stored in enumerate(sealed.conversations):
         member = f"conversations/{number}.ndjson"
-        members[member] = b"".join(_record_line(record, mask) for record in stored.records)
+        members[member] = b"".join(_record_line(record, mask, format_) for record in stored.records)
         about: dict[str, Any] = {
             "member": member,
             "native_id": _masked(stored.conversation.native_id, mask),
             "shared": {name: _masked(value, mask) for name, value in _shared(stored, sealed.origin.format).items()},
         }
+        if not number and sealed.identity:
+            about["identity"] = sealed.identity
         if not number and sealed.bleeding:
             about["bleeding"] = [other_id if mask is None else _masked_text(other_id, mask) for other_id in sealed.bleeding]
         listed_conversations.append({**about, "part": "archive" if number else "sealed"})
@@ -124,7 +131,8 @@ def seal(sealed: Sealed, reports: Mapping[str, Any], mask: Mask | None = None) -
         for name in sorted(members)
     ]
     origin = sealed.origin
-    source = {"path": origin.path if mask is None else _masked_text(origin.path, mask), "format": origin.format}
+    program = program_or_default(origin.format).name
+    source = {"path": origin.path if mask is None else _masked_text(origin.path, mask), "format": origin.format, "program": program}
     manifest = {
         "evidence_bundle": VERSION,
         "tool": origin.tool,
@@ -204,21 +212,41 @@ def _stored(about: Mapping[str, Any], data: bytes, origin: BundleOrigin) -> Stor
     records = tuple(_records(data, origin.masked))
     format_, native_id = inner(origin.format), about["native_id"]
     index = {name: Fact(name, value, f"bundle:{name}") for name, value in about["shared"].items()}
-    # That one has a place of its own in the manifest, and is a list.
-    if BLEEDING in index or not all(isinstance(fact.value, str | None) for fact in index.values()):
+    # Those have places of their own in the manifest.
+    if index.keys() & {BLEEDING, IDENTITY} or not all(isinstance(fact.value, str | None) for fact in index.values()):
         raise BrokenBundle("a shared fact is neither text nor null, or none that a conversation shares")
     if others := about.get("bleeding"):
         if not isinstance(others, list) or not all(isinstance(other, str) for other in others):
             raise BrokenBundle("the ids that its conversation is mistaken for are no list of texts")
         index[BLEEDING] = Fact(BLEEDING, json.dumps(others), f"bundle:{BLEEDING}")
-    sealed = next((candidate for candidate in format_.read(records) if candidate.conversation.native_id == native_id), None)
+    if "identity" in about:
+        if not isinstance(about["identity"], str) or not _IDENTITY.fullmatch(about["identity"]):
+            raise BrokenBundle("the shared id of its conversation is none")
+        index[IDENTITY] = Fact(IDENTITY, about["identity"], f"bundle:{IDENTITY}")
+    sealed = _named(native_id, tuple(format_.read(records)), origin)
     if sealed is None or len(sealed.records) != len(records):
         raise BrokenBundle(f"{about['member']} holds other records than those of the conversation that it names")
-    return replace(sealed, conversation=replace(sealed.conversation, facts={**sealed.conversation.facts, **index}))
+    content = replace(sealed.conversation, native_id=native_id, facts={**sealed.conversation.facts, **index})
+    return replace(sealed, conversation=content)
+
+
+def _named(native_id: str, candidates: Sequence[Stored], origin: BundleOrigin) -> Stored | None:
+    """The conversation that the manifest names, of those that its records are read as. Raises BrokenBundle for a name that is no text."""
+    if not isinstance(native_id, str):
+        raise BrokenBundle("its conversation has no id")
+    if not candidates:
+        # Without records: only the index of its store names it.
+        return Stored(Conversation(native_id, origin.format, ()), ())
+    if len(candidates) == 1:
+        own_id = candidates[0].conversation.native_id
+        # Of session files whose headers have one id, each is known by its file too; and a mask may change what the id is read from.
+        if origin.masked or native_id.startswith(f"{own_id} "):
+            return candidates[0]
+    return next((candidate for candidate in candidates if candidate.conversation.native_id == native_id), None)
 
 
 def _shared(stored: Stored, format_name: str) -> dict[str, str | None]:
-    """Facts that the conversation's own records do not give: they are in records that it shares with others (the index)."""
+    """Facts that the conversation's own records do not give: they are in records that it shares with others (the index), or in files next to it."""
     own = next((read.conversation.facts for read in inner(format_name).read(stored.records)), {})
     facts = stored.conversation.facts
     return {name: fact.value for name, fact in sorted(facts.items()) if name not in own or own[name].value != fact.value}
@@ -230,6 +258,11 @@ def bleeding(conversation: Conversation) -> tuple[str, ...]:
     return () if ids is None else tuple(json.loads(ids))
 
 
+def identity(conversation: Conversation) -> str:
+    """What a conversation was called in links that leave the machine when it was sealed; "" for any other conversation."""
+    return conversation.fact(IDENTITY) or ""
+
+
 def _masked(value: str | None, mask: Mask | None) -> str | None:
     return value if value is None or mask is None else _masked_text(value, mask)
 
@@ -238,13 +271,19 @@ def _masked_text(text: str, mask: Mask) -> str:
     return mask(text.encode("utf-8", "replace")).decode()
 
 
-def _record_line(record: Record, mask: Mask | None) -> bytes:
-    data = record.value.data if mask is None else mask(record.value.data)
+def _record_line(record: Record, mask: Mask | None, format_: Format) -> bytes:
+    data = record.value.data if mask is None else _masked_record(record.value.data, mask, format_)
     try:
         value = {"text": data.decode()}
     except UnicodeDecodeError:
         value = {"base64": base64.b64encode(data).decode()}
     return _json({"key": _masked(record.key, mask), "type": record.value.type, "sha256": digest(record.value.data), **value})
+
+
+def _masked_record(data: bytes, mask: Mask, format_: Format) -> bytes:
+    """A file of lines is masked line by line, so that each stays the JSON that it is; what goes over several lines is seen after that."""
+    plain = format_.plain(data) if isinstance(format_, PacksRecords) else data
+    return mask(b"".join(mask(line) for line in plain.splitlines(keepends=True)))
 
 
 def _records(data: bytes, is_masked: bool) -> Iterator[Record]:

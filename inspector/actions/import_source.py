@@ -28,6 +28,7 @@ from inspector.models.transactions import many_rows, one_writer
 from inspector.presentation.conversation import work
 from inspector.presentation.visible import visible
 from inspector.programs.registry import programs
+from inspector.programs.sealed import SUFFIX, is_sealed
 from inspector.sources import places, reach, reading, unchanged, workers
 from inspector.sources.captures import Captures
 from inspector.sources.dsn import Dsn, Place
@@ -229,7 +230,7 @@ def _opened(where: Place, format_name: str | None, only: str, stamp: str) -> Ite
     source = Source.objects.filter(oid=Source.oid_of(visible(places.real(where))), stamp=stamp).first() if stamp else None
     if (
         source is None
-        or source.format == bundle.NAME
+        or is_sealed(source.format)
         or source.conversations.filter(is_gone=False).exclude(judged_by=inspector.__version__).exists()
     ):
         with reading.opened(where, format_name) as content:
@@ -385,7 +386,7 @@ def _trace_record(source: Source, record: traces.TraceRecord) -> TraceRecord:
 def _attach(sources: Iterable[Source]) -> set[int]:
     """Ties traces to stores; returns the conversations that now have another trace."""
     sources = list(sources)
-    stores = [source for source in sources if not source.is_trace and source.format != bundle.NAME]
+    stores = [source for source in sources if not source.is_trace and not is_sealed(source.format)]
     touched: set[int] = set()
     for source in sources:
         if not source.is_trace or source.is_capture:
@@ -393,7 +394,7 @@ def _attach(sources: Iterable[Source]) -> set[int]:
         ids = _native_ids(source)
         matching = Conversation.objects.filter(native_id__in=ids) if len(ids) < 30000 else Conversation.objects.all()
         # A bundle is sealed with the trace that was known; what is imported later is no part of it.
-        knowing = Source.objects.filter(pk__in=matching.values_list("source_id", flat=True)).exclude(format=bundle.NAME)
+        knowing = Source.objects.filter(pk__in=matching.values_list("source_id", flat=True)).exclude(format__endswith=SUFFIX)
         for store in stores or knowing:
             store.traces.add(source)
         touched |= set(matching.filter(source__in=source.stores.all()).values_list("pk", flat=True))

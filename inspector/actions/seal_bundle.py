@@ -13,11 +13,13 @@ from inspector.models import Conversation, Repair, loading
 from inspector.models.transactions import one_snapshot
 from inspector.planning.suggested import suggested
 from inspector.presentation.conversation import scan
+from inspector.presentation.conversation.revision_content import identity_of
 from inspector.presentation.conversation.verdict import verdict
 from inspector.presentation.masked_json import masked_bytes
 from inspector.presentation.repair import plan
 from inspector.profiles.judging import judged
 from inspector.programs.formats import Stored
+from inspector.programs.sealed import is_sealed
 from inspector.rules.base import Case, findings
 from inspector.rules.catalogue import RULES
 from inspector.sources import bundles
@@ -49,21 +51,26 @@ def _sealed(conversation: Conversation, masked: bool) -> bytes:
         row = loading.present_conversation(source, native_id)
         return loading.stored(row) if row else None
 
-    return seal_case(conversation.oid, loading.case(conversation, source.reader), stored, origin, masked, find, _repairs(conversation))
+    case = loading.case(conversation, source.reader)
+    return seal_case(conversation.oid, case, stored, origin, masked, find, _repairs(conversation), conversation.identity)
 
 
 def seal_case(
-    oid: str, case: Case, stored: Stored, origin: bundle.BundleOrigin, masked: bool, find: Find, repairs: list[dict[str, Any]]
+    oid: str,
+    case: Case,
+    stored: Stored,
+    origin: bundle.BundleOrigin,
+    masked: bool,
+    find: Find,
+    repairs: list[dict[str, Any]],
+    identity: str = "",
 ) -> bytes:
-    """`case` is that of `stored`; `find` gives another conversation of the same source by its id. Raises TooLargeToSeal, Refused."""
-    if origin.format == bundle.NAME:
+    """`case` is that of `stored`; `find` gives another conversation of the same source by its id; `identity` is what shared links call it.
+
+    Raises TooLargeToSeal, Refused.
+    """
+    if is_sealed(origin.format):
         raise Refused("This conversation comes out of an evidence bundle already: hand over that file itself.")
-    try:
-        bundle.inner(origin.format)
-    except bundle.BrokenBundle:
-        raise Refused(
-            f"A bundle cannot hold a conversation of the format {origin.format}: hand over a copy of the rows that its page gives."
-        ) from None
     chain, names = [stored], {stored.conversation.native_id}
     # What was compacted twice names the archive before it: together they are the whole conversation.
     while (native_id := chain[-1].conversation.fact("compactedFrom")) and native_id not in names and len(chain) <= ARCHIVES_KEPT:
@@ -78,7 +85,10 @@ def seal_case(
         data = case.trace.bodies(name) if case.trace else None
         if data is not None:
             bodies[name] = data
-    sealed = bundle.Sealed(origin, tuple(chain), trace, bodies, case.bleeding)
+    own = identity_of(stored.conversation)
+    # What the sealed records themselves give is not written next to them.
+    kept = (identity or own) if masked or identity not in ("", own) else ""
+    sealed = bundle.Sealed(origin, tuple(chain), trace, bodies, case.bleeding, kept)
     members = bundle.seal(sealed, {"findings": _findings(oid, case, origin), "repairs": repairs}, masked_bytes if masked else None)
     return bundles.pack(members, Path(origin.path))
 

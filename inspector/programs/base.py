@@ -272,8 +272,6 @@ class Program:
     """Its own projection, and the proposed variants of that."""
     reader_fixes: tuple[str, ...] = ()
     """Proposed variants of its readers that a comparison combines with the others."""
-    bundled: tuple[Format, ...] = ()
-    """Formats whose conversations can be sealed in a bundle."""
     own_trace: "Callable[[Conversation], Trace | None]" = lambda tree: None
     """The requests that the store itself recorded next to its messages; None where it holds none. Rules look at imported traces only."""
     traces: str = ""

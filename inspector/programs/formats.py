@@ -192,6 +192,13 @@ def read_listed(format_: "Format", listed: Listed, records: Sequence[Record]) ->
     return format_.read_group(listed, records)
 
 
+@runtime_checkable
+class PacksRecords(Protocol):
+    """A format whose records may be compressed: `plain` gives the bytes that are read, in which a secret can be recognized."""
+
+    def plain(self, data: bytes) -> bytes: ...
+
+
 Head = Callable[[str, int], bytes]
 """The first bytes of the first record of a group, at most as many as asked for."""
 

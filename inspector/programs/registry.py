@@ -11,6 +11,7 @@ from typing import Any
 
 from inspector import programs as here
 from inspector.programs.base import Program
+from inspector.programs.sealed import SUFFIX, is_sealed
 
 GROUP = "inspector.programs"
 UNKNOWN = Program(name="", title="", package="", formats=(), readers=(), readers_of={})
@@ -54,8 +55,13 @@ def _installed(point: EntryPoint) -> Program:
 
 @cache
 def program_of(format_name: str) -> Program | None:
-    """None for a format that no registered program has."""
-    return next((program for program in programs() if any(format_.name == format_name for format_ in program.formats)), None)
+    """None for a format that no registered program has. A bundle is of the program whose conversation it seals."""
+    own = next((program for program in programs() if any(format_.name == format_name for format_ in program.formats)), None)
+    if own or not is_sealed(format_name):
+        return own
+    inner_name = format_name.removesuffix(SUFFIX)
+    program = program_of(inner_name)
+    return program and replace(program, readers_of={**program.readers_of, format_name: program.readers_of.get(inner_name, ())})
 
 
 def program_or_default(format_name: str) -> Program:

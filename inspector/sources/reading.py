@@ -8,7 +8,7 @@ from pathlib import Path
 
 from inspector import bundle
 from inspector.programs import not_read
-from inspector.programs.catalogue import FORMATS, format_named
+from inspector.programs.catalogue import FORMATS, format_named, sealed_as
 from inspector.programs.formats import (
     UNREAD,
     Format,
@@ -23,6 +23,7 @@ from inspector.programs.formats import (
     unread,
 )
 from inspector.programs.registry import wire_of
+from inspector.programs.sealed import is_sealed
 from inspector.sources import bundles, captures, files, folders, postgres, sqlite, stores, streaming
 from inspector.sources.captures import Captures
 from inspector.sources.dsn import Dsn, Place
@@ -308,8 +309,8 @@ def _store(path: Path, format_: Format, check: bool = False) -> Store:
 
 
 def _read_at_once(path: Path, format_: Format, check: bool) -> Store:
-    if format_.name == bundle.NAME:
-        return _bundle(path, format_)
+    if is_sealed(format_.name):
+        return _bundle(path)
     if isinstance(format_, InRelations):
         raise stores.NotServed(path)
     if wire_of(format_.name) and folders.is_folder(path):
@@ -433,10 +434,12 @@ def _request_format(path: Path) -> str:
         raise NoRequest(path, problem.reason) from None
 
 
-def _bundle(path: Path, format_: Format) -> Store:
+def _bundle(path: Path) -> Store:
+    """In the format of the bundles of the program that the manifest names."""
     sealed = bundles.open_bundle(path)
     bodies = {name: plain(data) for name, data in sealed.bodies.items()}
-    traces = None if sealed.trace is None else Traces(path, bundle.NAME, sealed.trace, bodies, (), (path,))
+    format_ = sealed_as(sealed.origin.format)
+    traces = None if sealed.trace is None else Traces(path, format_.name, sealed.trace, bodies, (), (path,))
     return Store(path, format_, sealed.conversations, (), sealed.origin, traces)
 
 

@@ -12,7 +12,6 @@ from django.test import Client
 from inspector.actions.import_source import import_targets
 from inspector.actions.planning import request_for, web_may_write
 from inspector.actions.problems import Refused
-from inspector.actions.seal_bundle import seal_imported
 from inspector.actions.set_write_back import set_write_back
 from inspector.models import Conversation, Source, loading, searching
 from inspector.sources import opening, reading
@@ -140,8 +139,6 @@ def test_it_is_never_written_and_says_so(store: Path, client: Client) -> None:
         request_for(conversation.source, loading.stored(conversation), ["deduplicate-results"], None)
     with pytest.raises(Refused, match="only read"):
         set_write_back(conversation.source, "tester", True, answers_for_it=True)
-    with pytest.raises(Refused, match="cannot hold"):
-        seal_imported(conversation, True, "tester")
     assert not web_may_write(Source.objects.get())
     assert client.get(f"/conversations/{conversation.oid}/repairs/new/").status_code < 500
 

@@ -14,7 +14,6 @@ NAMES = {each.name for program in programs() for each in program.formats} | {pro
 # Places of their own: what a program is, what a provider's shape is called, and what writes the demo.
 OWN = ("inspector/programs/", "inspector/wires/", "inspector/profiles/", "inspector/demo/", "inspector/migrations/")
 OWN_FILES = {
-    "inspector/bundle.py": "it defines the format of Inspector's own bundles",
     "inspector/conversation/notation.py": "the notation of cases needs no @format line for the oldest of them",
     "inspector/management/commands/demo.py": "it writes the demo",
 }

@@ -64,7 +64,7 @@ def test_the_sequence_to_do_comes_first_with_its_cost_and_what_the_rules_find_th
 
 def test_the_pages_offer_nothing_that_would_be_refused(client: Client, session: Conversation) -> None:
     assert "/explain.json" not in client.get("/explain/").content.decode()
-    assert "bundle.zip" not in client.get(f"/conversations/{session.oid}/").content.decode()
+    assert "bundle.zip" in client.get(f"/conversations/{session.oid}/").content.decode()
 
 
 def test_without_a_conversation_the_crash_files_with_this_very_error_are_named(client: Client, crash: Conversation) -> None:

@@ -12,6 +12,7 @@ from django.contrib.auth.models import Permission, User
 from django.test import Client, override_settings
 
 from inspector.actions.import_source import import_targets
+from inspector.actions.seal_bundle import seal_imported
 from inspector.demo import dispatch_incident, gbrain_incident, rollouts_incident
 from inspector.demo.branch_incident import openclaw_files, pi_files
 from inspector.demo.creation import write_dispatch_store, write_trace_store
@@ -198,6 +199,20 @@ def test_no_search_matches_a_secret(planted: Sequence[Source], client: Client) -
         assert rows_with(part) == rows_with("what no row has"), part
         assert not client.get("/streams.json", {"q": part}).json()["streams"], part
     assert row.oid in str(client.get("/conversations.json", {"q": "masked github-token"}).json())
+
+
+@pytest.mark.slow
+def test_a_masked_bundle_of_every_program_has_no_secret_and_opens(planted: Sequence[Source], tmp_path: Path) -> None:
+    for row in Conversation.objects.select_related("source"):
+        path = tmp_path / f"{row.oid}.zip"
+        path.write_bytes(seal_imported(row, True, "tester"))
+        archive = zipfile.ZipFile(path)
+        where = f"{row.source.format} {row.oid}"
+        assert not any(_leaks(archive.read(name)) for name in archive.namelist()), where
+        source = import_targets([str(path)], "tester")[0].source
+        # What it was compacted from comes along.
+        again = source.conversations.get(identity=row.identity)
+        assert source.problems == [] and again.chunk_count == row.chunk_count, where
 
 
 def test_who_reveals_sees_what_is_stored_and_is_in_the_audit_trail(planted: Sequence[Source], client: Client) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 from zlib import crc32
 
+from inspector import bundle
 from inspector.conversation.model import Chunk, Conversation, Span, kept_raw
 from inspector.planning.preview import digest
 from inspector.presentation.conversation.row_words import arguments
@@ -129,15 +130,17 @@ def _summary(content: Conversation) -> Summary:
         status=visible(content.fact("status") or "")[:20],
         last_activity=int(last) if last and last.isdecimal() and len(last) < 16 and int(last) <= LATEST else None,
         chunk_count=len(content.chunks),
-        identity=_identity(content),
+        identity=identity_of(content),
     )
 
 
-def _identity(content: Conversation) -> str:
+def identity_of(content: Conversation) -> str:
     """The same for every copy of a store, on every machine: over the program, the native id and what the first chunk says, in 12 hex digits.
 
     Not over its numbers, which a repair may change.
     """
+    if sealed := bundle.identity(content):
+        return sealed
     first = content.chunks[0] if content.chunks else None
     beginning = (first.role, first.kind.value, first.text) if first else ()
     parts = (content.format, content.native_id, *beginning)

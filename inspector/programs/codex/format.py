@@ -64,6 +64,9 @@ class Codex(Format):
     def read(self, records: Iterable[Record]) -> Iterator[Stored]:
         return read_grouped(self, records)
 
+    def plain(self, data: bytes) -> bytes:
+        return writing.content_of(data)[0]
+
     def index_folder(self, source: str, keys: Sequence[str]) -> str | None:
         return state.home_of(source, keys)
 

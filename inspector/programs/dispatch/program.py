@@ -18,7 +18,6 @@ PROGRAM = Program(
     # The old tables have no msgIdx by which the others go, and their program knew no version of reconcile.
     readers_of={DISPATCH.name: readers.OFFERED, DISPATCH_G0.name: (DISPATCH_G0.default_reader,)},
     variant=readers.named,
-    bundled=(DISPATCH,),
     traces=(
         "TRACES is the trace database of Dispatch (DISPATCH_TRACE_DB, else .dispatch-data/traces.db) or a journal (DISPATCH_JOURNAL, else "
         ".dispatch/journal/app.ndjson, and its rotated .1). Dispatch itself removes records older than 7 days."

@@ -1,9 +1,9 @@
-"""Inspector's own bundles: one conversation with its surroundings, sealed in a zip, read as the program of its rows reads them."""
+"""Inspector's own bundles: one conversation with its surroundings, sealed in a zip, read as the program of its records reads them."""
 
-from inspector import bundle
 from inspector.programs.base import Program
 from inspector.programs.dispatch import readers
 from inspector.programs.evidence_bundle.format import EVIDENCE_BUNDLE
+from inspector.programs.sealed import SEALED
 
 PROGRAM = Program(
     name="evidence-bundle",
@@ -12,5 +12,5 @@ PROGRAM = Program(
     formats=(EVIDENCE_BUNDLE,),
     readers=(),
     readers_of={EVIDENCE_BUNDLE.name: readers.OFFERED},
-    read_only={bundle.NAME: bundle.SEALED},
+    read_only={EVIDENCE_BUNDLE.name: SEALED},
 )
