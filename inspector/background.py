@@ -5,9 +5,10 @@ A request starts the work and answers; the page asks again until it is done. Wha
 `worker` is there (PostgreSQL). What reads or writes a store is done on this machine, which has the store.
 """
 
+import json
 import multiprocessing
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
@@ -23,11 +24,12 @@ from inspector.actions.apply_repair import apply_repair
 from inspector.actions.planning import request_for, request_of
 from inspector.actions.problems import Refused
 from inspector.actions.propose_repair import propose_repair
+from inspector.actions.repair_groups import apply_all, approve_all, propose_again, propose_all, undo_all
 from inspector.actions.undo_repair import still_holds, undo_repair
 from inspector.background_process import run_task
 from inspector.command_line import expected, printable, unexpected
 from inspector.middleware import web_limit
-from inspector.models import BackgroundTask, Conversation, Repair, Source, analyses, loading
+from inspector.models import BackgroundTask, Conversation, Problem, Repair, RepairGroup, Source, analyses, loading
 from inspector.models.background import LARGE
 from inspector.models.transactions import is_in_memory, one_writer
 from inspector.presentation.visible import visible
@@ -39,6 +41,7 @@ from inspector.sources.problems import SourceProblem
 from inspector.sources.processes import has_ended, this_process
 from inspector.sources.reach import limited
 from inspector.text.at_hand import at_work
+from inspector.views.group_previews import planned, planned_all
 from inspector.views.shown_previews import (
     choice_digest,
     first_choice,
@@ -60,6 +63,7 @@ NOT_KEPT = "not kept"
 """The answer of a task whose preview is too large for our database: its page computes it."""
 JOB = "job "
 ACTS = ("propose", "apply", "undo")
+GROUP_ACTS = ("group propose", "group approve", "group apply", "group undo")
 LOST = "The process that did this was ended in the middle, most often because memory ran out, or because Inspector was stopped."
 _SENTENCES = {
     "preview": "The preview is being computed ({} chunks); this page shows it when it is done.",
@@ -68,6 +72,11 @@ _SENTENCES = {
     "propose": "The repair is being rehearsed on a copy ({} chunks); its page opens when that is done.",
     "apply": "The repair is being written to the store, read back and judged again ({} chunks); its page opens when that is done.",
     "undo": "Every byte from before the repair is being restored ({} chunks); the page of the repair opens when that is done.",
+    "group preview": "The plans of {} conversations are being computed; this page shows them when that is done.",
+    "group propose": "Each repair is being rehearsed on a copy, one of {} conversations after the other; this page shows what is proposed.",
+    "group approve": "The plan of each of {} conversations is computed once more and compared with what was signed; this page shows what is approved.",
+    "group apply": "The repairs are being written, one of {} conversations after the other, each read back and judged again; this page shows how far it is.",
+    "group undo": "Every byte from before is being restored, in one of {} conversations after the other; this page shows how far it is.",
 }
 _CONTEXT = multiprocessing.get_context("forkserver")
 _PLACES = threading.BoundedSemaphore(AT_ONCE)
@@ -83,7 +92,8 @@ class Work:
 
     @property
     def sentence(self) -> str:
-        return _SENTENCES[self.task.kind].format(f"{self.task.conversation.chunk_count:,}")
+        row = self.task.conversation
+        return _SENTENCES[self.task.kind].format(f"{row.chunk_count if row else self.task.arguments['total']:,}")
 
 
 def is_large(row: Conversation) -> bool:
@@ -158,6 +168,31 @@ def act(kind: str, repair: Repair, operator: str) -> Work:
     return started(repair.conversation, kind, key, {"repair": repair.oid}, operator, f"/repairs/{repair.oid}/", again=True)
 
 
+def group_preview(
+    problem: Problem, rows: Sequence[Conversation], strategies: Sequence[str], mode: str, back: str, again: bool = False
+) -> Work:
+    """What computes the plans of these conversations; its answer is JSON, as `group_previews.planned_all` has them."""
+    basis = [(row.pk, row.revision, *row.judges, row.source.reader) for row in rows]
+    waiting = Repair.objects.filter(conversation__in=rows).order_by("pk").values_list("pk", "state")
+    key = analyses.digest_of_values(("group preview", problem.oid, *strategies, mode, *basis, *waiting, analyses.basis(rows[0], True)))
+    arguments = {"code": problem.code, "rows": [row.oid for row in rows], "strategies": list(strategies), "mode": mode, "total": len(rows)}
+    return started(None, "group preview", key, arguments, "", back, again)
+
+
+def act_on_group(kind: str, group: RepairGroup, operator: str, again: Sequence[str] = (), decision: Sequence[Any] = ()) -> Work:
+    """Proposes, approves, applies or undoes; `again` are the conversations that are proposed once more, `decision` is what `approve_all` takes."""
+    key = analyses.digest_of_values((kind, group.oid))
+    arguments = {"group": group.oid, "total": len(again) or len(group.members), "again": list(again), "decision": list(decision)}
+    return started(None, kind, key, arguments, operator, f"/repair-groups/{group.oid}/", again=True)
+
+
+def last_of_group(group: RepairGroup) -> Work | None:
+    """What works on it now, or did last; None where that is not known any more."""
+    keys = [analyses.digest_of_values((kind, group.oid)) for kind in GROUP_ACTS]
+    task = BackgroundTask.objects.filter(key__in=keys).order_by("-pk").first()
+    return None if task is None else state_of(task)
+
+
 def acting_on(repair: Repair) -> Work | None:
     """The task that applies or undoes the repair at this moment."""
     keys = [analyses.digest_of_values((kind, repair.oid)) for kind in ("apply", "undo")]
@@ -186,7 +221,9 @@ def _asked(row: Conversation, kind: str, key: str, arguments: dict[str, Any], ba
     return started(row, kind, key, arguments, "", back, again=True)
 
 
-def started(row: Conversation, kind: str, key: str, arguments: dict[str, Any], operator: str, back: str, again: bool = False) -> Work:
+def started(
+    row: Conversation | None, kind: str, key: str, arguments: dict[str, Any], operator: str, back: str, again: bool = False
+) -> Work:
     """The task that runs under this key; else a new one, where there is none or `again`."""
     work, is_new = _recorded(row, kind, key, arguments, operator, back, again)
     if is_new:
@@ -195,7 +232,7 @@ def started(row: Conversation, kind: str, key: str, arguments: dict[str, Any], o
 
 
 def _recorded(
-    row: Conversation, kind: str, key: str, arguments: dict[str, Any], operator: str, back: str, again: bool
+    row: Conversation | None, kind: str, key: str, arguments: dict[str, Any], operator: str, back: str, again: bool
 ) -> tuple[Work, bool]:
     """The task, and whether it is new: then nobody does it yet."""
     with one_writer():
@@ -311,7 +348,7 @@ def run(pk: int, retries: bool = False) -> None:
 
 
 def _preview(task: BackgroundTask) -> str:
-    row, chosen = task.conversation, task.arguments
+    row, chosen = _conversation(task), task.arguments
     choice = tuple(chosen["strategies"]), chosen["mode"], chosen["reader"], chosen["leaf"]
     shown_of_choice(row, *choice)
     keep_shown_of_choice(row, *choice)
@@ -332,7 +369,7 @@ def _compare(task: BackgroundTask) -> str:
 
 
 def _propose(task: BackgroundTask) -> str:
-    row, chosen = task.conversation, task.arguments
+    row, chosen = _conversation(task), task.arguments
     request = request_for(
         row.source, loading.stored(row), chosen["strategies"], chosen["mode"], chosen["reader"], leaf=chosen["leaf"], now=chosen["now"]
     )
@@ -347,6 +384,37 @@ def _acted(act: Callable[[Repair, str], None], task: BackgroundTask) -> str:
     return visible(f"{repair.get_state_display()}. {repair.outcome}")
 
 
+def _group_preview(task: BackgroundTask) -> str:
+    rows = Conversation.objects.select_related("source").in_bulk(task.arguments["rows"], field_name="oid")
+    of = [rows[oid] for oid in task.arguments["rows"] if oid in rows]
+    return json.dumps(planned_all(of, task.arguments["code"], task.arguments["strategies"], task.arguments["mode"]))
+
+
+def _acted_on_group(act: Callable[[RepairGroup, str], str], task: BackgroundTask) -> str:
+    return act(_group(task), task.operator)
+
+
+def _group_propose(task: BackgroundTask) -> str:
+    group, again = _group(task), task.arguments["again"]
+    if not again:
+        return propose_all(group, task.operator)
+    rows = Conversation.objects.select_related("source").filter(oid__in=again, source=group.source)
+    chosen = {member["conversation"]: member for member in group.members}
+    members = {
+        row.oid: planned(row, group.code, chosen[row.oid]["strategies"], chosen[row.oid]["mode"]) for row in rows if row.oid in chosen
+    }
+    return propose_again(group, members, task.operator)
+
+
+def _conversation(task: BackgroundTask) -> Conversation:
+    assert task.conversation is not None
+    return task.conversation
+
+
+def _group(task: BackgroundTask) -> RepairGroup:
+    return RepairGroup.objects.select_related("source").get(oid=task.arguments["group"])
+
+
 def _repair(task: BackgroundTask) -> Repair:
     return Repair.objects.select_related("conversation__source").get(oid=task.arguments["repair"])
 
@@ -358,6 +426,11 @@ _WORKS: dict[str, Callable[[BackgroundTask], str]] = {
     "propose": _propose,
     "apply": partial(_acted, apply_repair),
     "undo": partial(_acted, undo_repair),
+    "group preview": _group_preview,
+    "group propose": _group_propose,
+    "group approve": lambda task: approve_all(_group(task), task.operator, *task.arguments["decision"]),
+    "group apply": partial(_acted_on_group, apply_all),
+    "group undo": partial(_acted_on_group, undo_all),
 }
 
 

@@ -246,6 +246,7 @@ LOOKS_AT_STORES = (
     "/problems/",
     "/repairs/",
     "/repairs.json",
+    "/repair-groups/",
     "/sources/",
     "/sources.json",
     "/index.json",

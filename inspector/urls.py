@@ -18,6 +18,7 @@ from inspector.views import (
     inbox,
     problems,
     prompts,
+    repair_groups,
     repairs,
     revisions,
     sources,
@@ -43,6 +44,7 @@ urlpatterns = [
     path("problems/decide/", problems.decide, name="decide-problems"),
     path("problems/views/", problems.views, name="problem-views"),
     *page_at("problems/<slug:oid>", problems.problem, "problem", json=problems.problem_json, md=problems.problem_md),
+    *page_at("problems/<slug:oid>/repair", repair_groups.new, "new-repair-group", json=repair_groups.new_json),
     *page_at("trends", trends.trends, "trends", json=trends.trends_json),
     # One conversation, and what hangs below it
     *page_at("conversations", conversation_list.conversation_list, "conversations", json=conversation_list.conversation_list_json),
@@ -79,6 +81,12 @@ urlpatterns = [
     # Repairs
     *page_at("repairs", repairs.repair_list, "repairs", json=repairs.repair_list_json),
     *page_at("repairs/<slug:oid>", repairs.repair, "repair", json=repairs.repair_json, md=repairs.repair_md),
+    *page_at("repair-groups/<slug:oid>", repair_groups.group, "repair-group", json=repair_groups.group_json, md=repair_groups.group_md),
+    path("repair-groups/<slug:oid>/approve/", repair_groups.approve),
+    path("repair-groups/<slug:oid>/reject/", repair_groups.reject),
+    path("repair-groups/<slug:oid>/apply/", repair_groups.apply),
+    path("repair-groups/<slug:oid>/undo/", repair_groups.undo),
+    path("repair-groups/<slug:oid>/again/", repair_groups.again),
     path("tasks/<slug:key>/", tasks.task, name="task"),
     path("repairs/<slug:oid>/approve/", repairs.approve, name="approve"),
     path("repairs/<slug:oid>/reject/", repairs.reject, name="reject"),

@@ -13,7 +13,7 @@ from inspector.actions.recording import audit_repair
 from inspector.actions.rehearse import rehearse
 from inspector.actions.reviewing import incident_link, reviewers_named, text_of_a_person
 from inspector.actions.settling import settle_one
-from inspector.models import Conversation, Repair, loading
+from inspector.models import Conversation, Repair, RepairGroup, loading
 from inspector.models.transactions import one_writer
 from inspector.planning.preview import digest
 from inspector.presentation.repair.plan import counts, headline
@@ -32,6 +32,7 @@ def propose_repair(
     reason: str = "",
     incident: str = "",
     reviewers: str | Iterable[str] = (),
+    group: RepairGroup | None = None,
 ) -> Repair:
     """`seen_digest` is the `shown_digest` of the preview on a page; None where a command asks. Raises Refused (nothing to do, cannot be written, another
     plan than was shown, an interrupted write comes first, a reason, link or reviewer that cannot be), Stale (the store moved since its last import)."""
@@ -74,6 +75,7 @@ def propose_repair(
             reviewers=names,
             summary=headline(preview),
             counts=counts(preview),
+            group=group,
         )
         audit_repair(repair, operator, "propose", plan=preview.digest, mode=request.mode)
     if not rehearsal["ok"]:

@@ -16,12 +16,14 @@ from inspector.actions.comparison import UNDOABLE
 from inspector.actions.problems import Refused
 from inspector.actions.settling import settle_one
 from inspector.models import (
+    BackgroundTask,
     Conversation,
     Finding,
     JobResult,
     Payload,
     Record,
     Repair,
+    RepairGroup,
     Revision,
     Source,
     StreamPart,
@@ -146,9 +148,21 @@ def _delete(conversation: Conversation, repairs: list[Repair], operator: str, re
         traced.save(update_fields=["trace_record_count"])
     for repair in repairs:
         repair.delete()
+    _leave_groups(conversation)
     conversation.delete()
     gone = sum(_delete_unused(batch) for batch in _batches(payloads))
     return Purged(conversation.oid, len(findings), len(repairs), gone, len(payloads) - gone)
+
+
+def _leave_groups(conversation: Conversation) -> None:
+    """The plan of a group says what its conversations hold; a group without a repair goes with the words that people wrote on it."""
+    for group in RepairGroup.objects.filter(members__contains=conversation.oid):
+        group.members = [member for member in group.members if member["conversation"] != conversation.oid]
+        group.save(update_fields=["members"])
+        if not group.repairs.exists():
+            group.delete()
+    # The plans of several conversations, and sentences that name them: what is still wanted is computed again.
+    BackgroundTask.objects.filter(conversation=None).exclude(ended_at=None).delete()
 
 
 def _delete_unused(digests: list[str]) -> int:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable
+from typing import Any
 from urllib.parse import urlsplit
 
 from django.conf import settings
@@ -63,7 +64,7 @@ def reviewers_named(names: str | Iterable[str]) -> list[str]:
     return [masked(name) for name in chosen]
 
 
-def checked(reason: str, incident: str, reviewers: str) -> dict[str, str]:
+def checked(reason: str, incident: str, reviewers: str) -> dict[str, Any]:
     """What is written on a proposal, as `propose_repair` takes it. Raises Refused."""
     names = ", ".join(reviewers_named(reviewers))
     return {"reason": text_of_a_person(reason, "The reason"), "incident": incident_link(incident), "reviewers": names}

@@ -1,6 +1,7 @@
 """Propose, approve and apply in one go, as the person at the keyboard."""
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 from django.conf import settings
 from django.core.management.base import CommandError
@@ -41,7 +42,7 @@ class Applied:
 
 
 def apply_now(
-    path: str, chosen: Chosen, request: RepairRequest, traces: list[str], expected: Preview | None = None, **written: str
+    path: str, chosen: Chosen, request: RepairRequest, traces: list[str], expected: Preview | None = None, **written: Any
 ) -> Applied:
     """Imports a path first. Raises Refused, SourceProblem, CommandError; a repair that this command proposed and that was refused after its approval is withdrawn.
 

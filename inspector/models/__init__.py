@@ -16,7 +16,7 @@ from inspector.models.conversation import (
 )
 from inspector.models.jobs import JobResult
 from inspector.models.problem import Occurrence, Problem, ProblemDay, ProblemEvent, SavedView
-from inspector.models.repair import AuditEntry, Repair, RepairChange, RepairComment
+from inspector.models.repair import AuditEntry, Repair, RepairChange, RepairComment, RepairGroup
 from inspector.models.source import Source
 from inspector.models.stream import Stream, StreamFinding, StreamPart
 from inspector.models.tombstone import Tombstone
@@ -42,6 +42,7 @@ __all__ = [
     "Repair",
     "RepairChange",
     "RepairComment",
+    "RepairGroup",
     "Revision",
     "RuleCount",
     "SavedView",

@@ -16,9 +16,10 @@ LARGE = 10_000
 class BackgroundTask(models.Model):
     """`key` is the digest of what is asked: asked again, it is the same task. It ended with an `answer`, or with the sentence that says why there is none."""
 
-    conversation = models.ForeignKey(Conversation, on_delete=models.CASCADE, related_name="tasks")
+    conversation = models.ForeignKey(Conversation, on_delete=models.CASCADE, null=True, related_name="tasks")
+    """None of what is done for several."""
     key = models.CharField(max_length=64, unique=True)
-    kind = models.CharField(max_length=10)
+    kind = models.CharField(max_length=20)
     arguments = JsonText(default=dict)
     operator = models.TextField(blank=True)
     back = models.TextField(blank=True)

@@ -1,7 +1,7 @@
 """A repair from proposal to undo, the bytes that it writes, and the audit trail."""
 
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from datetime import UTC, datetime
 from typing import Any, Self
 
@@ -9,6 +9,37 @@ from django.db import models
 
 from inspector.models.conversation import Conversation
 from inspector.models.json_text import JsonText
+from inspector.models.source import Source
+
+
+class RepairGroup(models.Model):
+    """Repairs of one problem, one rule in one source, that are reviewed, written and undone together. Approval and state are those of each repair."""
+
+    oid = models.CharField(max_length=12, unique=True)
+    source = models.ForeignKey(Source, on_delete=models.PROTECT, related_name="repair_groups")
+    code = models.CharField(max_length=12)
+    rule = models.CharField(max_length=60)
+    members = JsonText(default=list)
+    """The conversations in the order in which they are written, each as `views.group_previews.planned` has it, with why it could not be proposed."""
+    goes_on = models.BooleanField(default=False)
+    """What is written or undone goes on after a failure; else it stops there."""
+    reason = models.TextField(blank=True)
+    incident = models.TextField(blank=True)
+    reviewers = JsonText(default=list)
+    proposed_by = models.TextField()
+    proposed_at = models.DateTimeField()
+
+    class Meta:
+        ordering = ("-id",)
+
+    def __str__(self) -> str:
+        return self.oid
+
+    @property
+    def current(self) -> "list[Repair]":
+        """Of each conversation the repair that was proposed last, in the order of `members`."""
+        newest = {repair.conversation.oid: repair for repair in self.repairs.select_related("conversation__source").order_by("pk")}
+        return [newest[member["conversation"]] for member in self.members if member["conversation"] in newest]
 
 
 class Repair(models.Model):
@@ -73,6 +104,7 @@ class Repair(models.Model):
     regressed_at = models.DateTimeField(null=True)
     checked_at = models.DateTimeField(null=True)
     """When the store was last compared after the repair was applied."""
+    group = models.ForeignKey(RepairGroup, on_delete=models.PROTECT, null=True, related_name="repairs")
 
     class Meta:
         ordering = ("-id",)
@@ -84,6 +116,24 @@ class Repair(models.Model):
 
     def __str__(self) -> str:
         return self.oid
+
+    @property
+    def is_moved(self) -> bool:
+        """Whether it waits, and the last import read other content than its plan is based on; the store itself is compared when it is applied."""
+        if self.state not in (self.State.PROPOSED, self.State.APPROVED):
+            return False
+        if self.conversation.revision == self.revision:
+            return self.conversation.is_gone
+        revisions = self.conversation.revisions.filter(number__in=(self.revision, self.conversation.revision))
+        return len(set(revisions.values_list("digest", flat=True))) > 1
+
+    @classmethod
+    def listed(cls, states: Iterable[str]) -> "models.QuerySet[Repair]":
+        """Those in one of the states; of a group one, whichever of its conversations are in them."""
+        states = tuple(states)
+        newer = cls.objects.filter(group=models.OuterRef("group"), pk__gt=models.OuterRef("pk"))
+        newer = newer.filter(models.Q(state__in=states) | models.Q(conversation=models.OuterRef("conversation")))
+        return cls.objects.filter(state__in=states).exclude(models.Exists(newer))
 
 
 class RepairComment(models.Model):

@@ -95,6 +95,23 @@ def problem_md(report: Json, source: str, occurrences: Sequence[Sequence[str]], 
     return _joined([*parts, *_links(links)])
 
 
+def group_md(report: Json, source: str, links: Mapping[str, str]) -> str:
+    """Repairs that are reviewed together, `report` as the `.json` twin of their page has it."""
+    states = ", ".join(f"{number} {state}" for state, number in report["states"].items())
+    rows = [
+        [code(member["conversation"]), member["state"], prose(member["plan"].get("headline", "")), prose(member["why"])]
+        for member in report["conversations"]
+    ]
+    parts = [
+        f"**Repair {len(rows):,} conversations in {prose(source)}: {report['code']} {code(report['rule'])}**",
+        prose(report["headline"]),
+        f"{states}; proposed by {prose(report['proposed_by'])}",
+        prose(report["reason"]),
+        table(("conversation", "state", "plan", "note"), rows),
+    ]
+    return _joined([part for part in [*parts, *_links(links)] if part])
+
+
 def stream_md(report: Json, event_lines: Sequence[str], links: Mapping[str, str]) -> str:
     """A captured stream, `report` as `scan` has it; `event_lines` are the evidence, one line an event or a run of them."""
     sides = ", ".join(

@@ -172,7 +172,7 @@ def _inbox(request: OperatorRequest) -> InboxPage:
     here = problem_list.window_of(request, filters, problems, counts[filters.tab])
     rows = problem_list.rows_of(here.rows)
     is_review = filters.tab == problem_list.REVIEW
-    repairs = Repair.objects.filter(state=Repair.State.PROPOSED).select_related("conversation__source") if is_review else ()
+    repairs = Repair.listed([Repair.State.PROPOSED]).select_related("conversation__source", "group") if is_review else ()
     is_first = filters == ProblemFilters() and here.number == 1 and bool(rows)
     return InboxPage(
         totals=_totals(),
@@ -215,7 +215,9 @@ def inbox_json(request: OperatorRequest) -> HttpResponse:
             "next": content.here.older.query(request.GET) if content.here.older else "",
             "problems": [problem_list.problem_report(row) for row in content.rows],
             "to_review": [
-                json_fields(repair, "id=oid conversation=conversation.oid strategies proposed_by proposed_at") for repair in content.repairs
+                json_fields(repair, "id=oid conversation=conversation.oid strategies proposed_by proposed_at")
+                | {"group": repair.group.oid if repair.group else ""}
+                for repair in content.repairs
             ],
         }
     )

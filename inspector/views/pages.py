@@ -96,9 +96,9 @@ def navigation(path: str) -> dict[str, list[Link]]:
 
 
 def waiting_for_review(request: HttpRequest) -> int:
-    """How many repairs were proposed and are neither approved nor rejected; counted once for a request."""
+    """How many repairs, or groups of them, were proposed and are neither approved nor rejected; counted once for a request."""
     if not hasattr(request, "waiting_for_review"):
-        request.waiting_for_review = Repair.objects.filter(state=Repair.State.PROPOSED).count()  # type: ignore[attr-defined]
+        request.waiting_for_review = Repair.listed([Repair.State.PROPOSED]).count()  # type: ignore[attr-defined]
     return int(request.waiting_for_review)  # type: ignore[attr-defined]
 
 

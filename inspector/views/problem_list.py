@@ -144,7 +144,7 @@ def counts_of_tabs(rows: QuerySet[Problem]) -> dict[str, int]:
         **{tab: Count("pk", filter=states[IN_TAB[tab]]) for tab in (REPAIRED, IGNORED)},
     )
     counts[OPEN] = counts.pop("all") - counts[REPAIRED] - counts[IGNORED]
-    return {REVIEW: Repair.objects.filter(state=Repair.State.PROPOSED).count(), **counts}
+    return {REVIEW: Repair.listed([Repair.State.PROPOSED]).count(), **counts}
 
 
 def window_of(request: OperatorRequest, filters: ProblemFilters, rows: QuerySet[Problem], total: int) -> ListWindow[Problem]:

@@ -235,9 +235,9 @@ def _new_page(request: OperatorRequest, row: Conversation, work: Work | None) ->
         leaf=choice.leaf,
         work=work,
         hunks=_hunks(preview.part, "", ()),
-        place=_place(row.source),
-        written=_written(request),
-        accounts=_accounts(),
+        place=place_of(row.source),
+        written=written_of(request),
+        accounts=accounts(),
     )
 
 
@@ -247,7 +247,7 @@ def _work_of_preview(request: HttpRequest, row: Conversation) -> Work | None:
     if not choice.strategies or not background.is_large(row):
         return None
     try:
-        return background.preview(row, *_complete(choice, row), *_back(request))
+        return background.preview(row, *_complete(choice, row), *back_of(request))
     except Refused:
         return None
 
@@ -256,19 +256,19 @@ AGAIN = "again"
 """In the query of a page: what failed for it is to be tried once more."""
 
 
-def _back(request: HttpRequest) -> tuple[str, bool]:
+def back_of(request: HttpRequest) -> tuple[str, bool]:
     """The address of this page, and whether it asks to try once more."""
     query = request.GET.copy()
     is_again = query.pop(AGAIN, None) is not None
     return f"{request.path}?{query.urlencode()}" if query else request.path, is_again
 
 
-def _written(request: HttpRequest) -> Written:
+def written_of(request: HttpRequest) -> Written:
     data = request.POST if request.method == "POST" else request.GET
     return Written(*(visible(data.get(name, ""))[: reviewing.LONGEST] for name in Written._fields))
 
 
-def _accounts() -> tuple[str, ...]:
+def accounts() -> tuple[str, ...]:
     """Who can be asked to review, where people sign in."""
     if settings.INSPECTOR_LOCAL:
         return ()
@@ -276,7 +276,7 @@ def _accounts() -> tuple[str, ...]:
     return tuple(users.values_list("username", flat=True)[:OFFERED_ACCOUNTS])
 
 
-def _place(source: Source) -> StorePlace:
+def place_of(source: Source) -> StorePlace:
     """A source that nobody called a copy when it was imported counts as live."""
     if source.sealed:
         kind = "evidence bundle"
@@ -359,7 +359,7 @@ def new(request: OperatorRequest, oid: str) -> HttpResponse:
     row = get_object_or_404(Conversation.objects.select_related("source"), oid=oid)
     if request.method != "POST":
         work = _work_of_preview(request, row)
-        here, is_again = _back(request)
+        here, is_again = back_of(request)
         if is_again:
             return HttpResponseRedirect(here)
         with one_snapshot():
@@ -396,7 +396,7 @@ def _address_of(request: HttpRequest, choice: RepairChoice) -> str:
         "mode": choice.mode,
         "reader": choice.reader,
         **({"leaf": choice.leaf} if choice.leaf else {}),
-        **{name: value for name, value in _written(request)._asdict().items() if value},
+        **{name: value for name, value in written_of(request)._asdict().items() if value},
     }
     query = urlencode(parameters, doseq=True)
     return f"{request.path}?{query}" if len(query) < LINKABLE else request.path
@@ -434,7 +434,7 @@ class RepairWorks:
 def _works(request: HttpRequest, repair: Repair) -> RepairWorks:
     if not background.is_large(repair.conversation):
         return RepairWorks()
-    acting, address = background.acting_on(repair), _back(request)
+    acting, address = background.acting_on(repair), back_of(request)
     if acting is not None:
         return RepairWorks(background.plan_of(repair, *address), None, acting)
     is_compared = repair.state in UNDOABLE and not repair.intent
@@ -489,7 +489,7 @@ def _repair_page(repair: Repair, operator: str, interrupted: Sequence[Interrupte
         work=works.shown,
         is_waiting=any(work is not None and work.is_running for work in (works.act, works.plan)),
         interrupted="" if works.act is not None else _open(repair, interrupted),
-        place=_place(source),
+        place=place_of(source),
         **_review(repair, operator, part),
     )
 
@@ -508,18 +508,10 @@ def _review(repair: Repair, operator: str, part: PreviewPart | None) -> dict[str
         "why_not_approve": why_not_approve(repair, operator) if repair.state == Repair.State.PROPOSED else "",
         "lapsed": why_lapsed(repair),
         "expires": expires_at(repair),
-        "is_moved": is_waiting and _is_moved(repair),
+        "is_moved": repair.is_moved,
         "again": urlencode(again, doseq=True),
-        "accounts": _accounts() if is_waiting else (),
+        "accounts": accounts() if is_waiting else (),
     }
-
-
-def _is_moved(repair: Repair) -> bool:
-    """By the last import; the store itself is compared when the repair is applied."""
-    if repair.conversation.revision == repair.revision:
-        return repair.conversation.is_gone
-    revisions = repair.conversation.revisions.filter(number__in=(repair.revision, repair.conversation.revision))
-    return len(set(revisions.values_list("digest", flat=True))) > 1
 
 
 def _open(repair: Repair, interrupted: Sequence[Interrupted]) -> str:
@@ -559,21 +551,23 @@ def _steps(repair: Repair) -> tuple[tuple[str, str], ...]:
 @writes
 @unless_unchanged(facts.of_ended_repair)
 def repair(request: OperatorRequest, oid: str) -> HttpResponse:
-    row = get_object_or_404(Repair.objects.select_related("conversation__source"), oid=oid)
+    row = get_object_or_404(Repair.objects.select_related("conversation__source", "group"), oid=oid)
     works = _works(request, row)
-    here, is_again = _back(request)
+    here, is_again = back_of(request)
     if is_again:
         return HttpResponseRedirect(here)
     with one_snapshot():
-        row = get_object_or_404(Repair.objects.select_related("conversation__source"), oid=oid)
+        row = get_object_or_404(Repair.objects.select_related("conversation__source", "group"), oid=oid)
         return page(request, "repair.html", _repair_page(row, request.operator, request.interrupted, works), twins=("json", "md"))
 
 
 def _facts(repair: Repair) -> Json:
     people, times = (" ".join(f"{step}_{what}" for step in ("proposed", "approved", "applied", "undone")) for what in ("by", "at"))
     review = "reason incident reviewers summary regression regressed_at checked_at"
+    group = {"group": repair.group.oid if repair.group else ""}
     return json_fields(repair, f"repair=oid state outcome strategies rehearsal {people} {times} {review}") | {
-        "expires_at": expires_at(repair)
+        "expires_at": expires_at(repair),
+        **group,
     }
 
 
@@ -583,7 +577,7 @@ def _comments_report(repair: Repair) -> list[Json]:
 
 @unless_unchanged(facts.of_ended_repair)
 def repair_json(request: OperatorRequest, oid: str) -> HttpResponse:
-    row = get_object_or_404(Repair.objects.select_related("conversation__source"), oid=oid)
+    row = get_object_or_404(Repair.objects.select_related("conversation__source", "group"), oid=oid)
     facts = {**_facts(row), "statement": statement_of(row)[0], "comments": _comments_report(row)}
     try:
         return as_json({**plan.plan_report(row.conversation.oid, kept_preview(row.conversation, row.revision, request_of(row))), **facts})
@@ -593,7 +587,7 @@ def repair_json(request: OperatorRequest, oid: str) -> HttpResponse:
 
 @unless_unchanged(facts.of_ended_repair)
 def repair_md(request: OperatorRequest, oid: str) -> HttpResponse:
-    row = get_object_or_404(Repair.objects.select_related("conversation__source"), oid=oid)
+    row = get_object_or_404(Repair.objects.select_related("conversation__source", "group"), oid=oid)
     try:
         preview = kept_preview(row.conversation, row.revision, request_of(row))
     except Refused as refusal:
@@ -644,13 +638,13 @@ TABS = {
 
 
 def _repairs_of_tab(tab: str) -> QuerySet[Repair]:
-    rows = Repair.objects.select_related("conversation__source")
-    return rows.filter(state__in=TABS[tab]) if tab in TABS else rows
+    rows = Repair.listed(TABS[tab]) if tab in TABS else Repair.objects.all()
+    return rows.select_related("conversation__source", "group")
 
 
 def repair_list(request: OperatorRequest) -> HttpResponse:
     """Without a tab: the first that has a repair, in the order in which they ask for somebody."""
-    counts = {tab: Repair.objects.filter(state__in=states).count() for tab, states in TABS.items()}
+    counts = {tab: Repair.listed(states).count() for tab, states in TABS.items()}
     chosen = request.GET.get("tab", "")
     tab = chosen if chosen in TABS else next((name for name, count in counts.items() if count), "waiting")
     here = window(_repairs_of_tab(tab), ("-id",), counts[tab], request.GET)
@@ -677,7 +671,7 @@ def _act(request: OperatorRequest, oid: str, act: Callable[[Repair], None], done
 
     `background_kind`: what does it for a large conversation, whose page does not wait for it.
     """
-    repair = get_object_or_404(Repair.objects.select_related("conversation__source"), oid=oid)
+    repair = get_object_or_404(Repair.objects.select_related("conversation__source", "group"), oid=oid)
     if background_kind and background.is_large(repair.conversation):
         return HttpResponseRedirect(f"/tasks/{background.act(background_kind, repair, request.operator).task.key}/")
     try:

@@ -6,7 +6,7 @@ from urllib.parse import quote
 from inspector.actions.import_source import import_targets
 from inspector.demo import dispatch_incident
 from inspector.demo.creation import write_dispatch_store, write_trace_store
-from inspector.models import Conversation, Finding, Source
+from inspector.models import Conversation, Finding, Problem, Source
 from tests.operators import OperatorClient
 
 PARAMETERS = (
@@ -21,6 +21,7 @@ PLACES = (
     "/conversations/{conversation}/diff/",
     *("/conversations/{conversation}/repairs/new/", "/findings/{finding}/", "/explain/", "/check/", "/streams/", "/audit/"),
     *("/rules/", "/rules/MSG101/", "/strategies/renumber-messages/", "/whatif/", "/formats/", "/repairs/", "/login/", "/index.json"),
+    *("/problems/{problem}/", "/problems/{problem}/repair/", "/problems/{problem}/repair.json", "/repair-groups/{problem}/"),
     *("/conversations/{conversation}/chunks/2/raw/", "/conversations/{conversation}.md", "/conversations/{conversation}.json"),
 )
 ADDRESSES = [f"{where}?{parameters}" for number, where in enumerate(PLACES) for parameters in PARAMETERS[number % 3 :: 3]]
@@ -29,7 +30,7 @@ ADDRESSES = [f"{where}?{parameters}" for number, where in enumerate(PLACES) for 
 def ask(data: bytes) -> None:
     """Asks for an address below the site. An error of ours is raised by the client; what is asked for wrongly is answered with a status below 500."""
     text = data.decode("utf-8", "replace")
-    rows = {"conversation": Conversation, "finding": Finding, "source": Source}
+    rows = {"conversation": Conversation, "finding": Finding, "source": Source, "problem": Problem}
     for name, model in rows.items():
         row = model._default_manager.first()
         text = text.replace(f"{{{name}}}", row.oid if row else "000000000000")

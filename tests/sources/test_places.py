@@ -8,7 +8,6 @@ from inspector.sources import places
 from inspector.sources.dsn import Dsn
 from inspector.sources.places import NoAddress, place, short
 from inspector.sources.problems import Missing, shown
-from tests.folding import in_one_test
 
 SECRET = "s3cret"
 
@@ -40,7 +39,7 @@ NAMED = [
 ]
 
 
-@in_one_test(("typed", "name"), NAMED)
+@pytest.mark.parametrize(("typed", "name"), NAMED)
 def test_it_is_known_by_its_address_without_password(typed: str, name: str) -> None:
     found = place(typed)
     assert isinstance(found, Dsn)
@@ -48,7 +47,7 @@ def test_it_is_known_by_its_address_without_password(typed: str, name: str) -> N
     assert SECRET not in repr(found)
 
 
-@in_one_test(("typed", "name"), NAMED)
+@pytest.mark.parametrize(("typed", "name"), NAMED)
 def test_the_name_is_an_address_of_the_same_name(typed: str, name: str) -> None:
     assert str(place(name)) == name
 

@@ -11,7 +11,6 @@ from inspector.streams.model import End, How, Read, Side
 from inspector.streams.text_compare import differences
 from inspector.streams.two_sides import ON_BACKEND, TwoSides, two_sides
 from inspector.streams.violations import STREAM_RULES
-from tests.folding import in_one_test
 
 from .golden.cases import FLOWS, TABLE, W
 from .golden.script import END, EOF, Golden, Step, b, c, cl, raw
@@ -370,7 +369,7 @@ CASES: dict[str, list[tuple[str, list[Step], str]]] = {
 }
 
 
-@in_one_test(
+@pytest.mark.parametrize(
     ("steps", "expected"),
     [pytest.param(steps, expected, id=f"{row}: {label}") for row, cases in CASES.items() for label, steps, expected in cases],
 )

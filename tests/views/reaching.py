@@ -20,17 +20,19 @@ from inspector.actions.import_source import import_targets
 from inspector.actions.planning import request_for
 from inspector.actions.problems import Refused
 from inspector.actions.propose_repair import propose_repair
+from inspector.actions.repair_groups import open_group, propose_all
 from inspector.actions.seal_bundle import seal_imported
 from inspector.demo import dispatch_incident, gbrain_incident, rollouts_incident
 from inspector.demo.branch_incident import openclaw_files, pi_files
 from inspector.demo.creation import write_dispatch_store, write_journal, write_trace_store
 from inspector.demo.stream_incident import capture_files
-from inspector.models import Conversation, Finding, Problem, Repair, Source, Stream, TraceRecord, loading
+from inspector.models import Conversation, Finding, Problem, Repair, RepairGroup, Source, Stream, TraceRecord, loading
 from inspector.planning.recommend import without_waiting
 from inspector.profiles.judging import judged
 from inspector.programs.pi_openclaw import openclaw, pi
 from inspector.rules.base import findings
 from inspector.rules.catalogue import RULES
+from inspector.views.group_previews import occurrences_of, planned_all
 
 WHO = "tester"
 _EVENTS = ("open", "sqlite3.connect", "os.listdir", "os.scandir", "os.mkdir", "os.remove", "os.rename", "os.link", "os.symlink", "os.utime")
@@ -129,8 +131,20 @@ def propose_everywhere() -> list[Repair]:
                 break
             except Refused:
                 continue
+    found += group_of_a_problem().current
     Source.objects.update(write_enabled=True)
     return found
+
+
+def group_of_a_problem() -> RepairGroup:
+    """The conversations of the first problem that one plan repairs, and that nobody repairs yet."""
+    for problem in Problem.objects.filter(source__path__startswith="/").select_related("source"):
+        plans = [plan for plan in planned_all(occurrences_of(problem), problem.code, [], "") if not plan["problem"]]
+        if plans:
+            group = open_group(problem.source, problem.code, problem.rule, plans, WHO, goes_on=False)
+            propose_all(group, WHO)
+            return group
+    raise AssertionError("no conversation can be repaired together with others")
 
 
 class Walk:
@@ -148,6 +162,7 @@ class Walk:
             "streams": list(Stream.objects.values_list("oid", flat=True)),
             "findings": list(Finding.objects.filter(conversation__in=wanted).values_list("oid", flat=True)[:2]),
             "repairs": list(Repair.objects.values_list("oid", flat=True)),
+            "repair-groups": list(RepairGroup.objects.values_list("oid", flat=True)),
             "problems": list(Problem.objects.values_list("oid", flat=True)[:2]),
             "sources": list(Source.objects.values_list("oid", flat=True)),
             "old": [1],

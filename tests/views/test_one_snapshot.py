@@ -29,6 +29,7 @@ from inspector.models import (
     Payload,
     Problem,
     Repair,
+    RepairGroup,
     Revision,
     Source,
     Stream,
@@ -43,6 +44,7 @@ from inspector.views import analysis, streams
 from tests.actions.building import bring, imported, make, merged, proposed
 from tests.commands.running import run
 from tests.views.imported import INCIDENT, MERGED, example, rows, store
+from tests.views.reaching import group_of_a_problem
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -140,6 +142,7 @@ def everything_imported(folder: Path) -> None:
     bring(folder / "rollouts", *(folder / name for name in capture_files()))
     incident = Conversation.objects.select_related("source").get(native_id=INCIDENT)
     proposed(incident, "renumber-messages")
+    group_of_a_problem()
     now = timezone.now()
     BackgroundTask.objects.create(conversation=incident, key="a" * 64, kind="preview", back="/", started_at=now, ended_at=now)
 
@@ -155,7 +158,8 @@ def addresses() -> dict[str, str]:
         "findings": Finding.objects.filter(conversation=incident).latest("pk").oid,
         "streams": Stream.objects.latest("pk").oid,
         "problems": Problem.objects.get(source=incident.source, code="MSG101").oid,
-        "repairs": Repair.objects.get().oid,
+        "repairs": Repair.objects.earliest("pk").oid,
+        "repair-groups": RepairGroup.objects.get().oid,
         "sources": incident.source.oid,
     }
     values = {
@@ -190,6 +194,7 @@ def addresses() -> dict[str, str]:
 
 POSTED = {
     *(f"repairs/<slug:oid>/{act}/" for act in ("approve", "reject", "apply", "undo")),
+    *(f"repair-groups/<slug:oid>/{act}/" for act in ("approve", "reject", "apply", "undo", "again")),
     *("problems/decide/", "problems/views/"),
     *("sources/<slug:oid>/import/", "sources/<slug:oid>/write-back/", "logout/"),
 }

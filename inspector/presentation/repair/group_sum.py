@@ -1,0 +1,74 @@
+"""What the plans of several conversations do together: each plan as facts that can be kept, and their sum."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from inspector.planning.preview import Preview
+from inspector.presentation.repair.plan import counts, headline
+from inspector.presentation.visible import size
+
+OPS = ("inserted", "removed", "changed", "reindexed")
+
+
+def plan_facts(preview: Preview) -> dict[str, Any]:
+    """JSON: chunks by what becomes of them, bytes that are written, findings by rule as (before, after), verdicts, costs."""
+    ops = Counter(row.op for row in preview.rows)
+    return {
+        "ops": {op: ops[op] for op in OPS},
+        "bytes": preview.bytes_written,
+        "counts": counts(preview),
+        "accepted": [preview.before.judgement.sendable, preview.after.judgement.sendable],
+        "profile": preview.after.judgement.profile,
+        "safety": sorted(map(str, preview.plan.safety)),
+        "costs": [cost.sentence for cost in preview.costs],
+        "headline": headline(preview),
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class GroupSum:
+    """`counts`: (rule code, findings before, findings after), those that change; `accepted`: conversations whose request a provider accepts before and after."""
+
+    number: int
+    ops: Mapping[str, int]
+    bytes: int
+    counts: tuple[tuple[str, int, int], ...]
+    accepted: tuple[int, int]
+    costs: tuple[tuple[str, int], ...]
+    """Sentence, and of how many conversations."""
+    safety: str
+
+    @property
+    def headline(self) -> str:
+        words = [f"{self.ops[op]:,} {'renumbered' if op == 'reindexed' else op}" for op in OPS if self.ops[op]]
+        parts = [f"{self.number:,} conversation{'' if self.number == 1 else 's'}", f"chunks: {', '.join(words) or 'none change'}"]
+        parts.append(f"{size(self.bytes)} written")
+        parts += [f"{code} {before:,} → {after:,}" for code, before, after in self.counts[:4]]
+        before, after = self.accepted
+        parts.append(
+            f"requests accepted: {before:,} → {after:,}" if before != after else f"requests accepted: {after:,} of {self.number:,}"
+        )
+        return " · ".join(parts)
+
+
+def sum_of(plans: Iterable[Mapping[str, Any]]) -> GroupSum:
+    """`plans` as `plan_facts` has them; one that could not be made is left out."""
+    plans = [plan for plan in plans if plan]
+    ops, before, after, costs = Counter[str](), Counter[str](), Counter[str](), Counter[str]()
+    for plan in plans:
+        ops.update(plan["ops"])
+        for code, (old, new) in plan["counts"].items():
+            before[code] += old
+            after[code] += new
+        costs.update(set(plan["costs"]))
+    return GroupSum(
+        len(plans),
+        {op: ops[op] for op in OPS},
+        sum(plan["bytes"] for plan in plans),
+        tuple((code, before[code], after[code]) for code in sorted(before | after) if before[code] != after[code]),
+        (sum(plan["accepted"][0] for plan in plans), sum(plan["accepted"][1] for plan in plans)),
+        tuple(costs.most_common()),
+        " and ".join(sorted({word for plan in plans for word in plan["safety"]})) or "safe",
+    )

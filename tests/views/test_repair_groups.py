@@ -1,0 +1,306 @@
+"""Many conversations repaired by one plan, on the pages: the preview of all, one review, and acts that go on without the page."""
+
+import re
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from inspector import background
+from inspector.models import AuditEntry, BackgroundTask, Conversation, Problem, Repair, RepairGroup, Source, loading
+from inspector.views import repair_groups
+from tests.actions.building import Store, bring, chunk_key, everything, merged, put, row
+from tests.operators import OperatorClient
+from tests.sources.stores import make
+
+pytestmark = pytest.mark.django_db
+TOKEN = "ghp_" + "Ab3dEf7hIj1LmN0pQrStUvWxYz0123456789"
+
+
+def problem_in(path: Path, count: int = 3) -> Problem:
+    store = Store()
+    for number in range(1, count + 1):
+        merged(store, f"c{number}")
+    make(path, store.values)
+    bring(path)
+    Source.objects.update(write_enabled=True)
+    return Problem.objects.select_related("source").get(code="MSG101")
+
+
+@pytest.fixture(autouse=True)
+def _may_write(settings: Any) -> None:
+    settings.INSPECTOR_WRITE_BACK = True
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "a.db"
+
+
+@pytest.fixture
+def problem(path: Path) -> Problem:
+    return problem_in(path)
+
+
+def text(client: Client, address: str) -> str:
+    answer = client.get(address)
+    assert answer.status_code == 200, address
+    return re.sub(r"\s+", " ", unescape(answer.content.decode()))
+
+
+def done() -> BackgroundTask:
+    """The newest task, after a process did it."""
+    task = BackgroundTask.objects.order_by("-pk")[0]
+    loading.forget()
+    background.run(task.pk)
+    loading.forget()
+    task.refresh_from_db()
+    return task
+
+
+def chosen(page: str) -> list[str]:
+    return re.findall(r'name="conversation" value="([^"]*)"', page)
+
+
+def propose(client: Client, problem: Problem, **fields: Any) -> RepairGroup:
+    address = f"/problems/{problem.oid}/repair/"
+    page = text(client, f"{address}?mode=in-place")
+    answer = client.post(address, {"mode": "in-place", "conversation": chosen(page), **fields})
+    group = RepairGroup.objects.get()
+    assert answer.headers["Location"] == f"/repair-groups/{group.oid}/"
+    done()
+    return group
+
+
+def act(client: Client, group: RepairGroup, name: str, **fields: Any) -> str:
+    answer = client.post(f"/repair-groups/{group.oid}/{name}/", fields, follow=True)
+    assert answer.status_code == 200
+    return re.sub(r"\s+", " ", unescape(answer.content.decode()))
+
+
+def approve(client: Client, group: RepairGroup, **fields: Any) -> str:
+    page = text(client, f"/repair-groups/{group.oid}/")
+    return act(client, group, "approve", plan=re.findall(r'name="plan" value="([^"]*)"', page), statement="unfixed", **fields)
+
+
+def states(group: RepairGroup) -> list[str]:
+    return [repair.state for repair in group.current]
+
+
+def test_the_problem_leads_to_the_preview_of_all_its_conversations(client: Client, problem: Problem, path: Path) -> None:
+    before = everything(path)
+    address = f"/problems/{problem.oid}/repair/"
+    assert f'href="{address}">Repair all 3 conversations<' in text(client, f"/problems/{problem.oid}/")
+    page = text(client, address)
+    assert "Preview: repair 3 conversations in " in page and "Propose 3 repairs" in page and len(chosen(page)) == 3
+    assert "3 conversations · chunks: 12 renumbered · " in page and " · MSG101 3 → 0 · requests accepted: 3 of 3" in page
+    assert everything(path) == before and not RepairGroup.objects.exists() and not BackgroundTask.objects.exists()
+    twin = client.get(f"/problems/{problem.oid}/repair.json").json()
+    assert [member["strategies"] for member in twin["conversations"]] == [["renumber-messages"]] * 3 and twin["headline"] in page
+
+
+def test_a_conversation_without_a_repair_is_named_with_the_reason(client: Client, problem: Problem) -> None:
+    page = text(client, f"/problems/{problem.oid}/repair/?strategy=drop-empty-blocks")
+    assert (
+        page.count("Nothing to do: drop-empty-blocks would change nothing") == 3
+        and "Propose" not in page.partition("<main")[2].partition("</main")[0]
+    )
+    assert "No strategy repairs a conversation of this problem by itself." in page
+
+
+def test_many_chunks_are_planned_by_a_task(client: Client, problem: Problem, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(repair_groups, "AT_ONCE", 11)
+    address = f"/problems/{problem.oid}/repair/"
+    page = text(client, address)
+    assert "The plans of 3 conversations are being computed" in page and not chosen(page)
+    assert client.get(f"/problems/{problem.oid}/repair.json").json()["waiting"].startswith("The plans of 3")
+    assert BackgroundTask.objects.count() == 1 and done().error == ""
+    page = text(client, address)
+    assert len(chosen(page)) == 3 and "are being computed" not in page
+    client.post(address, {"conversation": chosen(page)[:2]})
+    assert len(RepairGroup.objects.get().members) == 2
+    BackgroundTask.objects.filter(kind="group preview").update(error="No memory.", answer="")
+    assert "No memory." in text(client, address)
+    assert client.get(f"{address}?again=1").headers["Location"] == address
+    assert BackgroundTask.objects.get(kind="group preview").ended_at is None
+
+
+def test_one_review_from_the_proposal_to_the_undo(client: Client, problem: Problem, path: Path) -> None:
+    before = everything(path)
+    group = propose(client, problem, reason=f"one bug {TOKEN}", incident="https://i.example/7", reviewers="ann, bob", after="on")
+    assert group.goes_on and group.reviewers == ["ann", "bob"] and TOKEN not in group.reason
+    address = f"/repair-groups/{group.oid}/"
+    page = text(client, address)
+    order = [
+        "Repair 3 conversations in ",
+        "merged-messages",
+        ">3 proposed</span>",
+        "chunks: 12 renumbered",
+        "one bug [masked",
+        'class="member"',
+        'class="diff"',
+    ]
+    assert [page.find(words) for words in order] == sorted(page.find(words) for words in order) and page.find(order[0]) > 0
+    assert page.count('class="member"') == page.count('class="diff"') == 3 and page.count("Review it alone") == 3
+    assert "Incident https://i.example/7" in page and TOKEN not in page
+    page = approve(client, group, comment=f"fine {TOKEN}")
+    assert "3 of 3 approved." in page and ">3 approved</span>" in page and "on 3 conversations" in page and page.count("fine [masked") == 1
+    assert everything(path) == before
+    page = act(client, group, "apply")
+    assert "The repairs are being written" in page and "Approve" not in page and 'hx-trigger="load delay:2s"' in page
+    # Who presses twice, or an undo meanwhile, begins no second work.
+    act(client, group, "apply")
+    assert "Another act on this group goes on at this moment" in act(client, group, "undo")
+    assert BackgroundTask.objects.filter(ended_at=None).count() == 1
+    assert done().answer == "3 of 3 applied."
+    page = text(client, address)
+    assert ">3 verified</span>" in page and "3 of 3 applied." in page and "Undo 3: restore every byte" in page
+    assert ">repaired</span>" in text(client, f"/problems/{problem.oid}/")
+    act(client, group, "undo")
+    assert done().answer == "3 of 3 undone." and everything(path) == before
+    assert client.get(f"{address[:-1]}.json").json()["states"] == {"undone": 3}
+
+
+def test_a_task_that_was_killed_is_said_and_goes_on(client: Client, problem: Problem) -> None:
+    group = propose(client, problem)
+    approve(client, group)
+    act(client, group, "apply")
+    BackgroundTask.objects.filter(ended_at=None).update(by="no such process", started_at="2020-01-01T00:00:00Z")
+    page = text(client, f"/repair-groups/{group.oid}/")
+    assert background.LOST in page and "Apply 3: write to " in page
+    act(client, group, "apply")
+    assert done().answer == "3 of 3 applied." and states(group) == ["verified"] * 3
+
+
+def test_one_that_drifted_is_proposed_again_from_the_page(client: Client, problem: Problem, path: Path) -> None:
+    group = propose(client, problem)
+    approve(client, group)
+    put(path, chunk_key(5, "c2"), row("one more", msg_idx=0))
+    put(path, "conv:c2:seq", "5")
+    bring(path)
+    page = text(client, f"/repair-groups/{group.oid}/")
+    assert ">2 approved</span>" in page and ">1 changed</span>" in page and "its approval does not hold: propose it again" in page
+    assert "Apply 2: write to " in page and "Propose 1 again" in page and "Approve" not in page
+    oid = Conversation.objects.get(native_id="c2").oid
+    act(client, group, "again", conversation=[oid, "0" * 12])
+    assert done().answer == "1 of 1 proposed again."
+    page = text(client, f"/repair-groups/{group.oid}/")
+    assert "Approve 1 plan<" in page and "Apply 2: write to " in page and ">2 approved</span>" in page
+    approve(client, group)
+    act(client, group, "apply")
+    assert done().answer == "3 of 3 applied."
+
+
+def test_a_failure_stops_and_the_page_says_what_was_not_tried(client: Client, problem: Problem, path: Path) -> None:
+    group = propose(client, problem)
+    approve(client, group)
+    first = group.current[0].conversation.native_id
+    put(path, chunk_key(5, first), row("one more", msg_idx=0))
+    act(client, group, "apply")
+    assert "0 of 3 applied." in done().error
+    page = text(client, f"/repair-groups/{group.oid}/")
+    assert "2 were not tried: this group stops at the first failure." in page and ">1 stale</span>" in page and "Apply 2: " in page
+
+
+def test_lists_have_one_row_of_a_group_and_each_repair_leads_to_it(client: Client, problem: Problem) -> None:
+    group = propose(client, problem)
+    for address in ("/repairs/", "/?tab=review"):
+        page = text(client, address)
+        assert page.count(f'href="/repair-groups/{group.oid}/"') == 1 and "3 conversations: merged-messages" in page
+        assert 'href="/repairs/' not in page.partition("<main")[2].partition("</main")[0].replace('href="/repairs/"', "")
+        assert 'title="1 waits for review"' in page
+    assert client.get("/index.json").json()["tabs"]["review"] == 1
+    assert f'href="/repair-groups/{group.oid}/"' in text(client, f"/repairs/{group.current[0].oid}/")
+    assert [repair["group"] for repair in client.get("/repairs.json").json()["repairs"]] == [group.oid] * 3
+
+
+def test_the_copies_have_every_conversation(client: Client, problem: Problem) -> None:
+    group = propose(client, problem, reason="why *not*")
+    twin = client.get(f"/repair-groups/{group.oid}.json").json()
+    assert (twin["code"], twin["states"], twin["goes_on"], len(twin["conversations"])) == ("MSG101", {"proposed": 3}, False, 3)
+    assert {member["repair"] for member in twin["conversations"]} == set(Repair.objects.values_list("oid", flat=True))
+    copy = client.get(f"/repair-groups/{group.oid}.md").content.decode()
+    assert copy.startswith("**Repair 3 conversations in ") and copy.count("| proposed |") == 3 and "why \\*not\\*" in copy
+
+
+def test_who_proposed_does_not_approve(client: Client, problem: Problem, settings: Any) -> None:
+    settings.INSPECTOR_REQUIRE_SECOND_APPROVER = True
+    group = propose(client, problem)
+    page = text(client, f"/repair-groups/{group.oid}/")
+    assert "A second person must approve this repair" in page and re.search(r"<button class=\"btn main\"\s+disabled", page)
+    assert "0 of 3 approved." in approve(client, group) and states(group) == ["proposed"] * 3
+
+
+@pytest.mark.parametrize(
+    ("fields", "sentence"),
+    [
+        ({}, "No conversation is chosen"),
+        ({"conversation": ["<script>", "0" * 12, f"{'0' * 12}:{'0' * 64}:", "\x00"]}, "No conversation is chosen"),
+        ({"mode": "zzz"}, "cannot be written in mode"),
+        ({"incident": "javascript:alert(1)"}, "starts with http:// or https://"),
+        ({"reason": "x" * 5001}, "at most 5,000 are kept"),
+    ],
+)
+def test_an_odd_proposal_is_refused_in_a_sentence(client: Client, problem: Problem, fields: dict[str, Any], sentence: str) -> None:
+    answer = client.post(f"/problems/{problem.oid}/repair/", fields, follow=True)
+    assert answer.status_code == 200 and sentence in unescape(answer.content.decode())
+    assert not RepairGroup.objects.exists() and not Repair.objects.exists()
+
+
+def test_what_was_not_previewed_is_not_proposed(client: Client, problem: Problem) -> None:
+    page = text(client, f"/problems/{problem.oid}/repair/?mode=in-place")
+    client.post(f"/problems/{problem.oid}/repair/", {"mode": "fork", "conversation": chosen(page)})
+    assert "0 of 3 proposed." in done().error and "another plan than the preview showed" in done().error and not Repair.objects.exists()
+    page = text(client, f"/repair-groups/{RepairGroup.objects.get().oid}/")
+    assert ">3 not proposed</span>" in page and "Propose the rest" in page
+
+
+@pytest.mark.parametrize("query", ["?show=zzz", "?page=99", "?page=0", "?show=%00", "?page=x&show=<b>"])
+def test_odd_addresses_of_a_group_are_answered(client: Client, problem: Problem, query: str) -> None:
+    group = propose(client, problem)
+    assert "Repair 3 conversations" in text(client, f"/repair-groups/{group.oid}/{query}")
+    for name in ("approve", "reject", "apply", "undo", "again"):
+        assert client.get(f"/repair-groups/{group.oid}/{name}/").status_code == 405
+        assert client.post(f"/repair-groups/{'0' * 12}/{name}/").status_code == 404
+    assert client.get(f"/repair-groups/{'0' * 12}/").status_code == client.get(f"/problems/{'0' * 12}/repair/").status_code == 404
+    act(client, group, "approve", plan=["zzz", f"{group.current[0].oid}:{'0' * 64}"], statement="<b>")
+    assert states(group) == ["proposed"] * 3
+
+
+def test_a_large_group_is_shown_in_pages_at_the_same_cost(client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(repair_groups, "OPEN_CHUNKS", 8)
+    costs = []
+    for count in (6, 30):
+        group = propose(client, problem_in(tmp_path / f"{count}.db", count))
+        address = f"/repair-groups/{group.oid}/"
+        text(client, address)
+        with CaptureQueriesContext(
+            connection,
+        ) as queries:
+            page = text(client, address)
+        costs.append(len(queries))
+        assert page.count('class="member"') == min(count, 25) and page.count('class="diff"') == 2
+        assert page.count(">Show the diff<") == min(count, 25) - 2
+        last = group.members[min(count, 25) - 1]["conversation"]
+        assert f'id="c-{last}" open' in text(client, f"{address}?show={last}")
+        Repair.objects.all().delete()
+        RepairGroup.objects.all().delete()
+        Problem.objects.all().delete()
+    assert costs[0] == costs[1]
+
+
+def test_nobody_who_is_not_signed_in_sees_or_does_anything(problem: Problem, client: Client, settings: Any) -> None:
+    group = propose(client, problem)
+    settings.INSPECTOR_LOCAL = False
+    settings.ALLOWED_HOSTS = ["testserver"]
+    stranger = Client()
+    for name in ("", "approve/", "apply/", "undo/", "again/", "reject/"):
+        send = stranger.post if name else stranger.get
+        assert send(f"/repair-groups/{group.oid}/{name}").headers["Location"].startswith("/login/")
+    assert states(group) == ["proposed"] * 3
+    assert not AuditEntry.objects.filter(verb="apply group").exists()
+    assert isinstance(client, OperatorClient)
