@@ -10,6 +10,9 @@ PACKAGES := .venv/.installed-for-packages
 # The shell reads them from its environment, so that spaces and quotes in a path stay what they are.
 export STORE TRACES PORT
 
+# Tests start hundreds of processes: each would compile all of Inspector, where the environment says not to keep what is compiled.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help venv dev run test test-slow test-postgres test-all judges programs faults reliability fuzz check format bench docs reference scale screenshots lock vulnerabilities sbom clean
 

@@ -5,13 +5,12 @@ Tests that use the database are marked `database`, and those that need a server 
 
 import gc
 import os
-from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
 
 import pytest
+from django.conf import settings
 from django.test import Client
-from pytest_django import Settings
 
 # Modules there assert for many tests: a failure shows both values, as in a test.
 pytest.register_assert_rewrite("tests.strategies", "tests.programs")
@@ -56,19 +55,18 @@ _keys = count()
 
 
 @pytest.fixture(autouse=True)
-def audit_key(settings: Settings, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A key of the audit log for each test: the next one begins with an empty database. Nothing is made before something is recorded."""
-    settings.INSPECTOR_AUDIT_KEY_FILE = path = tmp_path_factory.getbasetemp() / f"audit-{next(_keys)}" / "audit-key"
-    if os.environ.get("INSPECTOR_DATABASE_URL"):
-        monkeypatch.setenv("INSPECTOR_AUDIT_KEY_FILE", str(path))
-    return path
+def audit_key(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A key of the audit log for each test: the next one begins with an empty database. Nothing is made before something is recorded.
 
-
-@pytest.fixture(autouse=True)
-def nothing_remembered() -> Iterator[None]:
+    Nothing that was remembered of the database of the test before is kept either.
+    """
     from inspector.models import loading
     from inspector.views import analysis
 
     loading.forget()
     analysis._analysis.cache_clear()
-    yield
+    # Set, and not by the fixture `settings`: that takes as long as most tests of the core do, and the next test sets its own.
+    settings.INSPECTOR_AUDIT_KEY_FILE = path = tmp_path_factory.getbasetemp() / f"audit-{next(_keys)}" / "audit-key"
+    if os.environ.get("INSPECTOR_DATABASE_URL"):
+        request.getfixturevalue("monkeypatch").setenv("INSPECTOR_AUDIT_KEY_FILE", str(path))
+    return path

@@ -4,6 +4,7 @@ import re
 import string
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from inspector.projections.base import OPENAI_CHAT, Prompt, PromptValues
@@ -72,6 +73,8 @@ class _FilledText(string.Formatter):
         return kwargs.get(str(key), str(key).upper())
 
 
+# There are as many texts as the catalogue has, and a pattern takes longer to make than to search with.
+@cache
 def _pattern(text: str) -> re.Pattern[str]:
     """White space, quotes and the full stop after a last id are matched loosely: an error text passes through logs, JSON and terminals before it is pasted."""
     used_names: set[str] = set()

@@ -21,6 +21,7 @@ from inspector.rules.base import Origin, Rule
 from inspector.rules.catalogue import RULES, UnknownRule, rule
 from inspector.strategies.base import Strategy
 from inspector.strategies.catalogue import STRATEGIES, UnknownStrategy, strategy
+from tests.folding import in_one_test
 
 TESTS = Path(__file__).parent.parent
 
@@ -42,7 +43,7 @@ def test_rules_stand_in_groups_by_the_letters_of_their_codes_and_count_up_inside
         assert numbers == sorted(numbers)
 
 
-@pytest.mark.parametrize("of", RULES, ids=lambda of: of.name)
+@in_one_test("of", RULES, ids=lambda of: of.name)
 def test_a_rule_says_what_it_must(of: Rule) -> None:
     assert all((of.summary, of.why, of.fixed_in_code, of.references, of.example, of.state))
     assert of.summary[0].islower() or not of.summary[0].isalpha()
@@ -61,7 +62,7 @@ PROGRAMS = re.compile(
 )
 
 
-@pytest.mark.parametrize("of", [of for of in (*RULES, *STRATEGIES) if not of.formats], ids=lambda of: of.name)
+@in_one_test("of", [of for of in (*RULES, *STRATEGIES) if not of.formats], ids=lambda of: of.name)
 def test_what_a_generic_rule_or_strategy_explains_is_true_of_every_program(of: Rule | Strategy) -> None:
     """It is shown next to conversations of all programs: what one of them does is said by that program (`Errors.consequences`)."""
     names = ("summary", "why", "fixed_in_code", "no_repair_reason", "cost", "pros", "cons", "user_visible_effect")
@@ -69,13 +70,13 @@ def test_what_a_generic_rule_or_strategy_explains_is_true_of_every_program(of: R
     assert {name: found for name, found in named.items() if found} == {}
 
 
-@pytest.mark.parametrize("of", RULES, ids=lambda of: of.name)
+@in_one_test("of", RULES, ids=lambda of: of.name)
 def test_a_rule_is_named_after_what_is_wrong_and_not_after_the_remedy(of: Rule) -> None:
     words = of.name.split("-")
     assert not {"no", "not", "missing-no", "must", "should", "fix", "repair", "mend", "strip", "insert", "renumber"} & set(words)
 
 
-@pytest.mark.parametrize("of", STRATEGIES, ids=lambda of: of.name)
+@in_one_test("of", STRATEGIES, ids=lambda of: of.name)
 def test_a_strategy_says_what_it_must(of: Strategy) -> None:
     assert all((of.summary, of.cost, of.user_visible_effect, of.pros, of.cons))
     assert of.write_kind in {"W1", "W2", "W3", "content", "counter", "id"}
@@ -162,6 +163,6 @@ def test_unknown_names_are_refused_in_a_sentence(name: str) -> None:
             look_up(name)
 
 
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.code)
+@in_one_test("rule", RULES, ids=lambda rule: rule.code)
 def test_every_rule_is_mended_by_a_strategy_or_says_why_by_none(rule: Rule) -> None:
     assert bool(rule.repaired_by) != bool(rule.no_repair_reason)

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.commands.running import run
+from tests.folding import in_one_test
 
 ROOT = Path(__file__).resolve().parents[2]
 README = ROOT / "README.md"
@@ -23,7 +24,7 @@ def test_readme_is_short_and_has_the_two_commands() -> None:
     assert "\n    make run " in text and "\n    make test " in text
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix())
+@in_one_test("document", DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_links_lead_to_files(document: Path) -> None:
     links = [link for link in LINK.findall(document.read_text()) if "://" not in link]
     assert [link for link in links if not (document.parent / link).exists()] == []
@@ -36,7 +37,7 @@ def test_pictures_are_there(picture: str) -> None:
     assert (ROOT / "docs" / "screenshots" / Path(picture).name).stat().st_size > 10_000
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix())
+@in_one_test("document", DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_named_modules_exist(document: Path) -> None:
     named = MODULE.findall(document.read_text())
     # Guides show modules that the reader adds; their names begin with `my_`.

@@ -1,9 +1,8 @@
 """The AI SDK's own answer to the lists of messages that its profiles are held to, as ai_sdk_verdicts.json keeps it."""
 
-import pytest
-
 from inspector.profiles.base import Request
 from inspector.profiles.catalogue import profile
+from tests.folding import in_one_test
 from tests.judges.inquiries import BODIES as INQUIRY
 from tests.judges.running import OLDEST
 from tests.profiles.ai_sdk_bodies import BODIES
@@ -18,8 +17,8 @@ def test_every_list_was_judged() -> None:
     assert TOLD["versions"] == {"ai-sdk-6": "ai 6.0.326", "ai-sdk-7": "ai 7.0.173", "ai-sdk-6.0.168": "ai 6.0.168"}
 
 
-@pytest.mark.parametrize("judge", NAMES)
-@pytest.mark.parametrize("name", BODIES)
+@in_one_test("judge", NAMES)
+@in_one_test("name", BODIES)
 def test_our_verdict_and_its_text_are_those_of_the_sdk(name: str, judge: str) -> None:
     error = TOLD["histories"][name][judge]["error"]
     texts = [found.text for found in profile(judge).check(Request(BODIES[name].messages))]

@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.folding import in_one_test
 from tests.judges import gbrain
 from tests.judges.inquiries import GBRAIN
 from tests.judges.running import OLDEST
@@ -29,7 +30,7 @@ def test_every_question_was_asked_of_every_judge() -> None:
 
 
 @pytest.mark.parametrize("judge", JUDGES)
-@pytest.mark.parametrize("question", gbrain.asked())
+@in_one_test("question", gbrain.asked())
 def test_our_verdict_is_that_of_the_judge(question: str, judge: str) -> None:
     """Of the stored rows the SDK was given a map that its runner makes, and we judge what our reader makes."""
     told, ours = TOLD[question][judge], gbrain.verdict(question, JUDGES[judge])
@@ -37,15 +38,15 @@ def test_our_verdict_is_that_of_the_judge(question: str, judge: str) -> None:
     assert told["ok"] or any(told["error"].endswith(found.text) for found in ours.violations)
 
 
-@pytest.mark.parametrize("judge", SDKS)
-@pytest.mark.parametrize("number", NUMBERS)
+@in_one_test("judge", SDKS)
+@in_one_test("number", NUMBERS)
 def test_mapped_one_for_one_a_row_is_refused_as_the_table_has_it(number: str, judge: str) -> None:
     assert TOLD[f"{number} / gbrain-naive"][judge]["error"] == (BY_NUMBER[number].refusal or None)
 
 
-@pytest.mark.parametrize("judge", SDKS)
-@pytest.mark.parametrize("version", ["gbrain-pr1934", "gbrain-head"])
-@pytest.mark.parametrize("number", NUMBERS)
+@in_one_test("judge", SDKS)
+@in_one_test("version", ["gbrain-pr1934", "gbrain-head"])
+@in_one_test("number", NUMBERS)
 def test_what_the_proposed_and_the_later_replay_make_of_a_row_the_sdk_takes(number: str, version: str, judge: str) -> None:
     assert TOLD[f"{number} / {version}"][judge]["ok"]
 
@@ -68,9 +69,9 @@ def test_the_sdk_takes_what_providers_refuse(question: str, of_anthropic: str, o
     assert TOLD[question]["mistral"] == {"ok": False, "error": of_mistral}
 
 
-@pytest.mark.parametrize("judge", SDKS)
-@pytest.mark.parametrize("version", gbrain.VERSIONS)
-@pytest.mark.parametrize("name", MENDED)
+@in_one_test("judge", SDKS)
+@in_one_test("version", gbrain.VERSIONS)
+@in_one_test("name", MENDED)
 def test_what_we_mended_is_taken_by_whichever_version_replays_it(name: str, version: str, judge: str) -> None:
     assert TOLD[f"{name} / {version}"][judge]["ok"]
 
@@ -84,7 +85,7 @@ def test_every_row_that_can_be_is_mended() -> None:
         assert names == ({gbrain.LEDGER} if number in known else {f"{first}{words}" for words in gbrain.WORDS})
 
 
-@pytest.mark.parametrize("name", MENDED)
+@in_one_test("name", MENDED)
 def test_a_repair_adds_results_and_leaves_what_is_there(name: str) -> None:
     before, after = gbrain.histories()[name.partition(" ")[0]], gbrain.histories()[name]
     said = iter([chunk.payload for chunk in after.conversation.chunks])
@@ -93,7 +94,7 @@ def test_a_repair_adds_results_and_leaves_what_is_there(name: str) -> None:
     assert len({record.key for record in after.records}) == len(after.records)
 
 
-@pytest.mark.parametrize("name", MENDED)
+@in_one_test("name", MENDED)
 def test_the_proposed_replay_answers_each_call_of_a_mended_history_once_more(name: str) -> None:
     """The SDK does not mind; a provider that counts results does."""
     assert "AN-6" in {found.id for found in gbrain.verdict(f"{name} / gbrain-pr1934", "anthropic-2026-07").violations}

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from inspector.profiles.catalogue import profile
+from tests.folding import in_one_test
 from tests.judges.reading import HISTORIES, verdict
 from tests.judges.running import JUDGES, VERDICTS
 
@@ -25,14 +26,14 @@ def test_each_judge_takes_some_histories_and_refuses_some(judge: str) -> None:
 
 
 @pytest.mark.parametrize("judge", NAMES)
-@pytest.mark.parametrize("name", HISTORIES)
+@in_one_test("name", HISTORIES)
 def test_our_verdict_is_that_of_the_judge(name: str, judge: str) -> None:
     told, ours = TOLD["histories"][name][judge], verdict(name, judge)
     assert ours.sendable == told["ok"], told["error"] or [found.text for found in ours.violations]
 
 
 @pytest.mark.parametrize("judge", NAMES)
-@pytest.mark.parametrize("name", HISTORIES)
+@in_one_test("name", HISTORIES)
 def test_the_text_of_the_judge_is_one_of_ours_and_is_recognised(name: str, judge: str) -> None:
     error = TOLD["histories"][name][judge]["error"]
     if error is not None:

@@ -23,6 +23,7 @@ from inspector.projections.catalogue import projection
 from inspector.rules.base import Case, case_of
 from inspector.rules.synthetic_texts import is_synthetic
 from inspector.wires.names import WIRES
+from tests.folding import in_one_test
 from tests.judges.reading import HISTORIES
 
 NAMES = [judge.name for judge in PROFILES]
@@ -52,7 +53,7 @@ def results(chunks: tuple[Chunk, ...]) -> Counter[str]:
 
 
 @pytest.mark.parametrize("format_name", ["openai-chat-request", "anthropic-request", "rollouts"])
-@pytest.mark.parametrize("name", HISTORIES)
+@in_one_test("name", HISTORIES, most=20)
 def test_every_history_has_a_sequence_for_every_profile_or_a_reason(name: str, format_name: str) -> None:
     for judge in PROFILES:
         found = case(name, format_name)
@@ -66,7 +67,7 @@ def test_every_history_has_a_sequence_for_every_profile_or_a_reason(name: str, f
             assert not left, f"{judge.name}: {left[0].id} is left"
 
 
-@pytest.mark.parametrize("name", HISTORIES)
+@in_one_test("name", HISTORIES, most=50)
 def test_a_real_result_is_kept_wherever_some_place_keeps_it(name: str) -> None:
     for judge in PROFILES:
         found = case(name)
@@ -78,7 +79,7 @@ def test_a_real_result_is_kept_wherever_some_place_keeps_it(name: str) -> None:
 
 
 @pytest.mark.parametrize("wire", sorted(set(WIRES.values())))
-@pytest.mark.parametrize("name", HISTORIES)
+@in_one_test("name", HISTORIES)
 def test_a_body_that_is_mended_and_written_is_accepted_when_it_is_read_again(name: str, wire: str) -> None:
     """Through the bytes: the body of the history, read, repaired for its own profile, written, read, judged."""
     format_name = next(name for name, each in WIRES.items() if each == wire)

@@ -18,6 +18,7 @@ from inspector.programs.rollouts.format import ROLLOUTS
 from inspector.rules.base import Case, Finding, at_least, case_of, findings
 from inspector.rules.catalogue import RULES, rule
 from inspector.strategies.catalogue import strategy
+from tests.folding import in_one_test
 from tests.programs.dispatch.test_g0 import turn
 from tests.programs.dispatch.test_simulated_server import DAMAGES, Damage
 from tests.programs.pi_openclaw.session_files import header, lines
@@ -69,15 +70,15 @@ def held_against_plans(case: Case, base: Stored, format_: Format) -> tuple[Findi
     return suggestions
 
 
-@pytest.mark.parametrize("reader", ["dispatch-legacy", "exact"])
-@pytest.mark.parametrize("damage", DAMAGES, ids=lambda damage: damage.name)
+@in_one_test("reader", ["dispatch-legacy", "exact"])
+@in_one_test("damage", DAMAGES, ids=lambda damage: damage.name)
 def test_of_every_damage_of_a_store_only_what_repairs_it_is_suggested(damage: Damage, reader: str) -> None:
     server, _ = damage.make(Random(7))
     held_against_plans(server.case(reader), server.store.stored(), DISPATCH)
 
 
-@pytest.mark.parametrize("reader", ["verbatim", "pi-1.5"])
-@pytest.mark.parametrize("name", TABLE)
+@in_one_test("reader", ["verbatim", "pi-1.5"])
+@in_one_test("name", TABLE)
 def test_of_every_shape_of_a_session_only_what_repairs_it_is_suggested(name: str, reader: str) -> None:
     base = stored(lines(header(), *chain(TABLE[name][0])))
     held_against_plans(case_of(base.conversation, reader), base, FORMATS["pi"])

@@ -9,6 +9,7 @@ from inspector.presentation.explain.answer import calls_named, explained_in, exp
 from inspector.profiles.base import ProviderRule
 from inspector.profiles.catalogue import PROFILES
 from inspector.rules.base import Case, case_of
+from tests.folding import in_one_test
 
 RULES = list({rule.id: rule for judge in PROFILES for rule in judge.rules}.values())
 VALUES = {"n": 5, "m": 3, "id": "toolu_01AbC", "ids": "toolu_01AbC, toolu_02", "count": 2, "length": 65, "limit": 40}
@@ -33,7 +34,7 @@ def wrapped(text: str) -> dict[str, str]:
     }
 
 
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
+@in_one_test("rule", RULES, ids=lambda rule: rule.id, most=40)
 def test_every_text_of_every_table_is_recognized_however_it_is_wrapped(rule: ProviderRule) -> None:
     for text in texts(rule):
         for how, pasted in wrapped(text).items():

@@ -12,6 +12,7 @@ from inspector.profiles.openai_chat import OPENAI_CHAT as PROFILE
 from inspector.projections.catalogue import projection
 from inspector.rules.base import Finding, Origin, Severity, case_of, findings
 from inspector.rules.catalogue import RULES
+from tests.folding import in_one_test
 
 MERGED = "1 user 0.0 text hello\n2 assistant 0.0 text hi\n3 user 0.0 text bye"
 HOSTILE = "| <script>alert(1)</script> @everyone see #123, GH-7 and https://evil.example/x `tick` *bold* [a](b)\n\n# Heading \x1b[2J"
@@ -144,7 +145,7 @@ def test_a_repair_says_what_it_does_and_who_did_it() -> None:
     assert "| state | verified |" in text and "rejected by" not in text and "lossy" in text
 
 
-@pytest.mark.parametrize("rule", catalogues.rules(), ids=lambda rule: rule["code"])
+@in_one_test("rule", catalogues.rules(), ids=lambda rule: rule["code"])
 def test_every_rule_can_be_pasted(rule: dict[str, str]) -> None:
     text = rule_md(rule)
     assert text.startswith(f"**{rule['code']} `{rule['rule']}`**") and calls_nobody(text)

@@ -11,6 +11,7 @@ from django.conf import settings
 
 from inspector.presentation import masking
 from inspector.presentation.masking import mask, masked
+from tests.folding import in_one_test
 
 # Made up, and put together here so that no scanner takes this file for a leak.
 RANDOM = "7Hq2Zt9LmXc4Vb8NwRkY3sPdFgTj6UaE"
@@ -50,14 +51,14 @@ SECRETS = [
 ]
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "before",
     [
         *("\x1b[32m", "\x1b[01;31m\x1b[K", "\\x1b[32m", "\\u001b[32m", "\\\\u001b[32m", "\\033[1m", "\\e[0m"),
         *("\u5bc6\u94a5\u662f", "cl\u00e9", "\\u201c", "\\u003d", "\\\\u003d", "\\x22", "%20", "%22", "q%3D"),
     ],
 )
-@pytest.mark.parametrize("token", ["ghp_" + RANDOM, ANTHROPIC, "AKIA" + "IOSFODNN7EXAMPLE", "sk-proj-" + RANDOM, JWT])
+@in_one_test("token", ["ghp_" + RANDOM, ANTHROPIC, "AKIA" + "IOSFODNN7EXAMPLE", "sk-proj-" + RANDOM, JWT])
 def test_a_token_begins_after_a_color_an_escape_and_a_letter_of_another_script(before: str, token: str) -> None:
     assert masked(f"{before}{token}") == f"{before}{masked(token)}"
 
@@ -86,8 +87,8 @@ def test_what_goes_on_with_a_word_is_no_token(before: str) -> None:
     assert masked(f"{before}ghp_{RANDOM}") == f"{before}ghp_{RANDOM}"
 
 
-@pytest.mark.parametrize(("kind", "text"), SECRETS)
-@pytest.mark.parametrize("around", ["{}", "before {} after", "line one\n{}\nline two", "x" * 1500 + " {} " + "y" * 1500])
+@in_one_test(("kind", "text"), SECRETS)
+@in_one_test("around", ["{}", "before {} after", "line one\n{}\nline two", "x" * 1500 + " {} " + "y" * 1500])
 def test_a_secret_is_masked_wherever_it_stands(kind: str, text: str, around: str) -> None:
     result = masked(around.format(text))
     assert re.search(rf"\[masked {kind} [0-9a-f]{{4}}\]", result)
@@ -149,7 +150,7 @@ def test_masking_twice_changes_nothing_more() -> None:
         assert masked(masked(text)) == masked(text)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "text",
     [
         hashlib.sha256(b"plan").hexdigest(),
@@ -241,17 +242,18 @@ HOSTILE = {
 
 
 def _work(text: str) -> float:
-    """CPU seconds, the least of three runs."""
-    seconds = []
-    for _ in range(3):
-        started = time.process_time()
-        masked(text)
-        seconds.append(time.process_time() - started)
-    return min(seconds)
+    """CPU seconds."""
+    started = time.process_time()
+    masked(text)
+    return time.process_time() - started
 
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_eight_times_the_text_is_not_much_more_than_eight_times_the_work(name: str) -> None:
-    """A rule that goes back over the line takes 64 times as long."""
-    part = HOSTILE[name] * (20_000 // len(HOSTILE[name]))
-    assert _work(part * 8) < 24 * max(_work(part), 0.001)
+    """A rule that goes back over the line takes 64 times as long. Only what seems to is measured again: a busy machine may be slow three times, not always."""
+    part = HOSTILE[name] * (8_000 // len(HOSTILE[name]))
+    large, small = [_work(part * 8)], [_work(part)]
+    while min(large) >= 24 * max(min(small), 0.0003) and len(large) < 3:
+        large.append(_work(part * 8))
+        small.append(_work(part))
+    assert min(large) < 24 * max(min(small), 0.0003)

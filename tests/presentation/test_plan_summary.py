@@ -3,8 +3,6 @@
 import re
 from random import Random
 
-import pytest
-
 from inspector.actions.planning import preview_of, request_for
 from inspector.actions.problems import Refused
 from inspector.conversation.edits import Insert, Remove, Safety
@@ -16,6 +14,7 @@ from inspector.programs.formats import Cell, Change, Element, after
 from inspector.rules.base import case_of
 from inspector.strategies.catalogue import STRATEGIES
 from tests.actions.building import broken, merged
+from tests.folding import in_one_test
 from tests.programs.dispatch.appended_stores import Store
 from tests.programs.dispatch.test_simulated_server import DAMAGES, Damage
 
@@ -71,8 +70,8 @@ def test_parts_of_records_that_conversations_share_count_by_themselves() -> None
     assert records_summary(changes) == "1 record inserted, 1 removed, 1 part of a shared record inserted, 10 B written"
 
 
-@pytest.mark.parametrize("mode", [mode.name for mode in DISPATCH.modes])
-@pytest.mark.parametrize("damage", DAMAGES, ids=lambda damage: damage.name)
+@in_one_test("mode", [mode.name for mode in DISPATCH.modes])
+@in_one_test("damage", DAMAGES, ids=lambda damage: damage.name)
 def test_the_summary_says_what_the_edits_and_the_bytes_do(damage: Damage, mode: str) -> None:
     server, _ = damage.make(Random(3))
     try:

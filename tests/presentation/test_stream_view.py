@@ -12,6 +12,7 @@ from inspector.presentation.stream.event import event_bytes, event_view
 from inspector.presentation.stream.report import analysed
 from inspector.presentation.stream.view import LaneRow, StreamView
 from inspector.streams.model import End, Exchange, How, Read, Side
+from tests.folding import in_one_test
 from tests.streams.golden.cases import CASES, FLOWS
 from tests.streams.golden.script import END, EOF, Golden, b, c, raw
 from tests.streams.spoken import DONE, ROLE, chunk, finish, ndjson, sse, text
@@ -65,7 +66,7 @@ def test_what_the_sides_said_and_where_they_part() -> None:
     assert [(part.how, part.event) for part in client.parts] == [("", 0)]
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@in_one_test("case", CASES, ids=lambda case: case.name)
 def test_every_event_is_in_one_row_and_every_finding_at_its_event(case: Golden) -> None:
     found = looked(case)
     held = [

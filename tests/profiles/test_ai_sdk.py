@@ -4,13 +4,14 @@ import pytest
 
 from inspector.profiles.ai_sdk import AI_SDK_6_PROFILE, AI_SDK_7_PROFILE, RULES_6, RULES_7
 from inspector.profiles.base import Profile, ProviderRule
+from tests.folding import in_one_test
 from tests.profiles.ai_sdk_bodies import APPROVAL, APPROVED, BODIES, assistant, call, result, tool, user
 from tests.profiles.asking import assert_knows_its_text, assert_table_is_whole, assert_takes_any_body, fired, violations
 
 BOTH = [AI_SDK_6_PROFILE, AI_SDK_7_PROFILE]
 
 
-@pytest.mark.parametrize("name", BODIES)
+@in_one_test("name", BODIES)
 def test_what_is_refused_and_what_nearly_is(name: str) -> None:
     body = BODIES[name]
     assert fired(AI_SDK_6_PROFILE, body.messages) == list(body.six)

@@ -7,12 +7,13 @@ import pytest
 
 from inspector.profiles.anthropic import ANTHROPIC_PROFILE as PROFILE
 from inspector.profiles.anthropic_models import takes_prefill
+from tests.folding import in_one_test
 from tests.profiles.judged import anthropic, found, said
 
 OLD, NEW = "claude-haiku-4-5-20251001", "claude-opus-4-6"
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("shape", "refused"),
     [
         ("u u", []),
@@ -159,7 +160,7 @@ CASES: dict[str, Case] = {
 }
 
 
-@pytest.mark.parametrize("rule", CASES)
+@in_one_test("rule", CASES)
 def test_a_body_that_fires_and_one_that_nearly_does(rule: str) -> None:
     fires, path, nearly = CASES[rule]
     assert (rule, path) in found(PROFILE, fires, model=NEW)

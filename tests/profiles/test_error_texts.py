@@ -14,6 +14,7 @@ from inspector.profiles.bedrock import BEDROCK_PROFILE
 from inspector.profiles.deepseek import DEEPSEEK_THINKING
 from inspector.profiles.openai_chat import OPENAI_CHAT
 from inspector.strategies.catalogue import STRATEGIES
+from tests.folding import in_one_test
 from tests.profiles.judged import anthropic
 
 PROFILES = (ANTHROPIC_PROFILE, BEDROCK_PROFILE, OPENAI_CHAT, DEEPSEEK_THINKING)
@@ -41,8 +42,8 @@ WRAPPED = {
 }
 
 
-@pytest.mark.parametrize("wrapped", WRAPPED)
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
+@in_one_test("wrapped", WRAPPED)
+@in_one_test("rule", RULES, ids=lambda rule: rule.id)
 def test_a_rule_recognises_its_own_text_and_takes_out_what_it_names(rule: ProviderRule, wrapped: str) -> None:
     matched = rule.patterns()[0].search(WRAPPED[wrapped](rule.say(**VALUES)))
     assert matched
@@ -53,7 +54,7 @@ def test_a_rule_recognises_its_own_text_and_takes_out_what_it_names(rule: Provid
             assert [each.strip() for each in value.rstrip(".").split(",")] == ["toolu_01-A", "call_2"]
 
 
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
+@in_one_test("rule", RULES, ids=lambda rule: rule.id)
 def test_no_rule_recognises_what_is_no_error(rule: ProviderRule) -> None:
     for text in ("", "hello", "HTTP 429: slow down", "messages.5", "tool_use tool_result thinking signature"):
         assert not any(pattern.search(text) for pattern in rule.patterns())

@@ -6,6 +6,7 @@ import pytest
 
 from inspector.profiles.base import Profile, ProviderRule
 from inspector.profiles.mistral import MISTRAL_PROFILE, MISTRAL_STRICT_PROFILE, RULES, STRICT_RULES
+from tests.folding import in_one_test
 from tests.profiles.asking import assert_knows_its_text, assert_table_is_whole, assert_takes_any_body, fired, violations
 
 Msg = dict[str, Any]
@@ -71,14 +72,14 @@ BOTH_TAKE = [
 BOTH = [MISTRAL_STRICT_PROFILE, MISTRAL_PROFILE]
 
 
-@pytest.mark.parametrize("profile", BOTH, ids=lambda profile: profile.name)
-@pytest.mark.parametrize(("rule", "path", "messages"), BOTH_REFUSE)
+@in_one_test("profile", BOTH, ids=lambda profile: profile.name)
+@in_one_test(("rule", "path", "messages"), BOTH_REFUSE)
 def test_what_is_refused(profile: Profile, rule: str, path: str, messages: list[Msg]) -> None:
     assert fired(profile, messages) == [(rule, path)]
 
 
-@pytest.mark.parametrize("profile", BOTH, ids=lambda profile: profile.name)
-@pytest.mark.parametrize("messages", BOTH_TAKE)
+@in_one_test("profile", BOTH, ids=lambda profile: profile.name)
+@in_one_test("messages", BOTH_TAKE)
 def test_what_is_nearly_refused(profile: Profile, messages: list[Msg]) -> None:
     assert fired(profile, messages) == []
 

@@ -8,6 +8,7 @@ from inspector.profiles.base import ProviderRule
 from inspector.profiles.openai_responses import OPENAI_RESPONSES_PROFILE as PROFILE
 from inspector.profiles.openai_responses import RULES
 from inspector.projections.openai_responses import CALL_TYPES
+from tests.folding import in_one_test
 from tests.profiles.asking import assert_knows_its_text, assert_table_is_whole, assert_takes_any_body, fired, violations
 
 Item = dict[str, Any]
@@ -79,12 +80,12 @@ TAKEN = [
 ]
 
 
-@pytest.mark.parametrize(("rule", "path", "items"), REFUSED)
+@in_one_test(("rule", "path", "items"), REFUSED)
 def test_what_is_refused(rule: str, path: str, items: list[Item]) -> None:
     assert fired(PROFILE, items) == [(rule, path)]
 
 
-@pytest.mark.parametrize("items", TAKEN)
+@in_one_test("items", TAKEN)
 def test_what_is_nearly_refused(items: list[Item]) -> None:
     assert fired(PROFILE, items) == []
 

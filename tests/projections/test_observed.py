@@ -16,6 +16,7 @@ from inspector.text import jsontext
 from inspector.traces.log_record import record_of
 from inspector.traces.model import Trace
 from inspector.traces.tree import build
+from tests.folding import in_one_test
 
 SHAPE = projection("dispatch-openai")
 SYSTEM = {"role": "system", "content": "be good"}
@@ -190,8 +191,8 @@ HOSTILE = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("prompt", [None, *HOSTILE, believed(("user", [HELLO]))], ids=lambda text: repr(text)[:24])
-@pytest.mark.parametrize("request_body", [None, *HOSTILE, sent({"role": "user", "content": "hello"})], ids=lambda text: repr(text)[:24])
+@in_one_test("prompt", [None, *HOSTILE, believed(("user", [HELLO]))], ids=lambda text: repr(text)[:24])
+@in_one_test("request_body", [None, *HOSTILE, sent({"role": "user", "content": "hello"})], ids=lambda text: repr(text)[:24])
 def test_hostile_bodies_do_not_raise(prompt: str | None, request_body: str | None) -> None:
     found = step_of(prompt, request_body, chunk(1, HELLO))
     assert found is None or len(found.notes) <= 21

@@ -8,6 +8,7 @@ import pytest
 from inspector.programs.catalogue import NEW_FILE_ONLY
 from inspector.readers.strict import strict_problems
 from inspector.rules.base import case_of
+from tests.folding import in_one_test
 from tests.published_programs.running import PROGRAMS, Program, goldens
 from tests.published_programs.sessions import BY_HAND, DAMAGED, STORED, Damaged, kept, repaired, written
 from tests.published_programs.telling import read, told
@@ -22,7 +23,7 @@ WHOLE = [*BROKEN[:2], "toolResult[c1] failed: made up", BROKEN[2]]
 each_program = pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)
 each_damaged = pytest.mark.parametrize("damaged", DAMAGED, ids=lambda damaged: damaged.name)
 each_mode = pytest.mark.parametrize("mode", DAMAGED[0].modes)
-each_written = pytest.mark.parametrize(
+each_written = in_one_test(
     ("damaged", "mode"), [pytest.param(damaged, mode, id=f"{damaged.name}.{mode}") for damaged in DAMAGED for mode in damaged.modes]
 )
 
@@ -45,7 +46,7 @@ def test_every_program_has_read_every_file() -> None:
 
 
 @each_program
-@pytest.mark.parametrize("name", FILES)
+@in_one_test("name", FILES)
 def test_our_reader_reads_what_the_program_reads(name: str, program: Program) -> None:
     theirs, ours = READ[name][program.name], read(FILES[name], program.form, program.reader)
     if "stops" in theirs:
@@ -92,7 +93,7 @@ def test_the_stored_file_is_read_otherwise_than_the_mended_one(damaged: Damaged)
     assert reads(STORED) != first and all(first == each for each in others)
 
 
-@pytest.mark.parametrize("name", [name for name in FILES if not name.endswith(STORED) and "cycle" not in name])
+@in_one_test("name", [name for name in FILES if not name.endswith(STORED) and "cycle" not in name])
 def test_both_readers_of_one_openclaw_release_agree_on_what_we_write(name: str) -> None:
     assert "builder" not in READ[name]["openclaw-2026.9.6"]
 

@@ -25,6 +25,7 @@ from inspector.programs.formats import Cell, Record
 from inspector.rules.base import Case, Rule, Severity, case_of, findings
 from inspector.rules.case_notation import load_case
 from inspector.rules.catalogue import RULES, rule
+from tests.folding import in_one_test
 
 FOLDER = Path(__file__).parent / "cases"
 TAKEN_AT = 1_782_600_000_000
@@ -85,14 +86,14 @@ def _listed(of: Rule) -> list[Written]:
         return []
 
 
-@pytest.mark.parametrize(
-    ("of", "written"), [pytest.param(of, written, id=f"{of.name}: {written.name}") for of in RULES for written in _listed(of)]
+@in_one_test(
+    ("of", "written"), [pytest.param(of, written, id=f"{of.name}: {written.name}") for of in RULES for written in _listed(of)], most=300
 )
 def test_the_rule_fires_where_the_case_says_and_nowhere_else(of: Rule, written: Written) -> None:
     assert fired(case(written), of) == sorted(written.fires)
 
 
-@pytest.mark.parametrize("of", [of for of in RULES if (FOLDER / f"{of.name}.txt").exists()], ids=lambda of: of.name)
+@in_one_test("of", [of for of in RULES if (FOLDER / f"{of.name}.txt").exists()], ids=lambda of: of.name)
 def test_more_cases_are_clean_than_fire(of: Rule) -> None:
     written = _file(of)
     firing = [each for each in written if each.fires]
@@ -101,12 +102,12 @@ def test_more_cases_are_clean_than_fire(of: Rule) -> None:
     assert len({each.name for each in written}) == len(written)
 
 
-@pytest.mark.parametrize("of", RULES, ids=lambda of: of.name)
+@in_one_test("of", RULES, ids=lambda of: of.name)
 def test_its_own_example_fires(of: Rule) -> None:
     assert fired(load_case(of.example, "dispatch-legacy", TAKEN_AT), of)
 
 
-@pytest.mark.parametrize("of", RULES, ids=lambda of: of.name)
+@in_one_test("of", RULES, ids=lambda of: of.name)
 def test_findings_carry_what_the_page_shows(of: Rule) -> None:
     for written in _listed(of):
         looked_at = case(written)

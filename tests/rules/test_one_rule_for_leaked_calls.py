@@ -9,6 +9,7 @@ from inspector.rules.base import case_of, findings
 from inspector.rules.catalogue import rule
 from inspector.streams.model import Side
 from inspector.streams.run import one_side
+from tests.folding import in_one_test
 from tests.streams.spoken import ASKED, DONE, ROLE, chunk, exchange, finish, sse, text
 
 Part = tuple[str, str]
@@ -49,7 +50,7 @@ def in_store(parts: list[Part], apart: bool) -> bool:
     return bool(findings(case_of(conversation, "exact"), [rule("THINK301")]))
 
 
-@pytest.mark.parametrize("parts", TURNS, ids=lambda parts: " | ".join(f"{kind} {words!r}" for kind, words in parts))
+@in_one_test("parts", TURNS, ids=lambda parts: " | ".join(f"{kind} {words!r}" for kind, words in parts))
 def test_a_stream_and_a_stored_turn_of_the_same_parts_agree(parts: list[Part]) -> None:
     assert in_store(parts, apart=False) == in_stream(parts)
 

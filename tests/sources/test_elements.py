@@ -6,6 +6,7 @@ import pytest
 
 from inspector.programs.formats import Cell, Change, Element
 from inspector.sources.elements import Absent, ChangeState, Differs, Present, WrongShape, spliced, state
+from tests.folding import in_one_test
 
 M = Element.MEMBER
 
@@ -26,8 +27,8 @@ def test_an_element_is_added_behind_the_last(text: str, expected: str) -> None:
     assert spliced(text.encode(), None, b"x") == expected.encode()
 
 
-@pytest.mark.parametrize("text", ["[]", "[ ]", '["a"]', ' ["a" , "b"\t] ', '[\n  "a",\n  "b"\n]\n', r'["\u00e9"]'])
-@pytest.mark.parametrize("name", ["x", 'q"\\\n\0', "é😀", "\udcff", "a,]"])
+@in_one_test("text", ["[]", "[ ]", '["a"]', ' ["a" , "b"\t] ', '[\n  "a",\n  "b"\n]\n', r'["\u00e9"]'])
+@in_one_test("name", ["x", 'q"\\\n\0', "é😀", "\udcff", "a,]"])
 def test_taking_out_what_was_added_gives_every_byte_back(text: str, name: str) -> None:
     element = name.encode("utf-8", "surrogateescape")
     added = spliced(text.encode(), None, element)
@@ -125,7 +126,7 @@ def cell(text: str | None) -> Cell | None:
     return None if text is None else Cell(text.encode(), "file")
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("change", "stored", "expected"),
     [
         (Change("k", cell("a"), cell("b")), "a", ChangeState.BEFORE),

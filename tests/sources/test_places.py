@@ -8,6 +8,7 @@ from inspector.sources import places
 from inspector.sources.dsn import Dsn
 from inspector.sources.places import NoAddress, place, short
 from inspector.sources.problems import Missing, shown
+from tests.folding import in_one_test
 
 SECRET = "s3cret"
 
@@ -39,7 +40,7 @@ NAMED = [
 ]
 
 
-@pytest.mark.parametrize(("typed", "name"), NAMED)
+@in_one_test(("typed", "name"), NAMED)
 def test_it_is_known_by_its_address_without_password(typed: str, name: str) -> None:
     found = place(typed)
     assert isinstance(found, Dsn)
@@ -47,7 +48,7 @@ def test_it_is_known_by_its_address_without_password(typed: str, name: str) -> N
     assert SECRET not in repr(found)
 
 
-@pytest.mark.parametrize(("typed", "name"), NAMED)
+@in_one_test(("typed", "name"), NAMED)
 def test_the_name_is_an_address_of_the_same_name(typed: str, name: str) -> None:
     assert str(place(name)) == name
 

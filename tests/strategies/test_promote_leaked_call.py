@@ -8,6 +8,7 @@ from inspector.planning.preview import Preview
 from inspector.programs.dispatch.readers import INTERRUPTED
 from inspector.strategies.leaked_syntax import recovered
 from inspector.text import jsontext
+from tests.folding import in_one_test
 from tests.programs.dispatch.appended_stores import A, Store, T, U, appended, tc, th, tr
 from tests.programs.dispatch.strategies.repaired_rows import CALL, MODES, codes, leaking, nothing_to_do, repaired, rows
 
@@ -90,7 +91,7 @@ def test_each_form_is_read_exactly(text: str, before: str, name: str, input: dic
     assert [(found.before, call.name, call.input) for call in found.calls] == [(before, name, input)]
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "text",
     [
         "<function=run_shell>...",

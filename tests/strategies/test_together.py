@@ -11,6 +11,7 @@ from inspector.conversation.edits import Safety, apply
 from inspector.conversation.model import Kind
 from inspector.planning import preview as previews
 from inspector.strategies.catalogue import STRATEGIES, strategy
+from tests.folding import in_one_test
 from tests.judges.reading import HISTORIES
 from tests.strategies.before_and_after import ANTHROPIC, OPENAI, RESULT, SESSION, USE, case_in, previewed, said, text, thinking, written
 
@@ -35,7 +36,7 @@ NAMES = (
 )
 
 
-@pytest.mark.parametrize("format_name", [OPENAI, ANTHROPIC, SESSION, "pi", "dispatch", "claude-code"])
+@in_one_test("format_name", [OPENAI, ANTHROPIC, SESSION, "pi", "dispatch", "claude-code"])
 @pytest.mark.parametrize("name", [each.name for each in STRATEGIES if Safety.LOSSY not in each.safety])
 def test_what_is_not_said_to_lose_anything_keeps_every_call_and_result(name: str, format_name: str) -> None:
     """Over every history that judges are asked about: results that swapped places were both lost once."""

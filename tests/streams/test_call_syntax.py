@@ -4,13 +4,12 @@ import pytest
 
 from inspector.streams.call_syntax.catalogue import BY_ID, CALL_SYNTAXES
 from inspector.streams.leaked_calls import TextCall, Where, text_calls
+from tests.folding import in_one_test
 from tests.streams.call_syntax_cases import SPELLINGS, TOOLS, Spelling
 
 CONTENT = Where()
-EACH = pytest.mark.parametrize("spelling", SPELLINGS, ids=lambda each: f"{each.syntax} {each.title}".strip())
-IN_A_TEXT = pytest.mark.parametrize(
-    "spelling", [each for each in SPELLINGS if not each.alone], ids=lambda each: f"{each.syntax} {each.title}".strip()
-)
+EACH = in_one_test("spelling", SPELLINGS, ids=lambda each: f"{each.syntax} {each.title}".strip())
+IN_A_TEXT = in_one_test("spelling", [each for each in SPELLINGS if not each.alone], ids=lambda each: f"{each.syntax} {each.title}".strip())
 
 
 def only(text: str, tools: tuple[str, ...] | None = TOOLS, inside: Where = CONTENT) -> TextCall:
@@ -50,7 +49,7 @@ def test_two_of_them_are_two(spelling: Spelling) -> None:
     assert second.is_call
 
 
-@pytest.mark.parametrize("spelling", [each for each in SPELLINGS if each.pair], ids=lambda each: f"{each.syntax} {each.title}".strip())
+@in_one_test("spelling", [each for each in SPELLINGS if each.pair], ids=lambda each: f"{each.syntax} {each.title}".strip())
 def test_two_in_one_wrapper_are_two_and_cover_it(spelling: Spelling) -> None:
     first, second = text_calls(spelling.pair, TOOLS, CONTENT)
     assert first.arguments == second.arguments == spelling.arguments

@@ -20,6 +20,7 @@ from inspector.streams.captures.catalogue import KINDS, exchanges, kind_named, s
 from inspector.streams.captures.unpacking import Unpacker
 from inspector.streams.framing import Framer, frames_of
 from inspector.streams.model import LACKS, End, Exchange, Frame, Framing, How, Read, Side
+from tests.folding import in_one_test
 
 CORPUS = Path(os.environ.get("INSPECTOR_CORPUS") or Path(__file__).parent.parent.parent / "var" / "corpus").absolute()
 
@@ -272,8 +273,8 @@ ENCODED: dict[str, tuple[str, bytes, bytes, str]] = {
 }
 
 
-@pytest.mark.parametrize(("encoding", "data", "expected", "said"), ENCODED.values(), ids=ENCODED)
-@pytest.mark.parametrize("size", [1, 3, 1000])
+@in_one_test(("encoding", "data", "expected", "said"), ENCODED.values(), ids=ENCODED)
+@in_one_test("size", [1, 3, 1000])
 def test_unpacking(encoding: str, data: bytes, expected: bytes, said: str, size: int) -> None:
     unpacker = Unpacker(encoding)
     found = b"".join(piece for start in range(0, len(data), size) for piece in unpacker.feed(data[start : start + size]))
@@ -485,7 +486,7 @@ def test_what_is_no_capture_is_no_kind(data: bytes) -> None:
         list(exchanges(opened(data), "x.bin"))
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "data",
     [
         b"",
@@ -500,7 +501,7 @@ def test_what_is_no_capture_is_no_kind(data: bytes) -> None:
         b'{"a":' * 5000,
     ],
 )
-@pytest.mark.parametrize("kind", [kind.name for kind in KINDS])
+@in_one_test("kind", [kind.name for kind in KINDS])
 def test_no_bytes_break_any_kind(kind: str, data: bytes) -> None:
     try:
         found = list(kind_named(kind).exchanges(opened(data), "x"))

@@ -16,6 +16,7 @@ from inspector.streams.model import Assembled, End, Exchange, How, Read, Side
 from inspector.streams.run import one_side
 from inspector.streams.two_sides import judged
 from inspector.streams.violations import BY_NAME
+from tests.folding import in_one_test
 
 from . import spoken
 from .golden.cases import CASES as GOLDEN
@@ -63,7 +64,7 @@ def beside(exchange: Exchange, corrected: Exchange) -> Exchange:
     return replace(exchange, happenings=happenings)
 
 
-@pytest.mark.parametrize("case", GOLDEN, ids=lambda case: case.name)
+@in_one_test("case", GOLDEN, ids=lambda case: case.name)
 def test_a_corrected_stream_has_no_errors_and_is_what_the_backend_said(case: Golden) -> None:
     correction = correct(case.exchange())
 
@@ -76,7 +77,7 @@ def test_a_corrected_stream_has_no_errors_and_is_what_the_backend_said(case: Gol
         assert data(correction.exchange) == data(case.exchange()) and not case.sides
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "one",
     [pytest.param(one, id=f"{row}: {label}") for row, cases in CASES.items() for label, one, _ in cases],
 )
@@ -258,7 +259,7 @@ def test_what_cannot_be_done_alone_says_which_others_it_needs(given: Exchange, p
 
 
 @pytest.mark.parametrize("case", GOLDEN, ids=lambda case: case.name)
-@pytest.mark.parametrize("picked", [strategy.name for strategy in STREAM_STRATEGIES])
+@in_one_test("picked", [strategy.name for strategy in STREAM_STRATEGIES])
 def test_each_strategy_alone_does_its_own_or_says_why_not(case: Golden, picked: str) -> None:
     try:
         correction = correct(case.exchange(), strategies=[picked])
@@ -367,7 +368,7 @@ def damaged(case: Golden, random: Random) -> Golden:
     return replace(case, steps=steps)
 
 
-@pytest.mark.parametrize("seed", range(60))
+@in_one_test("seed", range(60))
 def test_whatever_was_damaged_is_corrected_or_refused(seed: int) -> None:
     random = Random(seed)
     given = damaged(random.choice(GOLDEN), random).exchange()

@@ -13,12 +13,13 @@ from inspector.streams.fixed_in_code import FIXED_IN_CODE
 from inspector.streams.model import How
 from inspector.streams.violations import ALL_STREAM_RULES, STREAM_RULES, StreamRule
 from tests.commands.running import run
+from tests.folding import in_one_test
 
 from .golden.cases import CASES as GOLDEN
 from .spoken import ROLE, exchange, finish, sse, text
 
 
-@pytest.mark.parametrize("row", [row for row in STREAM_RULES if row.severity is not Severity.NOTE], ids=lambda row: row.name)
+@in_one_test("row", [row for row in STREAM_RULES if row.severity is not Severity.NOTE], ids=lambda row: row.name)
 def test_every_error_and_warning_says_what_to_change(row: StreamRule) -> None:
     assert row.fixed_in_code.endswith(".") and row.fixed_in_code[0].isupper()
 

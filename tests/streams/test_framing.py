@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from inspector.streams.framing import LIMIT, MARKS, Framer, frames_of
 from inspector.streams.model import End, Exchange, Frame, Framing, How, Read, Side
+from tests.folding import in_one_test
 
 SSE, NDJSON, OTHER = Framing.SSE, Framing.NDJSON, Framing.OTHER
 
@@ -92,14 +93,14 @@ def cut(data: bytes, places: Iterable[int]) -> list[bytes]:
     return [data[start:end] for start, end in pairwise(edges)]
 
 
-@pytest.mark.parametrize(("data", "expected"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
+@in_one_test(("data", "expected"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
 def test_frames(data: bytes, expected: list[tuple[Framing, str, bytes, tuple[str, ...]]]) -> None:
     found = framed([data])
     assert [(frame.framing, frame.name, frame.data, frame.marks) for frame in found] == expected
     assert [frame.index for frame in found] == list(range(len(found)))
 
 
-@pytest.mark.parametrize("data", [case[1] for case in CASES], ids=[case[0] for case in CASES])
+@in_one_test("data", [case[1] for case in CASES], ids=[case[0] for case in CASES])
 def test_every_cut_in_two_and_single_bytes_give_the_same(data: bytes) -> None:
     whole = framed([data])
     assert framed(data[place : place + 1] for place in range(len(data))) == whole

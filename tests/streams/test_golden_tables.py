@@ -13,6 +13,7 @@ from inspector.streams.model import End, Exchange, Read, Side
 from inspector.streams.run import Evidence, one_side
 from inspector.streams.two_sides import judged, two_sides
 from inspector.streams.violations import BY_NAME, STREAM_RULES
+from tests.folding import in_one_test
 
 from .golden.cases import CASES, FLOWS
 from .golden.script import Golden
@@ -41,12 +42,12 @@ def errors(found: set[str]) -> set[str]:
     return {name for name in found if BY_NAME[name].severity is Severity.ERROR}
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@in_one_test("case", CASES, ids=lambda case: case.name)
 def test_the_files_are_what_the_table_writes(case: Golden) -> None:
     assert path_of(case).read_bytes() == b"".join(own.written(case.exchange()))
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@in_one_test("case", CASES, ids=lambda case: case.name)
 def test_all_that_was_named_is_found_and_no_other_error(case: Golden) -> None:
     found = judged(read(case))
     assert found.sides is not None

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from inspector.streams.leaked_calls import Where, calls_in, text_calls
 from inspector.streams.leaked_scan import MOST_IN_TEXT
+from tests.folding import in_one_test
 from tests.streams.call_syntax_cases import SPELLINGS
 
 LS = '<tool_call>{"name":"ls","arguments":{"path":"/"}}</tool_call>'
@@ -19,7 +20,7 @@ SEARCH = "<toolbridge_calls><search><query>q</query></search></toolbridge_calls>
 STOPPED = Where("thinking", closed=True, after="nothing", finish="stop")
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("text", "inside", "is_call", "reason"),
     [
         (LS, Where(), True, "nothing before it in its line"),

@@ -11,6 +11,7 @@ from inspector.streams.model import End, How, Read, Side
 from inspector.streams.text_compare import differences
 from inspector.streams.two_sides import ON_BACKEND, TwoSides, two_sides
 from inspector.streams.violations import STREAM_RULES
+from tests.folding import in_one_test
 
 from .golden.cases import FLOWS, TABLE, W
 from .golden.script import END, EOF, Golden, Step, b, c, cl, raw
@@ -369,7 +370,7 @@ CASES: dict[str, list[tuple[str, list[Step], str]]] = {
 }
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("steps", "expected"),
     [pytest.param(steps, expected, id=f"{row}: {label}") for row, cases in CASES.items() for label, steps, expected in cases],
 )

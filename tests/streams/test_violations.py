@@ -10,6 +10,7 @@ from inspector.streams.model import Exchange, Side
 from inspector.streams.request_rules import request_facts
 from inspector.streams.run import EVIDENCE, one_side
 from inspector.streams.violations import ALL, BY_NAME, STREAM_RULES
+from tests.folding import in_one_test
 
 from .spoken import (
     ASKED,
@@ -27,7 +28,7 @@ from .spoken import (
 from .violation_cases import CASES, HI, WRAPPER, Said
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("said", "expected"),
     [pytest.param(said, expected, id=f"{row}: {label}") for row, cases in CASES.items() for label, said, expected in cases],
 )
@@ -37,7 +38,7 @@ def test_what_is_found_is_what_is_wrong(said: Said, expected: str) -> None:
     assert {each.rule.name for each in found.evidence} == set(expected.split()), [each.first for each in found.evidence]
 
 
-@pytest.mark.parametrize("row", [row.name for row in STREAM_RULES if not row.two_sided])
+@in_one_test("row", [row.name for row in STREAM_RULES if not row.two_sided])
 def test_every_row_of_one_side_fires_and_nearly_fires(row: str) -> None:
     assert row in CASES, f"write the cases of the new row {row} in tests/streams/violation_cases.py: what fires, what nearly does"
     fires = [row in expected.split() for _, _, expected in CASES[row]]

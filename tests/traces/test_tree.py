@@ -10,6 +10,7 @@ import pytest
 from inspector.traces.model import Span, Trace, TraceRecord
 from inspector.traces.spans import MAX_DEPTH
 from inspector.traces.tree import build
+from tests.folding import in_one_test
 from tests.traces.stores import EXAMPLES, both, closed, opened, read_database, read_journal, write_database, write_journal
 
 STEP = [
@@ -231,7 +232,7 @@ def test_many_uses_of_one_span_id_do_not_take_quadratic_time() -> None:
     assert len(everything(build("c1", records))) == 20_000
 
 
-@pytest.mark.parametrize("seed", range(40))
+@in_one_test("seed", range(40))
 def test_no_span_and_no_log_is_ever_lost(seed: int) -> None:
     chance = random.Random(seed)
     kinds = ["turn", "step", "prompt", "provider.request", "tool-call"]

@@ -12,6 +12,7 @@ from inspector.wires import layout as request_layout
 from inspector.wires.detection import format_of, wires_of
 from inspector.wires.layout import NotARequest
 from inspector.wires.shapes.catalogue import SHAPES
+from tests.folding import in_one_test
 from tests.programs.request_bodies.bodies import BODIES
 
 TALK = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "hello"}]
@@ -28,7 +29,7 @@ def test_whole_bodies_and_bare_lists_are_told_apart(wire: str) -> None:
     assert wires_of(body) == wires_of(bare) == [wire]
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("value", "wire"),
     [
         ({"model": "claude-opus-4", "messages": TALK}, "anthropic"),

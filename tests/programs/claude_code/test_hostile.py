@@ -12,6 +12,7 @@ from inspector.programs.claude_code.format import CLAUDE_CODE
 from inspector.programs.formats import WriteRefused
 from inspector.rules.base import case_of
 from inspector.strategies.catalogue import strategy
+from tests.folding import in_one_test
 from tests.programs.claude_code.session_lines import OTHER, a, boundary, encoded, lines, stored, text, u
 from tests.programs.claude_code.test_writing import FORK, SAME, repaired
 
@@ -40,8 +41,8 @@ def test_a_fused_first_line_after_a_byte_order_mark_is_split() -> None:
     assert [line.removeprefix(BOM) for line in data.splitlines()] == [encoded(line) for line in TURN]
 
 
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize(("mode", "option"), [(FORK, "fork_id"), (FORK, "fresh_id"), (SAME, "fresh_id")])
+@in_one_test("name", NAMES)
+@in_one_test(("mode", "option"), [(FORK, "fork_id"), (FORK, "fresh_id"), (SAME, "fresh_id")])
 def test_an_id_of_a_plan_file_that_would_lead_elsewhere_is_refused(mode: str, option: str, name: str) -> None:
     """The id of a new session becomes the name of its file, and that of a repair the name of its quarantine; a saved plan can be changed."""
     session = stored(*TURN, b"{torn", u("u3", "a2"))

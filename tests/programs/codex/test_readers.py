@@ -2,13 +2,12 @@
 
 from typing import Any
 
-import pytest
-
 from inspector.conversation.model import Reading
 from inspector.programs.codex.format import CODEX
 from inspector.programs.codex.readers import COMPACTED_AWAY, CUT, EVENTS, ORPHANED, ROLLED_BACK, UNREAD, read
 from inspector.programs.formats import Cell, Record
 from inspector.projections.catalogue import projection
+from tests.folding import in_one_test
 from tests.programs.codex.threads import NAME, THREADS, assistant, call, compacted, output, rolled_back, said, thread, user
 from tests.published_programs.codex import files, kept, plain
 
@@ -26,7 +25,7 @@ def as_sent(read_thread: Reading) -> list[Any]:
 FILES = files()
 
 
-@pytest.mark.parametrize("name", FILES)
+@in_one_test("name", FILES)
 def test_the_next_request_is_what_codex_sends(name: str) -> None:
     read_thread = reading(FILES[name])
     if SENT[name] is None:

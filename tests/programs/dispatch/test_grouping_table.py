@@ -8,6 +8,7 @@ from inspector.conversation.model import Conversation
 from inspector.profiles.catalogue import profile
 from inspector.programs.dispatch.readers import INTERRUPTED
 from inspector.projections.catalogue import projection
+from tests.folding import in_one_test
 from tests.programs.dispatch.appended_stores import A, S, Store, T, U, appended, er, sy, tc, th, tr, tx
 from tests.programs.dispatch.previews import read, rows, spelled, wire
 from tests.programs.dispatch.reported_incident import E1, before_turn_3
@@ -139,7 +140,7 @@ CASES = {
     for name, row in ROWS.items()
     for reader, seen in zip(READERS, row[1:], strict=True)
 }
-every_case = pytest.mark.parametrize(("conversation", "reader", "seen"), CASES.values(), ids=CASES)
+every_case = in_one_test(("conversation", "reader", "seen"), CASES.values(), ids=CASES)
 
 
 @every_case

@@ -18,6 +18,7 @@ from inspector.programs.gbrain.tables import EXECUTIONS, JOBS, LEASES, MESSAGES,
 from inspector.programs.relation_rows import record_of, relation_of
 from inspector.rules.base import case_of
 from inspector.text import jsonb, jsontext
+from tests.folding import in_one_test
 from tests.programs.gbrain import conformance_rows as gbrain_rows
 from tests.programs.gbrain.conformance_rows import BY_NUMBER, ROWS, call, result, text
 
@@ -112,7 +113,7 @@ def test_words_that_only_begin_like_json_are_words(words: str) -> None:
     assert (found.kind, found.text) == (Kind.TEXT, words)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("messages", "path"),
     [
         ({0: [text("go")], 1: [USE], 2: [USED]}, LEGACY),
@@ -124,7 +125,7 @@ def test_words_that_only_begin_like_json_are_words(words: str) -> None:
         ({0: [text("go")], 1: [text("done")]}, None),
     ],
 )
-@pytest.mark.parametrize("version", ["1", "2", None])
+@in_one_test("version", ["1", "2", None])
 def test_blocks_and_gaps_tell_the_path_and_never_the_version_in_the_row(
     messages: dict[int, Any], path: str | None, version: str | None
 ) -> None:

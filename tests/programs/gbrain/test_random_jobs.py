@@ -5,8 +5,6 @@ from collections import Counter
 from random import Random
 from typing import Any
 
-import pytest
-
 from inspector.conversation.edits import Plan, Safety
 from inspector.conversation.model import Conversation, Kind
 from inspector.planning.preview import NothingToDo, Preview, compose, digest, preview, safety_of
@@ -21,6 +19,7 @@ from inspector.rules.catalogue import RULES
 from inspector.rules.synthetic_texts import is_synthetic
 from inspector.strategies.catalogue import STRATEGIES, strategy
 from inspector.text import jsonb
+from tests.folding import in_one_test
 from tests.programs.gbrain.conformance_rows import Block, Case, Run, call, records, result, text
 
 SEEDS = range(60)
@@ -124,7 +123,7 @@ def tried(stored: Stored, reader: str, goal: str, *names: str) -> Preview | None
     return made
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@in_one_test("seed", SEEDS, most=15)
 def test_every_strategy_alone(seed: int) -> None:
     stored = job(Random(seed))
     for version in VERSIONS:
@@ -137,7 +136,7 @@ def test_every_strategy_alone(seed: int) -> None:
             assert made is None or not compose(made.after.case, [each]), f"{each.name} finds something to do again"
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@in_one_test("seed", SEEDS, most=15)
 def test_what_is_recommended_is_written_and_reaches_its_goal(seed: int) -> None:
     stored = job(Random(seed))
     for reader in ("gbrain-naive", "gbrain-head"):

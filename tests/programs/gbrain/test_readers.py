@@ -26,6 +26,7 @@ from inspector.programs.gbrain.readers import (
 )
 from inspector.readers.catalogue import clients, names, reader
 from inspector.text.jsontext import compact
+from tests.folding import in_one_test
 from tests.programs.gbrain.conformance_rows import ROWS, Case, conversation, missing
 
 TABLE = """
@@ -122,15 +123,15 @@ def test_each_row_has_a_line_for_each_reader() -> None:
     assert [(number, f"gbrain-{name}") for number, name, _ in LINES] == [(row.number, of.name) for row in ROWS for of in READERS]
 
 
-@pytest.mark.parametrize(("number", "name", "wanted"), LINES, ids=lambda value: value[:9])
+@in_one_test(("number", "name", "wanted"), LINES, ids=lambda value: value[:9])
 def test_what_a_reader_makes_of_a_row(number: str, name: str, wanted: str) -> None:
     reading = reader(f"gbrain-{name}").read(conversation(number))
     said = counted(reading)
     assert " ".join(map(shape, reading.messages)) + (f" | {said}" if said else "") == wanted
 
 
-@pytest.mark.parametrize("profile", ["ai-sdk-6", "ai-sdk-7"])
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.number)
+@in_one_test("profile", ["ai-sdk-6", "ai-sdk-7"])
+@in_one_test("row", ROWS, ids=lambda row: row.number)
 def test_the_sdk_says_of_the_naive_map_what_it_said_when_it_was_run(row: Case, profile: str) -> None:
     assert refusals(conversation(row.number), "gbrain-naive", profile) == ([row.refusal] if row.refusal else [])
 

@@ -15,6 +15,7 @@ from inspector.rules.catalogue import RULES
 from inspector.strategies.base import Strategy
 from inspector.strategies.catalogue import STRATEGIES
 from inspector.strategies.truncate_before_incomplete import NAME as TRUNCATES
+from tests.folding import in_one_test
 from tests.programs.pi_openclaw.session_files import entry, header, lines, text
 from tests.programs.pi_openclaw.shapes import chain
 from tests.programs.pi_openclaw.strategies.repaired_trees import TABLE, stored
@@ -74,7 +75,7 @@ def test_no_finding_comes_or_goes_with_a_row_that_is_left_out(kind: str) -> None
 
 
 @pytest.mark.parametrize("kind", [kind for kind in LEFT_OUT if kind not in ("injected", "excluded in openclaw")])
-@pytest.mark.parametrize("strategy", STRATEGIES, ids=lambda strategy: strategy.name)
+@in_one_test("strategy", STRATEGIES, ids=lambda strategy: strategy.name)
 def test_a_strategy_does_the_same_next_to_a_row_that_is_left_out(strategy: Strategy, kind: str) -> None:
     for name, shape in SHAPES.items():
         plain, others = cases(shape, kind)

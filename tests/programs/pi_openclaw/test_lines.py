@@ -8,6 +8,7 @@ import pytest
 
 from inspector.programs.pi_openclaw.lines import scan
 from inspector.text.json_lines import BOM, SessionLine
+from tests.folding import in_one_test
 from tests.programs.pi_openclaw.session_files import a, call, entry, header, line, lines, r, text, u
 
 H = line(header())
@@ -47,7 +48,7 @@ def test_a_whole_file_has_no_states() -> None:
     assert states(lines(header(), U, A, r("r1", "a1", "c1"), entry("label", "l", "r1", targetId="u1"))) == [()] * 5
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("broken", "state"),
     [
         (A[:60], "torn"),
@@ -136,7 +137,7 @@ def test_a_hostile_line_is_read_in_its_own_length(hostile: bytes) -> None:
     assert found.states and time.process_time() - start < 3
 
 
-@pytest.mark.parametrize("seed", range(30))
+@in_one_test("seed", range(30))
 def test_random_damage_keeps_every_byte(seed: int) -> None:
     chance = random.Random(seed)
     data = bytearray(lines(header(), U, A, r("r1", "a1", "c1"), u("u2", "r1")))

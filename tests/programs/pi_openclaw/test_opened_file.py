@@ -3,11 +3,10 @@
 from dataclasses import replace
 from itertools import product
 
-import pytest
-
 from inspector.programs.pi_openclaw.file import File, opened
 from inspector.programs.pi_openclaw.verifying import _is_same, _visible
 from inspector.text.at_hand import at_work
+from tests.folding import in_one_test
 from tests.programs.pi_openclaw.session_files import a, call, header, lines, r, text, u
 
 BEGUN = lines(header(), u("u0", None, "look"), a("a0", "u0", text("yes"), call("c0", path="f")), r("r0", "a0", "c0", "words"))
@@ -26,10 +25,8 @@ def content(file: File) -> tuple[object, ...]:
     return file.data, file.session, list(file.lines), list(file.entries.items()), list(file.origin.items()), file.ids
 
 
-@pytest.mark.parametrize("more", MORE.values(), ids=MORE)
-@pytest.mark.parametrize(
-    "begun", [BEGUN, BEGUN.rstrip(b"\n"), b"", lines(header(version=1))], ids=["whole", "no line end", "empty", "version 1"]
-)
+@in_one_test("more", MORE.values(), ids=MORE)
+@in_one_test("begun", [BEGUN, BEGUN.rstrip(b"\n"), b"", lines(header(version=1))], ids=["whole", "no line end", "empty", "version 1"])
 def test_a_file_that_goes_on_is_opened_as_if_alone(begun: bytes, more: bytes) -> None:
     alone = opened(begun + more)
     with at_work():

@@ -14,6 +14,7 @@ from inspector.projections.catalogue import projection
 from inspector.rules.base import Case, Severity, at_least, case_of, findings
 from inspector.rules.catalogue import RULES
 from inspector.strategies.catalogue import strategy
+from tests.folding import in_one_test
 
 CHAT, RESPONSES, AI = "openai-chat-request", "openai-responses-request", "ai-sdk-messages"
 
@@ -297,14 +298,14 @@ CLEAN: dict[str, tuple[str, Any, str]] = {
 }
 
 
-@pytest.mark.parametrize("body", CLEAN)
+@in_one_test("body", CLEAN)
 def test_what_a_client_sends_raises_no_alarm(body: str) -> None:
     name, said, profile = CLEAN[body]
     assert alarms(name, said) == []
     assert violations(name, said, profile) == []
 
 
-@pytest.mark.parametrize("body", [body for body in CLEAN if body != "a call without arguments"])
+@in_one_test("body", [body for body in CLEAN if body != "a call without arguments"])
 def test_it_goes_to_the_provider_as_it_came(body: str) -> None:
     name, said, _ = CLEAN[body]
     found = case(name, said)

@@ -6,8 +6,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-import pytest
-
 from inspector.conversation.edits import Edit, Insert, Plan, Remove, Replace, apply
 from inspector.conversation.model import Chunk, Kind
 from inspector.demo.rollouts_incident import incident_files
@@ -16,6 +14,7 @@ from inspector.programs.rollouts.alignment import aligned, ending
 from inspector.programs.rollouts.format import ROLLOUTS
 from inspector.programs.rollouts.projection import convert
 from inspector.programs.rollouts.readers import read
+from tests.folding import in_one_test
 
 WRONG: list[Any] = [None, 5, True, 1.5, "", [], {}, [None], [5], {"type": "text"}, {"type": ["a"]}, "\ud800", 10**30, {"type": "toolCall"}]
 BYTES = (b"\n", b"\r\n", b"\xff", b"{", b'"', b"\x00", "\u2028".encode())
@@ -58,7 +57,7 @@ def edits(chunks: tuple[Chunk, ...], chance: random.Random) -> Iterator[Edit]:
             yield Insert(chunk.key, Chunk(f"new:{chunk.key}", 0, "tool", Kind.TOOL_RESULT, result, 90, 0))
 
 
-@pytest.mark.parametrize("seed", range(40))
+@in_one_test("seed", range(40))
 def test_a_hostile_store_is_read_judged_aligned_and_written(seed: int) -> None:
     records = hostile(seed)
     session, crash = ROLLOUTS.read(records)

@@ -10,6 +10,7 @@ from inspector.conversation.model import Kind, Message
 from inspector.programs.rollouts.projection import convert
 from inspector.programs.rollouts.readers import INTERRUPTED, read
 from inspector.readers.catalogue import names, reader
+from tests.folding import in_one_test
 from tests.programs.rollouts.session_files import (
     GOLDEN_SESSION,
     a,
@@ -59,7 +60,7 @@ VERDICTS = [
 ]
 
 
-@pytest.mark.parametrize(("messages", "meta", "error"), [row[1:] for row in VERDICTS], ids=[row[0] for row in VERDICTS])
+@in_one_test(("messages", "meta", "error"), [row[1:] for row in VERDICTS], ids=[row[0] for row in VERDICTS])
 def test_the_loader_says_what_upstreams_says(messages: bytes | None, meta: str | None, error: str) -> None:
     reading = read(stored(messages, meta).conversation)
     assert reading.failure.partition(":")[0] == error

@@ -15,6 +15,7 @@ from inspector.rules import orphaned_tool_result, unanswered_tail_call
 from inspector.rules.base import case_of, findings
 from inspector.rules.catalogue import RULES
 from inspector.strategies.catalogue import STRATEGIES
+from tests.folding import in_one_test
 from tests.programs.dispatch.appended_stores import A, Store, T, U, appended, tr
 from tests.programs.dispatch.strategies.incidents import ASKED, FOUND_A, Incident, aborted, baked, cut, legacy, lost_result, steered
 
@@ -48,7 +49,7 @@ WAYS = [
 ]
 
 
-@pytest.mark.parametrize(("incident", "mode", "names"), WAYS)
+@in_one_test(("incident", "mode", "names"), WAYS, most=100)
 def test_the_laws_of_every_repair_hold(incident: Incident, mode: str, names: tuple[str, ...]) -> None:
     preview, before = incident.preview(mode, *names), incident.store.records()
     planned, result = apply(incident.stored().conversation, preview.plan.edits), preview.after.case.conversation

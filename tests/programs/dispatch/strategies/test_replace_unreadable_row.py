@@ -5,12 +5,13 @@ from collections.abc import Sequence
 
 import pytest
 
+from tests.folding import in_one_test
 from tests.programs.dispatch.strategies.repaired_rows import MODES, codes, key, nothing_to_do, repaired, rows, story, with_rows
 
 
 @MODES
-@pytest.mark.parametrize("damage", ["{broken", "null", "[]", "{}", ""])
-@pytest.mark.parametrize("seqs", [(1,), (2,), (3,), (5,), (8,), (3, 4, 5, 6), range(1, 9)])
+@in_one_test("damage", ["{broken", "null", "[]", "{}", ""])
+@in_one_test("seqs", [(1,), (2,), (3,), (5,), (8,), (3, 4, 5, 6), range(1, 9)])
 def test_a_row_of_which_nothing_is_left_becomes_an_error_that_says_so(mode: str, damage: str, seqs: Sequence[int]) -> None:
     preview = repaired(with_rows(story(), dict.fromkeys(seqs, damage)), "replace-unreadable-row", mode=mode)
     assert not {"STORE101", "STORE102"} & set(codes(preview))

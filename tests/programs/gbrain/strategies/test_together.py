@@ -11,6 +11,7 @@ from inspector.rules.base import case_of
 from inspector.strategies.catalogue import STRATEGIES, strategy
 from inspector.text import jsonb
 from inspector.text.jsontext import compact
+from tests.folding import in_one_test
 from tests.programs.gbrain.conformance_rows import ASKED, ROWS, Case, Run, call, stored
 from tests.programs.gbrain.strategies.repaired_jobs import JOBS, recommended, rows, tried
 
@@ -41,7 +42,7 @@ def test_each_strategy_writes_what_it_previews_or_says_in_one_sentence_why_not(n
 
 
 @pytest.mark.parametrize("goal", ["ai-sdk-6", "ai-sdk-7", "anthropic-2026-07", "openai-chat"])
-@pytest.mark.parametrize("name", JOBS)
+@in_one_test("name", JOBS)
 def test_what_is_recommended_for_a_provider_can_be_written(name: str, goal: str) -> None:
     names = recommended(JOBS[name], goal)
     assert not names or tried(JOBS[name], *names).changes
@@ -71,8 +72,8 @@ def test_no_call_loses_its_run_in_the_ledger(name: str) -> None:
 
 
 @pytest.mark.parametrize("reader", READERS)
-@pytest.mark.parametrize("profile", ["ai-sdk-6", "ai-sdk-7"])
-@pytest.mark.parametrize("row", [row for row in ROWS if row.repairable], ids=lambda row: row.number)
+@in_one_test("profile", ["ai-sdk-6", "ai-sdk-7"])
+@in_one_test("row", [row for row in ROWS if row.repairable], ids=lambda row: row.number)
 def test_after_the_recommended_repair_no_reader_is_refused(row: Case, profile: str, reader: str) -> None:
     job = stored(row)
     names = recommended(job, profile)

@@ -8,6 +8,7 @@ import pytest
 from inspector.conversation.model import Reading
 from inspector.readers.catalogue import reader
 from inspector.readers.strict import strict_problems
+from tests.folding import in_one_test
 from tests.programs.pi_openclaw.shapes import chain, shape_of, stored
 
 TABLE = """
@@ -224,7 +225,7 @@ def bare(shape: str) -> str:
     return shape.replace(":toolUseId", "")
 
 
-@pytest.mark.parametrize(("case", "name", "shape", "expected"), CASES, ids=[f"{case[:3]}-{name}" for case, name, _, _ in CASES])
+@in_one_test(("case", "name", "shape", "expected"), CASES, ids=[f"{case[:3]}-{name}" for case, name, _, _ in CASES])
 def test_the_client_makes_of_it_what_the_program_did(case: str, name: str, shape: str, expected: str) -> None:
     assert spoken(reading_of(name, shape.removesuffix(" ✗"))) == bare(expected), case
 
@@ -250,7 +251,7 @@ def test_pi_0_68_differs_in_calls_of_the_last_turn_only() -> None:
     assert different == [("P03", "U A(c1) ✗")]
 
 
-@pytest.mark.parametrize(("case", "name", "shape", "expected"), CASES, ids=[f"{case[:3]}-{name}" for case, name, _, _ in CASES])
+@in_one_test(("case", "name", "shape", "expected"), CASES, ids=[f"{case[:3]}-{name}" for case, name, _, _ in CASES])
 def test_a_stored_chunk_is_sent_or_dropped_with_a_reason(case: str, name: str, shape: str, expected: str) -> None:
     reading = reading_of(name, shape.removesuffix(" ✗"))
     sent = [seq for message in reading.messages for seq in message.seqs]

@@ -7,6 +7,7 @@ import pytest
 
 from inspector.conversation.model import Conversation, Reading
 from inspector.readers.catalogue import clients, names, reader
+from tests.folding import in_one_test
 from tests.programs.pi_openclaw.shapes import entry, ids_of, message, say, shape_of, stored
 
 PI = ("verbatim", "pi-0.68", "pi-0.69", "pi-0.87", "pi-1.5", "openclaw-2026.1")
@@ -336,8 +337,8 @@ def test_pi_takes_no_other_name_for_the_id_of_a_result(name: str) -> None:
     assert not [warning for warning in reading_of("openclaw-2026.9", stored(lines)).warnings if "toolUseId" in warning]
 
 
-@pytest.mark.parametrize("name", PI_READERS)
-@pytest.mark.parametrize(
+@in_one_test("name", PI_READERS)
+@in_one_test(
     ("provider", "model", "api", "expected"),
     [
         ("anthropic", "m2", "anthropic-messages", "call_x_fc_y"),

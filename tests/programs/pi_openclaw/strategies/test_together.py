@@ -12,6 +12,7 @@ from inspector.rules.base import case_of, findings
 from inspector.rules.catalogue import RULES
 from inspector.rules.synthetic_texts import is_synthetic
 from inspector.strategies.catalogue import strategy
+from tests.folding import in_one_test
 from tests.programs.pi_openclaw.session_files import a, call, header, lines, r, text, u
 from tests.programs.pi_openclaw.shapes import chain
 from tests.programs.pi_openclaw.strategies.repaired_trees import (
@@ -37,8 +38,8 @@ LOST = {
 }
 
 
-@pytest.mark.parametrize("format_name", FORMATS)
-@pytest.mark.parametrize("name", TABLE)
+@in_one_test("format_name", FORMATS)
+@in_one_test("name", TABLE)
 def test_the_combined_repair_leaves_nothing_refused_and_loses_no_result_that_could_stay(name: str, format_name: str) -> None:
     shape, wanted = TABLE[name]
     case = of_shape(shape, format_name)
@@ -51,8 +52,8 @@ def test_the_combined_repair_leaves_nothing_refused_and_loses_no_result_that_cou
     assert real - kept == ({LOST[name[:3]][0]} if name[:3] in LOST else set())
 
 
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("name", [name for name, (_, wanted) in TABLE.items() if wanted != "=" and "P21" not in name])
+@in_one_test("mode", MODES)
+@in_one_test("name", [name for name, (_, wanted) in TABLE.items() if wanted != "=" and "P21" not in name])
 def test_what_is_written_reads_back_as_the_combined_repair_promised(name: str, mode: str) -> None:
     shape, _ = TABLE[name]
     names, final = recommended(of_shape(shape))
@@ -74,7 +75,7 @@ NO_STRATEGY = {
 }
 
 
-@pytest.mark.parametrize(("format_name", "reader"), BY_READER)
+@in_one_test(("format_name", "reader"), BY_READER)
 @pytest.mark.parametrize("name", TABLE)
 def test_every_shape_has_a_sequence_by_every_reader_and_for_every_provider(name: str, format_name: str, reader: str) -> None:
     case = of_shape(TABLE[name][0], format_name, reader)

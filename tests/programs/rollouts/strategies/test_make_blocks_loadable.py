@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from tests.folding import in_one_test
 from tests.programs.rollouts.strategies.repaired_sessions import (
     AS_CHILD,
     IN_PLACE,
@@ -20,7 +21,7 @@ from tests.programs.rollouts.strategies.repaired_sessions import (
 )
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("content", "wanted"),
     [
         ([{"type": "redacted_thinking", "data": "x"}, text("so")], [text("so")]),
@@ -41,7 +42,7 @@ from tests.programs.rollouts.strategies.repaired_sessions import (
         ([{"type": "image_url", "image_url": {"url": "data:x"}}], [{"type": "image", "image_url": "data:x", "detail": None}]),
     ],
 )
-@pytest.mark.parametrize("mode", [IN_PLACE, AS_CHILD])
+@in_one_test("mode", [IN_PLACE, AS_CHILD])
 def test_what_the_loader_refuses_becomes_what_it_takes(content: Any, wanted: Any, mode: str) -> None:
     files = session(PARENT, [*TURN, line("user", "more"), line("assistant", content, provider="anthropic"), line("user", "and?")])
     preview, written = repaired(files, "make-blocks-loadable", mode=mode)
