@@ -18,7 +18,7 @@ from inspector.models.transactions import one_writer
 from inspector.planning.preview import digest
 from inspector.presentation.conversation.examined import Examined, Judges
 from inspector.presentation.conversation.revision_content import RevisionContent, shared_facts
-from inspector.presentation.conversation.work import Done, Known, Task, done_of
+from inspector.presentation.conversation.work import LONG, Done, Known, Task, done_of
 from inspector.presentation.visible import visible
 from inspector.programs.formats import UNREAD, Stored
 from inspector.sources import reach, reading
@@ -160,7 +160,8 @@ class StoreImport:
         bleeding = store.format.bleeding_among([visible(listed.native_id) for listed in store.listed])
         traces = list(self.source.traces.values_list("pk", flat=True))
         traced = set(TraceRecord.objects.filter(source_id__in=traces).values_list("conversation_id", flat=True)) if traces else set()
-        for listed in store.examined:
+        # The long ones first: one that came last would be read by one worker, while the others have nothing to do.
+        for listed in sorted(store.examined, key=lambda listed: sum(file.size for file in store.files(listed)) < LONG):
             if not self._is_wanted(Conversation.oid_of(self.source, listed.native_id)):
                 continue
             # Within a limit only this process knows what may be opened.

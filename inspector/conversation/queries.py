@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from inspector.conversation.model import Chunk, Kind, Message
+from inspector.text.at_hand import AtHand
 
 
 def readable(chunks: Iterable[Chunk]) -> list[Chunk]:
@@ -17,6 +18,14 @@ def true_messages(chunks: Sequence[Chunk]) -> tuple[Message, ...]:
     differs by the gap; a row that directly follows (seq + 1) and does not start at 0 still belongs to the message before it.
     Chunks without indexes (unreadable rows) belong to no message.
     """
+    # A reader and its case ask for those of the same chunks.
+    return _TRUE_MESSAGES.of(chunks, lambda: _true_messages(chunks)) if isinstance(chunks, tuple) else _true_messages(chunks)
+
+
+_TRUE_MESSAGES: AtHand[tuple[Message, ...]] = AtHand(2)
+
+
+def _true_messages(chunks: Iterable[Chunk]) -> tuple[Message, ...]:
     groups: list[list[Chunk]] = []
     previous: Chunk | None = None
     for chunk in chunks:
@@ -27,7 +36,7 @@ def true_messages(chunks: Sequence[Chunk]) -> tuple[Message, ...]:
         else:
             groups.append([chunk])
         previous = chunk
-    return tuple(Message(group[0].role, tuple(group)) for group in groups)
+    return tuple([Message(group[0].role, tuple(group)) for group in groups])
 
 
 def same_message(previous: Chunk, chunk: Chunk) -> bool:

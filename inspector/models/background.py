@@ -8,6 +8,7 @@ from django.db import models
 from inspector.models.conversation import Conversation
 from inspector.models.json_text import JsonText
 from inspector.models.source import Source
+from inspector.rules.base import Severity
 
 LARGE = 10_000
 """Chunks of a conversation from which on a page does not wait for work on the whole of it."""
@@ -38,8 +39,8 @@ class BackgroundTask(models.Model):
 
 
 def judged_since(begun: datetime, sources: Iterable[Source]) -> "models.QuerySet[Conversation]":
-    """Large conversations of these sources that have findings and were judged since."""
+    """Large conversations of these sources that were judged since, and need a repair: of notes nothing is damaged, and a call that is pending waits for nobody."""
     rows = Conversation.objects.filter(source__in=[source.pk for source in sources], chunk_count__gte=LARGE, is_gone=False).exclude(
-        worst=""
+        worst__in=("", Severity.NOTE.value)
     )
     return rows.filter(analyses__is_own=True, analyses__written_at__gte=begun).select_related("source").distinct()

@@ -102,7 +102,10 @@ def secrets_in(text: str) -> list[Span]:
         low = view.lower()
     # A token has no space, and hardly a word of a text is as long.
     long_words = " ".join([word for word in view.split() if len(word) >= _LEAST])
-    spans = [*_key_blocks(text, view), *_prefixed(view, long_words), *_named(text, view, low)]
+    spans = [*_key_blocks(text, view), *_prefixed(view, long_words)]
+    if names := [literal for literal in NAMED if literal in low]:
+        spans += _named(text, view, low, names)
+    spans += _foreign(text)
     numbers = [
         number
         for place, by_character in ((low, _ANYWHERE), (long_words.lower(), _IN_A_WORD))
@@ -113,7 +116,7 @@ def secrets_in(text: str) -> list[Span]:
     ]
     for number in sorted(set(numbers)):
         spans += _FINDERS[number][0](text, view, low)
-    return _joined(spans)
+    return _joined(spans) if spans else spans
 
 
 SHORTEST = 6
@@ -231,9 +234,10 @@ _BLOCK_OF = re.compile(r"[\w.-]{0,40}+\\{0,7}\"\s{0,2}(?=\{)")
 """What is before the block of a variable in HCL: `variable "db_password" {`."""
 
 
-def _named(text: str, view: str, low: str) -> Iterator[Span]:
+def _named(text: str, view: str, low: str, names: Iterable[str]) -> Iterator[Span]:
+    """`names`: those of NAMED that are in the text."""
     structures = Structures(text)
-    for literal in NAMED:
+    for literal in names:
         at = low.find(literal)
         while at >= 0:
             after = at + len(literal)
@@ -242,7 +246,6 @@ def _named(text: str, view: str, low: str) -> Iterator[Span]:
                 yield span
             at = low.find(literal, after)
     yield from structures.spans
-    yield from _foreign(text)
 
 
 def _value_of(text: str, view: str, low: str, at: int, after: int, literal: str, structures: Structures) -> tuple[Span | None, int]:

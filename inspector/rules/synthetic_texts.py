@@ -1,7 +1,11 @@
 """Texts that programs and repairs put in the place of a tool result that nobody has: recognized, so that none is taken for a real one."""
 
+from collections.abc import Callable
+from functools import cache
+
 from inspector.conversation import queries
 from inspector.conversation.model import Chunk, Kind
+from inspector.programs.base import SyntheticResults
 from inspector.programs.registry import programs
 from inspector.rules.base import Case, cached_per_case
 
@@ -24,10 +28,19 @@ def written_by(result: Chunk) -> str:
     if name := _LIBRARY_OF_TEXT.get(text):
         return name
     # No generator: half a dozen rules ask this of every result.
-    for program in programs():
-        if name := program.synthetic.author(result):
+    for author in _authors():
+        if name := author(result):
             return name
     return ""
+
+
+_NOBODY = SyntheticResults().author
+
+
+@cache
+def _authors() -> tuple[Callable[[Chunk], str], ...]:
+    """Of the programs that write placeholders; most say nothing of any result."""
+    return tuple(author for program in programs() if (author := program.synthetic.author) is not _NOBODY)
 
 
 @cached_per_case

@@ -1,4 +1,4 @@
-"""Processes that do pieces of pure work, answered in the order in which they were given: what one process would take minutes for.
+"""Processes that do pieces of pure work, each answered when it is done: what one process would take minutes for.
 
 A process is forked where this one has a single thread, which costs nothing. A server has several, and a lock that another thread has at that moment would
 stay locked in the copy: there a fresh process (forkserver) makes the copies, half a second later. A worker gets values and gives values. It touches no
@@ -12,9 +12,8 @@ import pickle
 import queue
 import signal
 import threading
-from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from multiprocessing.connection import Connection
 from typing import Any, TypeVar
@@ -89,20 +88,25 @@ class Workers:
         return done
 
     def mapped(self, pieces: Iterable[Any], size: Callable[[Any], int]) -> Iterator[Any]:
-        """The results in the order of the pieces, which are taken only as far ahead as AHEAD and AHEAD_BYTES (by `size`) allow."""
-        ahead: deque[tuple[Future[Any], int]] = deque()
-        given = 0
+        """The results as they are ready, in the order of the pieces without workers. Pieces are taken only as far ahead as AHEAD and AHEAD_BYTES (by `size`) allow.
+
+        In their order, one long piece would keep all the other workers waiting.
+        """
+        ahead: dict[Future[Any], int] = {}
         for piece in pieces:
             weight = size(piece)
-            while ahead and (len(ahead) >= AHEAD * len(self._workers) or given + weight > AHEAD_BYTES or ahead[0][0].done()):
-                future, done_weight = ahead.popleft()
-                given -= done_weight
+            while ahead:
+                is_full = len(ahead) >= AHEAD * len(self._workers) or sum(ahead.values()) + weight > AHEAD_BYTES
+                future = _first_done(ahead, is_full)
+                if future is None:
+                    break
+                del ahead[future]
                 yield future.result()
-            ahead.append((self.submit(piece), weight))
-            given += weight
+            ahead[self.submit(piece)] = weight
             del piece
-        while ahead:
-            yield ahead.popleft()[0].result()
+        while future := _first_done(ahead, True):
+            del ahead[future]
+            yield future.result()
 
     def _ask(self, piece: Any) -> Any:
         worker = self._idle.get()
@@ -123,6 +127,12 @@ class Workers:
         if state == _ERROR:
             raise answer
         return answer if parts is None else answer.with_parts(parts)
+
+
+def _first_done(futures: Iterable["Future[Any]"], waits: bool) -> "Future[Any] | None":
+    if waits:
+        wait(futures, return_when=FIRST_COMPLETED)
+    return next((future for future in futures if future.done()), None)
 
 
 _RESULT, _ERROR, _PART = "result", "error", "part"

@@ -69,7 +69,7 @@ def written() -> list[tuple[Any, ...]]:
     return [
         *Conversation.objects.order_by("oid").values_list("oid", "native_id", "title", "chunk_count", "verdict", "worst", "revision"),
         *Finding.objects.order_by("oid").values_list("oid", "code", "message", "seqs"),
-        *Record.objects.order_by("payload_id").values_list("key", "payload_id", "since", "until"),
+        *Record.objects.order_by("payload_id", "key").values_list("key", "payload_id", "since", "until"),
     ]
 
 
@@ -121,13 +121,36 @@ def test_pieces_are_taken_only_as_far_ahead_as_workers_are_busy() -> None:
             yield number
 
     with Workers(abs, 2) as pool:
+        results = []
         for done, number in enumerate(pool.mapped(pieces(), lambda piece: 0)):
-            assert number == done
+            results.append(number)
             assert len(taken) - done <= workers.AHEAD * 2 + 2
+        assert sorted(results) == list(range(200))
     taken.clear()
     with Workers(abs, 2) as pool:
         for done, _ in enumerate(pool.mapped(pieces(), lambda piece: workers.AHEAD_BYTES)):
             assert len(taken) - done <= 3
+
+
+def _wait_or_write(piece: tuple[int, Path]) -> tuple[int, bool]:
+    """The first piece ends when the last one was done, or after a while without it."""
+    number, sign = piece
+    if number == LAST:
+        sign.touch()
+    for _ in range(500 if number == 0 else 0):
+        if sign.exists():
+            break
+        time.sleep(0.01)
+    return number, sign.exists()
+
+
+LAST = 40
+
+
+def test_a_long_piece_does_not_keep_the_other_workers_waiting(tmp_path: Path) -> None:
+    with Workers(_wait_or_write, 2) as pool:
+        results = dict(pool.mapped([(number, tmp_path / "sign") for number in range(LAST + 1)], lambda piece: 0))
+    assert results.keys() == set(range(LAST + 1)) and results[0]
 
 
 def test_what_the_work_raises_is_raised_here_and_a_lost_worker_is_named() -> None:

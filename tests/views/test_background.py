@@ -27,6 +27,7 @@ from tests.actions.building import again, broken, chunk_key, imported, put
 from tests.actions.building import row as row_of
 from tests.commands.running import run
 from tests.counting import counted
+from tests.programs.claude_code import session_lines as session
 from tests.programs.pi_openclaw.session_files import a, header, lines, text, u
 from tests.views.test_repairs import seen
 
@@ -268,7 +269,11 @@ def test_the_import_prepares_nothing_for_a_small_or_a_sound_conversation(path: P
     sound = path.with_name("sound.jsonl")
     sound.write_bytes(lines(header(), u("u0", None, "go"), a("a0", "u0", text("done"))))
     assert run("import_source", str(sound)).status == 0
+    # Nothing is damaged where the last call is pending, and nobody asks for its repair.
+    pending = path.with_name("pending.jsonl")
+    pending.write_bytes(session.lines(session.u("u0", None), session.a("a0", "u0", "m0", session.call("c1"))))
+    assert run("import_source", str(pending)).status == 0 and Conversation.objects.get(native_id="pending").worst == "note"
     monkeypatch.setattr(background_models, "LARGE", 10_000)
     imported(path, broken())
     assert run("import_source", str(path)).status == 0
-    assert Conversation.objects.count() == 2 and not BackgroundTask.objects.exists()
+    assert Conversation.objects.count() == 3 and not BackgroundTask.objects.exists()

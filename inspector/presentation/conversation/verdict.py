@@ -92,6 +92,8 @@ def _intentional_omissions(case: Case, serious: Sequence[Finding]) -> str:
     """What a compaction, an edit of the context or another branch leaves out of a tree on purpose."""
     if case.tree is None:
         return ""
+    if not case.reading.dropped and len(case.tree.chunks) <= len(case.conversation.chunks):
+        return ""
     apart = case.program.apart(case.tree)
     chunks = [chunk for chunk in case.tree.chunks if "entry" in chunk.payload and chunk.key.rpartition(".")[0] not in apart]
     # Once each, though an entry may be named twice.

@@ -31,7 +31,7 @@ NOT_TYPED = (
 def facts_of(session: Session, tree: Conversation, key: str) -> dict[str, Fact]:
     lines = entries(tree)
     spoken_lines = [entry for entry in lines if entry.type in SPOKEN]
-    main = [entry for entry in spoken_lines if not is_side(entry)] or spoken_lines
+    main = [entry for entry in spoken_lines if entry.about.get("isSidechain") is not True] or spoken_lines
     answers = [model for entry in main if entry.type == ASSISTANT and (model := _model(entry)) and model != "<synthetic>"]
     path, _ = live_entries(tree, LOADERS[0])
     reached = {chunk.msg_idx for entry in path for chunk in entry.chunks if chunk.role}

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from inspector.conversation.model import Chunk, Kind
+from inspector.conversation.model import Chunk, Kind, Span, kept_raw
 from inspector.conversation.tree import about_of
 from inspector.programs.claude_code.around import OUTCOMES, FileOutcome, outcomes_in
 from inspector.rules.base import Case, answered, cached_per_case
@@ -49,7 +49,7 @@ def stored_outcomes(case: Case) -> tuple[Outcome, ...]:
         by_id[answer.call.call_id] = []
     seen: set[int | None] = set()
     for chunk in (case.tree or case.conversation).chunks:
-        if chunk.msg_idx in seen or chunk.role not in ("user", "tool") or not ("toolUseResult" in about_of(chunk) or _MEMBER in chunk.raw):
+        if chunk.role not in ("user", "tool") or chunk.msg_idx in seen or not ("toolUseResult" in about_of(chunk) or _has_member(chunk)):
             continue
         seen.add(chunk.msg_idx)
         id_ = _call_of(chunk, by_id, by_line)
@@ -74,6 +74,11 @@ def stored_outcomes(case: Case) -> tuple[Outcome, ...]:
         elif not values and named[answer.call.call_id] == len(files) == 1:
             outcomes.append(Outcome(answer.call, files[0].text, False, answer.batch_end, placeholder, file=files[0]))
     return tuple(outcomes)
+
+
+def _has_member(chunk: Chunk) -> bool:
+    raw = kept_raw(chunk)
+    return raw.data.find(_MEMBER, raw.start, raw.stop) >= 0 if isinstance(raw, Span) else _MEMBER in raw
 
 
 def _call_of(chunk: Chunk, by_id: Mapping[str, object], by_line: Mapping[str, list[str]]) -> str:
