@@ -100,10 +100,11 @@ def secrets_in(text: str) -> list[Span]:
         # The one letter that is longer in lower case.
         view = view.replace("\u0130", "I")
         low = view.lower()
-    # A token has no space, and hardly a word of a text is as long.
-    long_words = " ".join([word for word in view.split() if len(word) >= _LEAST])
+    # A token has no space, and hardly a word of a text is as long. In bytes that is known in a third of the time.
+    has_long_word = _LONG in view.encode("utf-8", "surrogatepass").translate(_WORDS)
+    long_words = " ".join([word for word in view.split() if len(word) >= _LEAST]) if has_long_word else ""
     spans = [*_key_blocks(text, view), *_prefixed(view, long_words)]
-    if names := [literal for literal in NAMED if literal in low]:
+    if names := [literal for character, literal in _NAMES if character in low and literal in low]:
         spans += _named(text, view, low, names)
     spans += _foreign(text)
     numbers = [
@@ -151,6 +152,9 @@ def _joined(spans: list[Span]) -> list[Span]:
 _RULES = {rule.prefix: rule for rule in PREFIXED}
 _LEAST = min(len(rule.prefix) + rule.least for rule in PREFIXED)
 """Characters of the shortest token."""
+_LONG = b"x" * _LEAST
+_WORDS = bytes(ord(" ") if chr(code).isspace() and code < 0x80 else ord("x") for code in range(256))
+"""Spaces of ASCII, and `x` for every other byte."""
 
 
 @cache
@@ -664,9 +668,9 @@ _FINDERS: tuple[tuple[Finder, tuple[str, ...]], ...] = (
     (_pairs, ('"value', "'value")),
     (_xml_pairs, (" value=",)),
     (_pgpass, _PGPASS_PORTS),
-    (_given, ("pw:", "pw=", "auth=(", "basicauth(", "securestring")),
+    (_given, ("pw:", "pw=", "auth=(", "basicauth(", "-securestring")),
     (_hashes, ("$",)),
-    (_kubernetes, ("stringdata", "secret")),
+    (_kubernetes, ("secret",)),
     (_shaped(_DISCORD, "discord-token"), (".",)),
     (_shaped(_TELEGRAM, "telegram-token"), (":aa",)),
     (_shaped(_MAILCHIMP, "mailchimp-key"), ("-us",)),
@@ -678,10 +682,17 @@ _RAREST = "$*(\"'=/:-.jqzxkvbywpgfumcdlhrsnioate 0123456789"
 
 def _by_character(literals: Iterable[tuple[str, int]]) -> tuple[tuple[str, tuple[tuple[str, int], ...]], ...]:
     """By a character of each: to look for one character takes a tenth of the time."""
-    found: dict[str, list[tuple[str, int]]] = {}
+    groups: dict[str, list[tuple[str, int]]] = {}
     for literal, number in literals:
-        found.setdefault(min(literal, key=_RAREST.index), []).append((literal, number))
-    return tuple((character, tuple(pairs)) for character, pairs in found.items())
+        groups.setdefault(_rarest(literal), []).append((literal, number))
+    return tuple((character, tuple(pairs)) for character, pairs in groups.items())
+
+
+def _rarest(literal: str) -> str:
+    return min(literal, key=_RAREST.index)
+
+
+_NAMES = tuple((_rarest(literal), literal) for literal in NAMED)
 
 
 _LITERALS = [(literal, number) for number, (_, literals) in enumerate(_FINDERS) for literal in literals]

@@ -50,16 +50,8 @@ class RecordContent:
     pieces: list[Piece]
 
 
-@light_dataclass(frozen=True, slots=True)
-class ChunkPlace:
-    """What ChunkRow has of a chunk (`columns` in the order of COLUMNS), and where its raw bytes are: `size` from `start` of the record `record`, -1 for none."""
-
-    columns: tuple[Any, ...]
-    record: int
-    start: int
-    size: int
-
-
+ChunkPlace = tuple[tuple[Any, ...], int, int, int]
+"""What ChunkRow has of a chunk (in the order of COLUMNS), and where its raw bytes are: (columns, record, start, size), the record -1 for none. A worker sends one for each chunk."""
 COLUMNS = ("position", "seq", "msg_idx", "chunk_idx", "role", "kind", "key", "at_time", "check_sum")
 
 
@@ -179,7 +171,7 @@ def _chunks(stored: Stored) -> Iterator[tuple[ChunkPlace, str]]:
             *(position, _column(chunk.seq), _column(chunk.msg_idx), _column(chunk.chunk_idx)),
             *(roles[chunk.role], chunk.kind.value, visible(chunk.key), _column(chunk.at), _sum(chunk, words)),
         )
-        yield ChunkPlace(columns, number if start >= 0 else -1, max(start, 0), size if start >= 0 else 0), words
+        yield (columns, number, start, size) if start >= 0 else (columns, -1, 0, 0), words
 
 
 class _Search:
@@ -226,15 +218,15 @@ def _sum(chunk: Chunk, words: str) -> int:
 def payload_places(places: Iterable[ChunkPlace], records: list[list[Piece]]) -> Iterator[tuple[tuple[Any, ...], tuple[str, int, int]]]:
     """The columns of each chunk, and (digest, start, size): the piece with its raw bytes and where they are in it, ("", 0, 0) for none. `records` are the pieces of each record."""
     starts = [[piece.start for piece in parts] for parts in records]
-    for place in places:
-        piece = records[place.record][bisect_right(starts[place.record], place.start) - 1] if place.record >= 0 else None
-        offset = place.start - piece.start if piece else 0
-        yield place.columns, (piece.digest, offset, place.size) if piece and offset + place.size <= piece.size else ("", 0, 0)
+    for columns, record, start, size in places:
+        piece = records[record][bisect_right(starts[record], start) - 1] if record >= 0 else None
+        offset = start - piece.start if piece else 0
+        yield columns, (piece.digest, offset, size) if piece and offset + size <= piece.size else ("", 0, 0)
 
 
 def searchable(chunk: Chunk) -> str:
     """What a search looks through: the words, and what names a call."""
-    return " ".join(part for part in (chunk.tool_name, chunk.call_id, arguments(chunk), chunk.text) if part)
+    return " ".join(filter(None, (chunk.tool_name, chunk.call_id, arguments(chunk), chunk.text)))
 
 
 def _column(number: int | None) -> int | None:

@@ -4,6 +4,8 @@ Known from the changelog's windows of defects and from recorded sessions (`forma
 in memory beyond that is not known from outside, and is not modeled.
 """
 
+from itertools import takewhile
+
 from inspector.conversation import queries
 from inspector.conversation.model import Chunk, Conversation, Dropped, Message, Reading
 from inspector.conversation.tree import about_of
@@ -38,13 +40,9 @@ def answer_id(message: Message) -> str:
 def read_as(loader: Loader, path: Conversation) -> Reading:
     messages: list[Message] = []
     dropped: dict[str, list[Chunk]] = {}
-    start = max((chunk.seq for chunk in path.chunks if is_boundary(about_of(chunk))), default=0)
-    is_below = not start
-    compacted: list[Chunk] = []
-    for chunk in path.chunks:
-        is_below = is_below or chunk.seq == start
-        if not is_below and chunk.role:
-            compacted.append(chunk)
+    start = max([chunk.seq for chunk in path.chunks if is_boundary(about_of(chunk))], default=0)
+    before = takewhile(lambda chunk: chunk.seq != start, path.chunks) if start else ()
+    compacted = [chunk for chunk in before if chunk.role]
     if compacted:
         dropped[_COMPACTED] = compacted
     above = {chunk.key for chunk in compacted}
