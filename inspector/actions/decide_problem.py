@@ -13,6 +13,7 @@ from inspector.actions.problems import Refused
 from inspector.models import Problem, ProblemEvent, SavedView
 from inspector.models.problem import ProblemState, today
 from inspector.models.transactions import one_writer
+from inspector.presentation.masking import masked
 from inspector.presentation.visible import visible
 
 ACKNOWLEDGE, IGNORE, ASSIGN, REOPEN = "acknowledge", "ignore", "assign", "reopen"
@@ -78,7 +79,8 @@ def _decide(problem: Problem, decision: Decision, reason: str, until: date | Non
 
 
 def _line(text: str, limit: int) -> str:
-    return visible(" ".join(text.split()))[:limit]
+    """Without secrets: masked before it is cut, since the first half of one is one too."""
+    return masked(visible(" ".join(text.split())))[:limit]
 
 
 def _day(end: str) -> date | None:

@@ -67,6 +67,12 @@ class Problem(models.Model):
         return short_id("problem", source_oid, code)
 
     @property
+    def shared_id(self) -> str:
+        """What a link names it by that opens wherever a copy of the store is: a conversation that has it, by the id of all its copies, and the rule."""
+        first = self.occurrences.select_related("conversation").first()
+        return f"{first.conversation.identity}-{self.code}" if first and first.conversation.identity else self.oid
+
+    @property
     def severity(self) -> str:
         return SEVERITIES[self.rank // 2]
 

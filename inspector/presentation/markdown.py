@@ -286,9 +286,10 @@ def _evidence(chunk_lines: Sequence[str]) -> list[str]:
     return [fenced(chunk_lines)] if chunk_lines else []
 
 
-def origin(store: str, format_name: str, revision: int, version: str, command: str) -> str:
-    """The last lines of a copy: what it is of, and the command that prints the same again."""
-    about = f"From {code(store)} ({code(format_name)}), revision {revision}, by Inspector {version}."
+def origin(store: str, format_name: str, revision: int | None, version: str, command: str) -> str:
+    """The last lines of a copy: what it is of, and the command that prints the same again; `revision` is None of what is of several conversations."""
+    of_revision = "" if revision is None else f", revision {revision}"
+    about = f"From {code(store)} ({code(format_name)}){of_revision}, by Inspector {version}."
     return f"\n{about} The same again:\n\n{fenced([command], 'sh')}\n"
 
 

@@ -19,7 +19,7 @@ from django.views import defaults
 
 from inspector import __version__
 from inspector.installation import page_files_digest, program
-from inspector.models import Conversation, Repair, Tombstone
+from inspector.models import Conversation, Repair, Source, Tombstone
 from inspector.presentation import markdown
 from inspector.presentation.json_text import json_text
 from inspector.presentation.visible import visible
@@ -208,7 +208,10 @@ def absolute(request: HttpRequest, path: str) -> str:
 
 def origin_of(conversation: Conversation, revision: int, *command: str) -> str:
     """Where a copy of a page comes from, as Markdown: the store, the version, and what prints the same again."""
-    source = conversation.source
+    return origin_of_source(conversation.source, revision, *command)
+
+
+def origin_of_source(source: Source, revision: int | None, *command: str) -> str:
     words = " ".join(shlex.quote(visible(word)) for word in (program(), *command))
     return markdown.origin(source.path, source.format, revision, __version__, words)
 

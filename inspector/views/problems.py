@@ -20,7 +20,7 @@ from inspector.presentation.sparkline import Sparkline
 from inspector.presentation.visible import visible
 from inspector.views import problem_list
 from inspector.views.conversation_list import forks_of
-from inspector.views.pages import absolute, as_json, as_markdown, page
+from inspector.views.pages import absolute, as_json, as_markdown, origin_of_source, page
 from inspector.views.paging import ListWindow, window
 from inspector.views.problem_list import ProblemRow
 
@@ -129,8 +129,13 @@ def _occurrence_report(row: OccurrenceRow) -> Json:
 def problem_md(request: OperatorRequest, oid: str) -> HttpResponse:
     content = _page(request, oid)
     rows = [(row.conversation.oid, row.conversation.title, row.words, row.conversation.verdict) for row in content.rows]
-    links = {"problem": absolute(request, f"/problems/{oid}/"), "rule": absolute(request, f"/rules/{content.problem.code}/")}
-    return as_markdown(markdown.problem_md(_report(request, content), content.problem.source.name, rows, links))
+    links = {
+        "problem": absolute(request, f"/problems/{content.problem.shared_id}/"),
+        "rule": absolute(request, f"/rules/{content.problem.code}/"),
+    }
+    source = content.problem.source
+    text = markdown.problem_md(_report(request, content), source.name, rows, links)
+    return as_markdown(text + origin_of_source(source, None, "scan", source.path))
 
 
 @accepts("POST")

@@ -33,7 +33,7 @@ from inspector.programs.formats import WriteMode
 from inspector.strategies.base import Strategy
 from inspector.strategies.catalogue import STRATEGIES
 from inspector.views.group_previews import occurrences_of, planned_all
-from inspector.views.pages import absolute, as_json, as_markdown, page
+from inspector.views.pages import absolute, as_json, as_markdown, origin_of_source, page
 from inspector.views.paging import ListWindow, in_memory
 from inspector.views.preview_part import PreviewPart
 from inspector.views.problem_list import known_rule
@@ -333,7 +333,8 @@ def group_md(request: OperatorRequest, oid: str) -> HttpResponse:
     links = {"group": absolute(request, f"/repair-groups/{oid}/")}
     if group.incident:
         links["incident"] = group.incident
-    return as_markdown(markdown.group_md(_report(group), group.source.name, links))
+    text = markdown.group_md(_report(group), group.source.name, links)
+    return as_markdown(text + origin_of_source(group.source, None, "scan", group.source.path))
 
 
 def _act(request: OperatorRequest, oid: str, act: Callable[[RepairGroup], object]) -> HttpResponse:

@@ -223,7 +223,7 @@ def test_the_page_of_a_problem_names_its_occurrences_and_their_repairs(client: C
     finding = Conversation.objects.get(native_id="two").findings.get()
     assert f'/?finding={finding.oid}"' in page and "3 new in the 30 days to 2026-06-22, most on 2026-06-21: 2" in page
     text = client.get(f"/problems/{problem.oid}.md").content.decode()
-    assert "MSG101" in text and "no longer detected" in text and f"/problems/{problem.oid}/" in text
+    assert "MSG101" in text and "no longer detected" in text and f"/problems/{problem.shared_id}/" in text
 
 
 def test_the_occurrences_of_a_problem_are_paged(client: Client, tmp_path: Path) -> None:
@@ -267,3 +267,11 @@ def test_json_of_the_inbox_keeps_its_members(client: Client, tmp_path: Path) -> 
     old = {"conversations", "chunks", "sources", "damaged", "gone", "read_at", "rules", "recent", "streams"}
     assert old | {"tabs", "problems", "to_review"} <= report.keys()
     assert json.dumps(report["problems"][0]["days"]) and report["recent"] and Repair.objects.count() == 0
+
+
+def test_a_secret_in_a_reason_is_not_kept(client: Client, problem: Problem) -> None:
+    secret = "ghp_" + "Ab3dEf7hIj1LmN0pQrStUvWxYz0123456789"
+    decide(client, "ignore", problem, reason=f"as {'x ' * 235}in {secret}")
+    problem.refresh_from_db()
+    assert problem.reason.startswith("as x") and "ghp_" not in problem.reason
+    assert "ghp_" not in str(list(problem.events.values())) and "ghp_" not in str(list(AuditEntry.objects.values()))

@@ -9,7 +9,7 @@ from django.test import Client
 
 from inspector.actions import purge
 from inspector.actions.import_source import import_targets
-from inspector.models import Conversation, Finding, Source
+from inspector.models import Conversation, Finding, Problem, Source
 from tests.views.imported import HEALTHY, MERGED, rows, store
 
 pytestmark = pytest.mark.django_db
@@ -120,3 +120,19 @@ def test_where_others_can_open_it_the_copy_has_the_address(tmp_path: Path, clien
     settings.INSPECTOR_BASE_URL = "https://inspector.example.org/"  # type: ignore[attr-defined]
     row = store(tmp_path / "a.db", rows("one", MERGED)).conversations.get()
     assert f"<https://inspector.example.org/conversations/{row.identity}/" in client.get(f"/conversations/{row.oid}.md").content.decode()
+
+
+def test_a_problem_is_opened_by_an_id_that_all_copies_of_its_store_share(tmp_path: Path, client: Client) -> None:
+    source = store(tmp_path / "a.db", [*rows("merged", MERGED), *rows("healthy", HEALTHY)])
+    problem = Problem.objects.get(code="MSG101")
+    identity = source.conversations.get(native_id="merged").identity
+    copy = client.get(f"/problems/{problem.oid}.md").content.decode()
+    assert f"/problems/{identity}-MSG101/" in copy and f"/problems/{problem.oid}/" not in copy
+    assert f"From `{tmp_path / 'a.db'}` (`dispatch`), by Inspector" in copy and f"scan {tmp_path / 'a.db'}" in copy
+    for rest in ("/", ".json", ".md", "/repair/"):
+        assert client.get(f"/problems/{identity}-MSG101{rest}?page=1")["Location"] == f"/problems/{problem.oid}{rest}?page=1"
+    shutil.copy(tmp_path / "a.db", tmp_path / "b.db")
+    import_targets([str(tmp_path / "b.db")], "tester")
+    answer = client.get(f"/problems/{identity}-MSG101/")
+    assert answer.status_code == 300 and answer.content.decode().count('href="/problems/') == 2
+    assert client.get(f"/problems/{identity}-MSG999/").status_code == client.get(f"/problems/{'0' * 12}-MSG101/").status_code == 404
