@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from inspector.presentation.json_text import json_text
-from inspector.presentation.masking import mask, masked
+from inspector.presentation.masking import mask, masked, secrets_in
 from inspector.text import jsontext
 from inspector.text.jsontext import Unreadable
 
@@ -54,18 +54,17 @@ def _shape(value: Any) -> Any:
     return str if isinstance(value, str) else (type(value), value)
 
 
-def _masked(value: Any) -> Any:
+def _masked(value: Any, name: str = "", around: str = "") -> Any:
+    """`name` is that of the member that `value` is, or is a list in; `around` that of the object with that member: some secrets are recognized only by them."""
     if isinstance(value, dict):
-        return {masked(name): _member(name, member) for name, member in value.items()}
+        return {masked(member): _masked(below, member, name) for member, below in value.items()}
     if isinstance(value, list):
-        return [_masked(member) for member in value]
-    return masked(value) if isinstance(value, str) else value
-
-
-def _member(name: str, value: Any) -> Any:
-    """Some secrets are recognized only by the name before them."""
-    masked_value = _masked(value)
-    if isinstance(value, str) and masked_value == value:
-        alone = jsontext.compact({name: value})
-        return value if masked(alone) == alone else mask(value, "secret")
-    return masked_value
+        return [_masked(item, name, around) for item in value]
+    if isinstance(value, bool) or value is None:
+        return value
+    if isinstance(value, str) and (own := masked(value)) != value:
+        return own
+    for alone in ({name: value}, {name: [value]}, {around: {name: value}}):
+        if spans := secrets_in(jsontext.compact(alone)):
+            return mask(value if isinstance(value, str) else jsontext.compact(value), spans[0].kind)
+    return value

@@ -22,6 +22,7 @@ from inspector.presentation.secret_values import (
     end_of_quoted,
     is_key,
     is_secret,
+    is_strong,
     is_tight,
     is_token,
     kind_of,
@@ -224,8 +225,8 @@ def _is_random(body: str, kind: str) -> bool:
 _QUOTE = r"(?:[rbuf$]{0,2}(?P<quote>\\{0,7}[\"'`]|[\u201c\u201e\u2018\u300c\u300e]|\\{1,7}u(?:201[cCeE8]|300[cCeE])))?"
 _ASSIGNED = re.compile(
     rf"(?P<rest>[\w.-]{{0,40}}+){_COLORS}"
-    rf"(?:\\{{0,7}}[\"'`]?\]|\\{{0,7}}[\"'`])?{_COLORS}\*{{0,3}}(?P<op>\s{{0,4}}(?:[:=]=?>?|[\uff1a\uff1d]|%3[DdAa]|\\{{1,7}}u(?:003[dD]|[fF]{{2}}1[aAdD]))"
-    rf"(?:\*{{2}}(?=[\s`]))?\s{{0,4}}|(?<=\w)>|(?<=[*_])\s-\s|\s{{1,4}}(?:->|\u2192)\s{{1,4}}|\s{{0,4}}(?:\|\||\?\?)\s{{1,4}}(?=\\{{0,7}}[\"'`]))"
+    rf"(?:\\{{0,7}}[\"'`]?\]|(?:\\{{0,7}}[\"'`]){{1,3}})?{_COLORS}\*{{0,3}}(?P<op>\s{{0,4}}(?:[:=]=?>?|[\uff1a\uff1d]|%3[DdAa]|\\{{1,7}}u(?:003[dD]|[fF]{{2}}1[aAdD]))"
+    rf"(?:\*{{2}}(?=[\s`]))?\s{{0,4}}|(?<=\w)>|(?<=[*_])\s-\s|\s{{1,4}}(?:->|\u2192|\\{{1,7}}u2192)\s{{1,4}}|\s{{0,4}}(?:\|\||\?\?)\s{{1,4}}(?=\\{{0,7}}[\"'`]))"
     rf"{_COLORS}{_QUOTE}",
 )
 _COLONS = ("-", ":**", "->", "\u2192", "||", "??")
@@ -234,6 +235,8 @@ _SHELL_WORD = re.compile(r"[^\s\"'`<>\\|\0\x1b]{1,}+")
 _OF_NAMES = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-"
 _SCHEME = re.compile(r"(?:bearer|basic|token|digest|apikey|api-key|key|negotiate|bot)\s{1,4}", re.IGNORECASE)
 _CELL = re.compile(r"[\w.-]{0,40}+[*`\"\\]{0,6}[ \t]{0,60}+(?:[|\u2502\u2503]|\r?\n|\\{1,7}[rn]|\Z)")
+_HEADING = re.compile(r"(?P<rest>[\w.-]{0,40}+)\\{0,7}[\"']?(?:[,;\t]|\\{1,7}t|(?:\r|\\{1,7}r)?(?:\n|\\{1,7}n))")
+"""What is after the name of a column in the first line of a file with commas, semicolons or tabs between its columns."""
 _BLOCK_OF = re.compile(r"[\w.-]{0,40}+\\{0,7}\"\s{0,2}(?=\{)")
 """What is before the block of a variable in HCL: `variable "db_password" {`."""
 
@@ -265,6 +268,8 @@ def _value_of(text: str, view: str, low: str, at: int, after: int, literal: str,
     if match is None:
         if structures.has_bars and _CELL.match(text, after):
             structures.table(at, after, literal)
+        elif heading := _HEADING.match(text, after):
+            structures.separated(at, heading.end("rest"), literal)
         elif variable := _BLOCK_OF.match(text, after):
             structures.below(variable.end(), view[at : variable.end()].rstrip(' "\\'), literal)
         return _without_sign(text, view, at, after, literal)
@@ -279,11 +284,14 @@ def _value_of(text: str, view: str, low: str, at: int, after: int, literal: str,
             structures.below(start, name, literal)
         return None, start
     op = match["op"].strip()
-    op = _FULL_WIDTH.get(op, ":" if op in _COLONS else op)
+    op = _FULL_WIDTH.get(op, ":" if op in _COLONS or op.endswith("2192") else op)
     if bracket in ("[", "{"):
         structures.below(start, name, literal)
     elif op == ":" and not quote and (below := structures.block(at, match.start("op"), name, literal)) >= 0:
         return None, below
+    below_it = _BELOW.match(text, start) if not quote and text.startswith(("\\", " ", "\t"), start) and is_strong(name) else None
+    if below_it:
+        start, quote = below_it.end(), below_it["quote"]
     tight = is_tight(_FULL_WIDTH.get(match["op"], match["op"]), name)
     if quote:
         end = end_of_quoted(text, start, quote)
@@ -293,7 +301,7 @@ def _value_of(text: str, view: str, low: str, at: int, after: int, literal: str,
         if scheme := _SCHEME.match(text, start):
             start = scheme.end()
         value = (_SHELL_WORD if tight else _ELEMENT if op == ">" else UNQUOTED).match(text, start)
-        if value is None:
+        if value is None or (below_it and not _END_OF_LINE.match(text, value.end())):
             return None, start
         end = value.end()
         while tight and end > start and text[end - 1] in ",;)":
@@ -311,6 +319,9 @@ def _without_sign(text: str, view: str, at: int, after: int, literal: str) -> tu
     return _value_in_prose(view, after, literal)
 
 
+_BELOW = re.compile(r"(?:[ \t]|\r?\n|\\{1,7}[rn]){1,24}+(?P<quote>\\{0,7}[\"'`])?")
+"""What is between a name and its value some lines below it, in a text that JSON encodes too."""
+_END_OF_LINE = re.compile(r"[ \t]{0,8}(?:[\r\n]|\\{1,7}[rn]|\\{0,7}\"|\Z)")
 _NEXT = re.compile(
     r"[\w.-]{0,40}+(?:(?P<quote>\\*[\"'])\s{0,4},\s{0,4}(?P=quote)|(?P<key></key>(?:\s|\\{1,7}[nrt]){0,12}<string>)|\s{1,4}(?=[^\s=:|]))"
 )
@@ -580,12 +591,17 @@ def _pair(text: str, name: str, quote: str, start: int) -> Iterator[Span]:
 
 
 def _pair_of(text: str, name: str, start: int, end: int) -> Iterator[Span]:
-    literal = next((literal for literal in NAMED if literal in name.lower()), "")
+    literal = _literal_of(name)
     if scheme := _SCHEME.match(text, start, end):
         start = scheme.end()
-    is_name = literal and not NO_SECRET.search(name) and (literal != "key" or is_key(name.lower().partition("key")[0]))
-    if is_name and end - start >= 3 and is_secret(text[start:end], Assignment(name, literal, ":", True, False, "")):
+    if literal and end - start >= 3 and is_secret(text[start:end], Assignment(name, literal, ":", True, False, "")):
         yield Span(start, end, kind_of(name, literal))
+
+
+def _literal_of(name: str) -> str:
+    """What of it says that its value is a secret; "" for the name of anything else."""
+    literal = next((literal for literal in NAMED if literal in name.lower()), "")
+    return "" if NO_SECRET.search(name) or (literal == "key" and not is_key(name.lower().partition("key")[0])) else literal
 
 
 _XML_PAIR = re.compile(r"\b(?:name|key)=(\\*[\"'])([\w.-]{2,60})\1\s{1,4}value=\1")
@@ -614,6 +630,49 @@ def _hashes(text: str, view: str, low: str) -> Iterator[Span]:
     return (Span(*match.span(), "password-hash") for match in _HASH.finditer(text))
 
 
+_DIGEST = re.compile(r"response\s{0,2}=\s{0,2}\\*[\"']?([0-9a-fA-F]{32,128}+)(?![\w-])")
+_AROUND_DIGEST = 600
+
+
+def _digests(text: str, view: str, low: str) -> Iterator[Span]:
+    """What a client of Digest authentication answers with: from it a password can be guessed."""
+    for match in _DIGEST.finditer(text):
+        if low.find("digest", max(0, match.start() - _AROUND_DIGEST), match.start()) >= 0:
+            yield Span(*match.span(1), "authorization")
+
+
+_INSERT = re.compile(
+    r"insert\s{1,8}(?:ignore\s{1,8}|or\s{1,8}\w{1,20}\s{1,8})?into\s[^()]{1,200}\(([^()]{1,4000})\)\s{0,16}values\s{0,16}(?=\()"
+)
+_VALUE = re.compile(r"\s*+(?:[NEne]?'((?:[^'\\]|''|\\.){0,4000}+)'|([^\s'(),]++)|[^'(),]*+)", re.DOTALL)
+_AFTER_VALUE = re.compile(r"[^,()]*+([,()])")
+
+
+def _inserts(text: str, view: str, low: str) -> Iterator[Span]:
+    """Values of the columns of a statement whose name is that of a secret."""
+    at = 0
+    while statement := _INSERT.search(low, at):
+        names = [name.strip(' \t\r\n"`[]\\') for name in view[slice(*statement.span(1))].split(",")]
+        secret = {number: name for number, name in enumerate(names) if _literal_of(name)}
+        at = statement.end()
+        while secret and text.startswith("(", at):
+            at += 1
+            depth, number = 1, 0
+            while depth:
+                value = _VALUE.match(text, at)
+                if value and depth == 1 and number in secret and value.lastindex:
+                    yield from _pair_of(text, secret[number], *value.span(value.lastindex))
+                closing = _AFTER_VALUE.match(text, value.end() if value else at)
+                if not closing:
+                    return
+                depth += {"(": 1, ")": -1, ",": 0}[closing[1]]
+                number += closing[1] == "," and depth == 1
+                at = closing.end()
+            following = _NEXT_ROW.match(view, at)
+            at = following.end() if following else at
+
+
+_NEXT_ROW = re.compile(r"\s{0,16}+,\s{0,16}+(?=\()")
 _PGPASS = re.compile(r"(?<![\w.*-])[\w.*-]{1,80}:(?:543\d|6432|\*):[\w*-]{1,60}:[\w*.-]{1,60}:((?:\\:|[^\s:\"'`\\]){3,200}+)")
 
 
@@ -670,6 +729,8 @@ _FINDERS: tuple[tuple[Finder, tuple[str, ...]], ...] = (
     (_pgpass, _PGPASS_PORTS),
     (_given, ("pw:", "pw=", "auth=(", "basicauth(", "-securestring")),
     (_hashes, ("$",)),
+    (_digests, ("response",)),
+    (_inserts, ("insert",)),
     (_kubernetes, ("secret",)),
     (_shaped(_DISCORD, "discord-token"), (".",)),
     (_shaped(_TELEGRAM, "telegram-token"), (":aa",)),

@@ -39,6 +39,8 @@ class Structures:
         self.spans: list[Span] = []
         self._below: dict[str, int] = {}
         self._tables: dict[str, tuple[int, int]] = {}
+        self._separated: dict[str, tuple[int, int]] = {}
+        self._plain = 0, 0
 
     @cached_property
     def has_bars(self) -> bool:
@@ -124,6 +126,33 @@ class Structures:
             # A name and its value; with one bar and words before it, what is after it is the next command.
             self._cell(*cells[index + 1], name, literal, False)
 
+    def separated(self, at: int, after: int, literal: str) -> None:
+        """The cells below the name at `at`, where it is in the first line of columns with commas, semicolons or tabs between them."""
+        text = self.text
+        header, rows = self._separated.get(literal, (0, 0))
+        if header <= at < rows or self._plain[0] <= at < self._plain[1]:
+            return
+        newline = _NEWLINE.search(text, after, after + _LINE_LIMIT)
+        start = _line_start(text, at, newline[1]) if newline else at
+        stop = newline.start() if newline else after + _LINE_LIMIT
+        line = text[start:stop]
+        separator = max(_SEPARATORS, key=line.count)
+        names = [name.strip(_MARKUP) for name in line.split(separator, _COLUMNS)]
+        if not newline or not 1 < len(names) <= _COLUMNS or not all(_COLUMN_NAME.fullmatch(name) for name in names):
+            # Most lines are no heading: this one is not looked at again, however many names it has.
+            self._plain = start, stop
+            return
+        index = line.count(separator, 0, at - start)
+        name = names[index]
+        if names_no_secret(name, literal) or (literal == "key" and not is_key(name.lower().rpartition("key")[0])):
+            return
+        people = any(heading.lower() in _PEOPLE for heading in names)
+        end = stop
+        for row_end, first, last in _separated_column(text, stop, newline[1], separator, index, len(names)):
+            self._cell(first, last, name, literal, people)
+            end = row_end
+        self._separated[literal] = (start, end)
+
     def _is_row(self, cells: list[tuple[int, int]], index: int) -> bool:
         """Between bars, or nothing but a name and a value."""
         is_empty = [not self.text[slice(*cells[number])].strip(_MARKUP) for number in (0, -1)]
@@ -140,13 +169,13 @@ class Structures:
 
 
 _PIECE = re.compile(
-    r"(?P<open>[\[{])|(?P<close>[\]}])|(?P<slashes>\\{0,7})(?P<mark>[\"'`])|(?P<word>[A-Za-z_][\w.-]{0,60}+)\s{0,4}[:=](?!=)"
+    r"(?P<open>[\[{])|(?P<close>[\]}])|(?P<number>(?<![\w.-])\d{4,40}+(?![\w.-]))|(?P<slashes>\\{0,7})(?P<mark>[\"'`])|(?P<word>[A-Za-z_][\w.-]{0,60}+)\s{0,4}[:=](?!=)"
 )
 _IS_NAME = re.compile(r"\s{0,4}(?::|=>|=(?!=))")
 
 
 def _strings(text: str, start: int) -> Iterator[tuple[int, int, str]]:
-    """(end, start, the name before it) of each string in the list or object that begins at `start`; a start of -1 for brackets and names."""
+    """(end, start, the name before it) of each string and each long number in the list or object that begins at `start`; a start of -1 for brackets and names."""
     # The names of the lists and objects around: what is in a list has the name of the list.
     around: list[str] = []
     name, level, at, stop = "", -1, start, min(len(text), start + LONGEST)
@@ -161,6 +190,8 @@ def _strings(text: str, start: int) -> Iterator[tuple[int, int, str]]:
             name = around.pop()
             if not around:
                 return
+        elif piece["number"]:
+            yield at, piece.start(), name
         elif piece["word"]:
             name = piece["word"]
         else:
@@ -275,3 +306,36 @@ def _column(text: str, at: int, newline: str, index: int, count: int) -> Iterato
             return
         yield end, *cells[index]
         at = end
+
+
+_SEPARATORS = (",", ";", "\t", "\\t", "\\\\t")
+_COLUMN_NAME = re.compile(r"[A-Za-z_][\w.-]{0,40}(?: [\w.-]{1,40}){0,2}")
+
+
+def _separated_column(text: str, at: int, newline: str, separator: str, index: int, count: int) -> Iterator[tuple[int, int, int]]:
+    """(end of the line, start and end of its cell `index`) of each line after `at`, as far as they have `count` cells."""
+    while (line := _NEWLINE.match(text, at)) and line[1] == newline:
+        start = line.end()
+        following = _NEWLINE.search(text, start, start + _LINE_LIMIT)
+        end = following.start() if following else min(len(text), start + _LINE_LIMIT)
+        if newline != "\n" and (closing := _closing(len(newline) - 1).search(text, start, end)):
+            end = closing.start()
+        cells = list(_separated_cells(text, start, end, separator))
+        if len(cells) != count:
+            return
+        yield end, *cells[index]
+        at = end
+
+
+def _separated_cells(text: str, start: int, end: int, separator: str) -> Iterator[tuple[int, int]]:
+    """Of one line; a separator between quotes is none."""
+    at = start
+    while at <= end:
+        quote = '"' if text.startswith('"', at) else ""
+        closing = text.find('"', at + 1, end) if quote else -1
+        while closing >= 0 and text.startswith('""', closing):
+            closing = text.find('"', closing + 2, end)
+        stop = text.find(separator, max(at, closing), end)
+        stop = end if stop < 0 else stop
+        yield at, stop
+        at = stop + len(separator)

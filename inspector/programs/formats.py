@@ -79,6 +79,7 @@ class RowTable:
     """A table of which a format reads whole rows: exactly these columns, a record's key from `key` and, where set, the number or text `order`.
 
     `optional`: a store of another version may lack the table. The name USER_VERSION stands for the row that SQLite's own pragma would be.
+    `conversation`: the column with the id of the conversation that a row is of, in a table that has long values.
     """
 
     name: str
@@ -86,6 +87,7 @@ class RowTable:
     key: str
     order: str = ""
     optional: bool = False
+    conversation: str = ""
 
 
 USER_VERSION = "PRAGMA user_version"

@@ -14,6 +14,7 @@ from inspector.programs.formats import (
     Format,
     InFiles,
     InRelations,
+    InRows,
     KnowsKeys,
     LeavesFiles,
     Listed,
@@ -24,7 +25,7 @@ from inspector.programs.formats import (
 )
 from inspector.programs.registry import wire_of
 from inspector.programs.sealed import is_sealed
-from inspector.sources import bundles, captures, files, folders, postgres, sqlite, stores, streaming
+from inspector.sources import bundles, captures, files, folders, postgres, sqlite, stores, streaming, table_rows
 from inspector.sources.captures import Captures
 from inspector.sources.dsn import Dsn, Place
 from inspector.sources.postgres_problems import OffSearchPath
@@ -300,6 +301,8 @@ def _store(path: Path, format_: Format, check: bool = False) -> Store:
     try:
         return _read_at_once(path, format_, check)
     except (LargeValue, TooLarge):
+        if isinstance(format_, InRows) and not streaming.is_streamed(format_):
+            return sqlite.reread(path, lambda store: _within_limit(path, format_, store, check))
         if not streaming.is_streamed(format_):
             raise
         # One conversation after the other: only that which is over the limit is not read.
@@ -331,6 +334,18 @@ def _read_at_once(path: Path, format_: Format, check: bool) -> Store:
         return Store(path, format_, tuple(format_.read(records)), problems)
 
     return sqlite.reread(path, use)
+
+
+def _within_limit(path: Path, format_: Format, store: sqlite.Snapshot, check: bool) -> Store:
+    """All conversations of a store of rows, without the content of those that have a value over the limit. Raises SourceProblem."""
+    assert isinstance(format_, InRows)
+    damage = store.damage() if check else ()
+    records, over = table_rows.within_limit(store, format_.rows)
+    read = [stored for stored in format_.read(records) if stored.conversation.native_id not in over]
+    reason = limits.reason(f"a value of more than {limits.LARGEST_VALUE >> 20} MB")
+    read += [read_listed(format_, unread(Listed(native_id, "", {}), reason), ()) for native_id in over]
+    read.sort(key=lambda stored: stored.conversation.native_id.encode("utf-8", "surrogatepass"))
+    return Store(path, format_, tuple(read), tuple(Problem(THE_FILE, text) for text in damage))
 
 
 def _informed(path: Path, format_: Format, conversations: Iterable[Stored]) -> Iterator[Stored]:

@@ -5,13 +5,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 from inspector.programs.formats import USER_VERSION, Cell, Record, RowTable
+from inspector.sources.problems import LargeValue
 from inspector.sources.sqlite import Snapshot
-from inspector.sources.statements import quoted
+from inspector.sources.statements import encoded, quoted
 from inspector.text import jsontext
 
 
 def records(
-    store: Snapshot, selections: Sequence[RowTable], where: Mapping[str, tuple[str, str]] = MappingProxyType({})
+    store: Snapshot, selections: Sequence[RowTable], where: Mapping[str, tuple[str, object]] = MappingProxyType({})
 ) -> Iterator[Record]:
     """All rows, or those of a table that its condition (of our own, with the value for its `?`) selects. Key `table:id` or `table:id:seq` (ten digits), `#2` after the second row of one key. Raises NoTable.
 
@@ -32,6 +33,30 @@ def records(
             key = f"{rows.name}:{_key_part(row[rows.key])}" + (f":{_key_part(row[rows.order])}" if rows.order else "")
             counts[key] = counts.get(key, 0) + 1
             yield Record(key if counts[key] == 1 else f"{key}#{counts[key]}", Cell(jsontext.encode(jsontext.compact(row))))
+
+
+def within_limit(store: Snapshot, selections: Sequence[RowTable]) -> tuple[list[Record], tuple[str, ...]]:
+    """The records without those of a conversation that has a value over the limit, and the ids of such. Raises LargeValue where the value is of no conversation."""
+    rows: list[Record] = []
+    over: dict[str, None] = {}
+    for selection in selections:
+        column = quoted(selection.conversation)
+        if not selection.conversation:
+            rows += records(store, (selection,))
+            continue
+        for (native_id,) in list(store.rows(selection.name, (selection.conversation,), f"1 GROUP BY {column} COLLATE BINARY")):
+            own, value = (
+                (f"{column} COLLATE BINARY = CAST(? AS TEXT)", encoded(native_id))
+                if isinstance(native_id, str)
+                else (f"{column} IS ?", native_id)
+            )
+            try:
+                rows += list(records(store, (selection,), {selection.name: (own, value)}))
+            except LargeValue:
+                if not isinstance(native_id, str):
+                    raise
+                over[native_id] = None
+    return rows, tuple(over)
 
 
 def _value(value: object) -> object:

@@ -8,8 +8,8 @@ import sys
 import threading
 import time
 import urllib.request
-from collections import defaultdict
-from collections.abc import Callable
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -31,60 +31,205 @@ CLIENTS, CONTEXTS = 20, 2
 AT_LEAST, AT_MOST = 20, 150
 """Seconds; it ends after AT_LEAST as soon as each command has run ROUNDS times."""
 ROUNDS = 2
-CONVERSATION = "live"
+REPAIRED, *_ = CONVERSATIONS = ("live", "next", "last")
+TEXTS, FIRST = 12, 2
+"""Chunks of every state, and the number of the first one: fewer calls do not make all findings."""
 STATE = re.compile(r"state-(\d+)-of-the-store")
+MERGED, GLUED = "MSG101", "MSG104"
+"""The rules that a repair of one conversation takes away from it: one finding, and one for each call."""
 
 pytestmark = pytest.mark.slow
 
 
 def write_state(path: Path, number: int) -> None:
-    """Every text and the title of the conversation name the state; all messages have one number, which a repair gives each its own."""
-    chunks = [
-        {"chunk": {"type": "text", "text": f"state-{number}-of-the-store"}, "role": role, "msgIdx": 0, "chunkIdx": 0}
-        for role in ("user", "assistant") * 6
-    ]
+    """Three conversations, of which each title and text names the state, each with as many calls without a result. All messages have one number, and a repair
+    gives each its own: so the chunks, and the findings of every rule, are of this state and of no other."""
+    name = f"state-{number}-of-the-store"
+    content = [{"type": "text", "text": name}] * TEXTS
     new = path.with_suffix(f".{number}")
-    write_dispatch_store(new, rows(CONVERSATION, chunks, f"state-{number}-of-the-store"))
+    records = []
+    for conversation in CONVERSATIONS:
+        calls = [
+            {"type": "tool-call", "toolCallId": f"{conversation}-{call}", "toolName": "ls", "input": {"path": name}}
+            for call in range(number)
+        ]
+        roles = [*("user", "assistant") * (TEXTS // 2), *["assistant"] * number]
+        chunks = [{"chunk": chunk, "role": role, "msgIdx": 0, "chunkIdx": 0} for chunk, role in zip([*content, *calls], roles, strict=True)]
+        records += rows(conversation, chunks, name)
+    write_dispatch_store(new, records)
     new.replace(path)
+
+
+# What a page shows, each as the number of the state that has it so
+
+
+Shown = Iterator[tuple[str, float]]
+
+
+def same(what: str, *values: object) -> None:
+    """Two places of one page count the same."""
+    assert all(value == values[0] for value in values), f"{what}: {values}"
+
+
+def of_conversation(chunks: int, findings: int, is_repaired: bool) -> Shown:
+    """Merged and repaired, a conversation has one finding and one for each call, and one for each call."""
+    yield "chunks", chunks - TEXTS
+    yield "findings", findings if is_repaired else (findings - 1) / 2
+
+
+def of_texts(text: str) -> Shown:
+    return (("text", int(number)) for number in STATE.findall(text))
+
+
+def of_rows(rows: Sequence[Mapping[str, Any]]) -> Shown:
+    """Of a twin that lists conversations."""
+    for row in rows:
+        findings = sum(badge["count"] for badge in row["findings"])
+        yield from of_conversation(row["chunks"], findings, row["messages_read"] > 1)
+
+
+def report(answer: Any) -> Shown:
+    yield from of_conversation(answer["chunks"], len(answer["findings"]), answer["messages_read"] > 1)
+    yield "rows", len(answer["chunk_lines"]) - TEXTS
+
+
+def listed(answer: Any) -> Shown:
+    same("conversations", len(CONVERSATIONS), answer["total"], len(answer["conversations"]))
+    return of_rows(answer["conversations"])
+
+
+def counted(answer: Any) -> Shown:
+    """The inbox: what it counts of all conversations, of rules and of problems."""
+    merged = sum(row["messages_read"] == 1 for row in answer["recent"])
+    same("conversations", len(CONVERSATIONS), answer["conversations"], len(answer["recent"]))
+    same("damaged", answer["damaged"], sum(bool(row["findings"]) for row in answer["recent"]))
+    same("open problems", answer["tabs"]["open"], len(answer["problems"]))
+    yield from of_rows(answer["recent"])
+    yield "all chunks", answer["chunks"] / len(CONVERSATIONS) - TEXTS
+    badges: Counter[str] = Counter()
+    for row in answer["recent"]:
+        badges.update({badge["code"]: badge["count"] for badge in row["findings"]})
+    for place in ("rules", "problems"):
+        same(place, badges, {each["code"]: each["findings"] for each in answer[place]})
+        same(f"{place} of the merged", {merged}, {each["conversations"] for each in answer[place] if each["code"] in (MERGED, GLUED)})
+
+
+def problem(answer: Any) -> Shown:
+    """One of the rule of which each call is a finding."""
+    occurrences = answer["occurrences"]
+    open_ones = [each["findings"] for each in occurrences if each["state"] == "open"]
+    same("conversations", answer["conversations"], len(open_ones))
+    same("findings", answer["findings"], sum(open_ones))
+    yield from (("findings", findings) for findings in open_ones)
+
+
+def source(answer: Any) -> Shown:
+    same("conversations", len(CONVERSATIONS), answer["conversations"], answer["damaged"])
+    yield "all chunks", answer["chunks"] / len(CONVERSATIONS) - TEXTS
+
+
+def repaired(answer: Any) -> Shown:
+    same("repairs", answer["total"], len(answer["repairs"]))
+    return iter(())
+
+
+def audited(answer: Any) -> Shown:
+    same("lines", answer["total"], answer["entries"][0]["number"])
+    same("problems of the log", [], answer["problems"])
+    return iter(())
+
+
+def cells(text: str, label: str) -> list[str]:
+    return re.findall(rf'data-label="{label}">\s*(?:<span>)?([^<]*?)\s*<', text)
+
+
+def report_page(text: str) -> Shown:
+    chunks, read = re.search(r"<b>(\d+)</b> chunks", text), re.search(r"<b>(\d+)</b>\s*read by", text)
+    steps = re.search(r'class="step">\s*\d+ of (\d+)', text)
+    assert chunks and read and steps
+    yield from of_conversation(int(chunks[1]), int(steps[1]), int(read[1]) > 1)
+    yield "rows", len(re.findall(r'id="seq-\d+"', text)) - TEXTS
+
+
+def list_page(text: str) -> Shown:
+    lines = re.findall(r"<tr>(.*?)</tr>", text.partition("<tbody")[2], re.DOTALL)
+    same("conversations", len(CONVERSATIONS), len(lines))
+    for line in lines:
+        findings = sum(map(int, re.findall(r"(\d+) times?\"", line)))
+        yield from of_conversation(int(cells(line, "chunks")[0]), findings, not cells(line, "messages stored → read")[0].endswith(" 1"))
+
+
+def inbox_page(text: str) -> Shown:
+    lines = re.findall(r"<tr>(.*?)</tr>", text.partition("<tbody")[2], re.DOTALL)
+    tab = re.search(r'aria-current="page">Open\s*<span class="count">(\d+)<', text)
+    assert tab
+    same("open problems", int(tab[1]), len(lines))
+    merged = [cells(line, "conversations")[0] for line in lines if MERGED in line or GLUED in line]
+    same("merged conversations", *merged)
+    return iter(())
+
+
+def problem_page(text: str) -> Shown:
+    lines = re.findall(r"<tr>(.*?)</tr>", text.partition("<tbody")[2], re.DOTALL)
+    findings = [int(cells(line, "findings")[0]) for line in lines if cells(line, "state")[0] == "open"]
+    total = re.search(r"open in</dt>\s*<dd>\s*(\d+)", text)
+    same("conversations", int(total[1]) if total else 0, len(findings))
+    yield from (("findings", number) for number in findings)
 
 
 @dataclass
 class Readers:
-    """What the clients read: `of_revision` is every content that was shown for a revision, of which there may be one."""
+    """What the clients read: `of_revision` is every content that was shown for a revision of a conversation, of which there may be one."""
 
     url: str
-    oid: str
+    oids: Mapping[str, str]
+    problem: str
+    source: str
     stop: threading.Event = field(default_factory=threading.Event)
     problems: list[str] = field(default_factory=list)
-    of_revision: dict[int, set[str]] = field(default_factory=lambda: defaultdict(set))
+    of_revision: dict[tuple[str, int], set[str]] = field(default_factory=lambda: defaultdict(set))
     read: int = 0
 
     @property
-    def addresses(self) -> list[str]:
-        own = f"conversations/{self.oid}"
-        return [f"{own}.json", f"{own}/", "", f"{own}/chunks/1/", "conversations/", f"{own}.json", "repairs/", "audit/"]
+    def pages(self) -> dict[str, Callable[[Any], Shown]]:
+        """How what an address shows is looked at: a page, or a twin (`.json`)."""
+        reports = {f"conversations/{oid}.json": report for oid in self.oids.values()}
+        return {
+            **{"index.json": counted, "": inbox_page, "conversations.json": listed, "conversations/": list_page},
+            **{f"problems/{self.problem}.json": problem, f"problems/{self.problem}/": problem_page, f"sources/{self.source}.json": source},
+            **reports,
+            **{f"conversations/{oid}/": report_page for oid in self.oids.values()},
+            **{"repairs.json": repaired, "audit.json": audited},
+        }
 
     def go_on(self, number: int) -> None:
+        addresses = list(self.pages)
         while not self.stop.is_set():
-            address = self.addresses[number % len(self.addresses)]
+            address = addresses[number % len(addresses)]
             number += 1
             try:
-                asked = urllib.request.Request(self.url + address, headers=bearer())
-                with urllib.request.urlopen(asked, timeout=60) as answer:
+                request = urllib.request.Request(self.url + address, headers=bearer())
+                with urllib.request.urlopen(request, timeout=60) as answer:
                     self.see(address, answer.read().decode())
             except Exception as problem:
-                said = problem.read().decode()[:500] if hasattr(problem, "read") else ""
-                self.problems.append(f"{address}: {problem} {said}")
+                sentence = problem.read().decode()[:500] if hasattr(problem, "read") else ""
+                self.problems.append(f"{address}: {problem} {sentence}")
             time.sleep(0.05)
 
     def see(self, address: str, text: str) -> None:
+        """Whatever a page shows is of one state of the store."""
         self.read += 1
-        if address.startswith(f"conversations/{self.oid}") and len(states := set(STATE.findall(text))) != 1:
-            self.problems.append(f"{address} shows the states {sorted(states)}")
-        if address.endswith(f"{self.oid}.json"):
-            report = json.loads(text)
-            content = {name: report[name] for name in ("messages", "findings")}
-            self.of_revision[report["revision"]].add(json.dumps(content, sort_keys=True))
+        answer = json.loads(text) if address.endswith(".json") else text
+        try:
+            shown = [*of_texts(text), *self.pages[address](answer)]
+        except AssertionError as problem:
+            self.problems.append(f"{address} does not agree with itself: {problem}")
+            return
+        if len({number for _, number in shown}) > 1:
+            self.problems.append(f"{address} shows several states: {Counter(shown)}")
+        if address.endswith(".json") and "revision" in answer:
+            content = {name: answer[name] for name in ("messages", "findings")}
+            self.of_revision[address, answer["revision"]].add(json.dumps(content, sort_keys=True))
 
 
 @dataclass
@@ -105,7 +250,8 @@ class Commands:
         """Another state of the store, imported, repaired, and the repair undone."""
         write_state(path, number)
         self.run("import_source", str(path))
-        repair = self.run("repair", str(path), "--strategy", "renumber-messages", "--mode", "in-place", "--apply", "--json")
+        chosen = ("--conversation", REPAIRED, "--strategy", "renumber-messages", "--mode", "in-place")
+        repair = self.run("repair", str(path), *chosen, "--apply", "--json")
         self.run("undo", repair["repair"])
 
 
@@ -119,21 +265,23 @@ def read_while_writing(browser: Browser, folder: Path, database: str, count: Cal
     }
     commands, path = Commands(environ), folder / "dispatch.db"
     commands.run("migrate", "--verbosity", "0")
-    write_state(path, 0)
+    write_state(path, FIRST)
     commands.run("import_source", str(path))
     with serving(environ, "--port", "0") as (process, served), ThreadPoolExecutor(CLIENTS + 1) as pool:
         url = str(served["url"])
-        with urllib.request.urlopen(urllib.request.Request(f"{url}conversations.json", headers=bearer()), timeout=60) as answer:
-            oid = json.loads(answer.read())["conversations"][0]["id"]
-        readers = Readers(url, oid)
+        with urllib.request.urlopen(urllib.request.Request(f"{url}index.json", headers=bearer()), timeout=60) as answer:
+            inbox = json.loads(answer.read())
+        oids = {row["native_id"]: row["id"] for row in inbox["recent"]}
+        (glued,) = (each["id"] for each in inbox["problems"] if each["code"] == GLUED)
+        readers = Readers(url, oids, glued, inbox["recent"][0]["source"])
         begun = time.monotonic()
 
         def write() -> int:
-            number = 0
-            while number < ROUNDS or time.monotonic() < begun + AT_LEAST:
+            number = FIRST
+            while number < FIRST + ROUNDS or time.monotonic() < begun + AT_LEAST:
                 number += 1
                 commands.round(path, number)
-            return number
+            return number - FIRST
 
         reading = [pool.submit(readers.go_on, number) for number in range(CLIENTS)]
         writing = pool.submit(write)
@@ -143,12 +291,12 @@ def read_while_writing(browser: Browser, folder: Path, database: str, count: Cal
             for context in contexts:
                 assert context.request.get(link(f"{url}login/"), max_redirects=0).status == 302
                 pages.append(context.new_page())
-                pages[-1].set_default_timeout(60_000)
+                pages[-1].set_default_timeout(120_000)
                 pages[-1].on("pageerror", lambda error: readers.problems.append(str(error)))
             shown = 0
             while not writing.done() and time.monotonic() < begun + AT_MOST:
                 for page in pages:
-                    address = f"conversations/{oid}/" if shown % 3 else ""
+                    address = f"conversations/{oids[REPAIRED]}/" if shown % 3 else ""
                     answer = page.goto(url + address)
                     assert answer is not None and answer.status == 200, page.content()
                     readers.see(address, page.content())

@@ -31,8 +31,10 @@ SOCKETS = "socket:"
 
 @dataclass(frozen=True)
 class Fault:
+    """`call`: the one that fails, as an earlier run counted it; without one the calls are only counted."""
+
     kind: str
-    number: int
+    call: Call | None = None
 
 
 @dataclass(frozen=True)
@@ -180,14 +182,14 @@ class Bench:
             sys.stderr = open(2, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
             if fault:
                 counted = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-                self.shim.arm(fault.kind, fault.number, self.watched, counted)
+                self.shim.arm(fault.kind, fault.call, self.watched, counted)
             status = act()
         except SystemExit as left:
             status = left.code if isinstance(left.code, int) else 0 if left.code is None else 1
         except BaseException:
             traceback.print_exc()
         finally:
-            self.shim.arm("off", 0, [], -1)
+            self.shim.arm("off", None, [], -1)
             sys.stdout.flush()
             sys.stderr.flush()
             os._exit(status)

@@ -91,16 +91,16 @@ def starts(bench: Bench) -> Iterator[Start]:
 def _interrupt(bench: Bench, commands: Commands) -> None:
     """Kills the repair where most is left to do: between two files, in the middle of an append, or with a journal to roll back; else where it is written
     and not recorded."""
-    calls = commands.run("repair", "", Fault("record", 0)).calls
+    calls = commands.run("repair", "", Fault("record")).calls
     bench.restore("repair")
     on_store = [call for call in calls if call.path.startswith(f"{bench.store_folder}/")]
     renames = [call for call in on_store if call.name == "rename"]
     pages = [call for call in on_store if call.path.endswith(".db") and call.name == "pwrite"]
     appends = [call for call in on_store if call.name == "write" and call.path.endswith(".jsonl")]
     if len(renames) > 1:
-        fault = Fault("kill before", renames[-1].number)
+        fault = Fault("kill before", renames[-1])
     else:
-        fault = Fault("kill after", (renames or pages)[0].number) if renames or pages else Fault("half write", appends[0].number)
+        fault = Fault("kill after", (renames or pages)[0]) if renames or pages else Fault("half write", appends[0])
     killed = commands.run("repair", "", fault)
     assert killed.status == -signal.SIGKILL, killed.text
     bench.let_time_pass()
@@ -130,10 +130,9 @@ def examine(bench: Bench, start: Start, call: Call, kind: str, number: int, acts
     commands = Commands(bench)
     bench.restore(start.name)
     oid = start.oid
-    answer = commands.run(start.command, oid, Fault(kind, call.number))
+    answer = commands.run(start.command, oid, Fault(kind, call))
     result.tell(answer)
-    hit = answer.calls[call.number - 1] if len(answer.calls) >= call.number else None
-    if hit is None or hit.name != call.name:
+    if not any(call.is_like(other) for other in answer.calls):
         result.first = "missed"
         return result
     bench.let_time_pass()

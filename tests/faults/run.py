@@ -177,7 +177,7 @@ def _points(bench: Any, options: argparse.Namespace, number: int, shard: int, sh
             continue
         bench.restore(start.name)
         commands = Commands(bench)
-        recorded = commands.run(start.command, start.oid, Fault("record", 0))
+        recorded = commands.run(start.command, start.oid, Fault("record"))
         assert recorded.status == 0, f"{CASES[number].name}, {start.name}: {recorded.text}"
         acts = commands.acts(start.command)
         points = list(chosen(recorded.calls, f"{bench.store_folder}/", _is_first(CASES[number]), options.all))

@@ -1,4 +1,4 @@
-/* Counts the system calls that change something below given folders, or send to a socket, and lets the one of a given number fail.
+/* Counts the system calls that change something below given folders, or send to a socket, and lets one of them fail: the nth of a name on files with an ending.
 
    It is loaded before the C library (LD_PRELOAD) and does nothing until faults_arm() is called, which the harness does in a fork of
    itself: the process that dies here is never the one that counts. The names of the kinds and their numbers are in shim.py. */
@@ -26,26 +26,26 @@ enum kind { OFF, RECORD, KILL_BEFORE, KILL_AFTER, HALF, NO_SPACE, IO_ERROR, READ
 enum verdict { GO, FAIL, THEN_DIE, HALF_THEN_DIE, SHORT, CUT, SEND_THEN_CUT };
 enum trait { SPACE = 1, DATA = 2, SYNC = 4, UNCOUNTED = 8, SOCKET = 16 };
 
-static int armed, wanted, counted, note_to = -1, sick = -1, roots;
-static char root[4][PATH_MAX];
+static int armed, wanted, counted, alike, note_to = -1, sick = -1, roots;
+static char root[4][PATH_MAX], wanted_name[32], wanted_ending[PATH_MAX];
 
 /* `folders`: absolute paths, one per line; "socket:" stands for every socket. `log`: a descriptor that gets a line for each counted call. */
-void faults_arm(int kind, int number, const char *folders, int log)
+void faults_arm(int kind, const char *name, const char *ending, int number, const char *folders, int log)
 {
+    snprintf(wanted_name, sizeof wanted_name, "%s", name);
+    snprintf(wanted_ending, sizeof wanted_ending, "%s", ending);
     roots = 0;
     while (*folders && roots < 4) {
         size_t length = strcspn(folders, "\n");
         snprintf(root[roots++], PATH_MAX, "%.*s", (int)length, folders);
         folders += length + (folders[length] == '\n');
     }
-    counted = 0;
+    counted = alike = 0;
     sick = -1;
     wanted = number;
     note_to = log;
     armed = kind;
 }
-
-int faults_counted(void) { return counted; }
 
 __attribute__((noreturn)) static void die(void)
 {
@@ -86,6 +86,14 @@ static void of_name(int folder, const char *name, char *path)
         path[0] = 0;
 }
 
+/* From the last dot of the name of a file: what a path has that is the same in every run, where ids and numbers of processes are not. */
+static const char *ending_of(const char *path)
+{
+    const char *name = strrchr(path, '/');
+    const char *dot = strrchr(name ? name : path, '.');
+    return dot ? dot : "";
+}
+
 static int is_there(int folder, const char *name)
 {
     struct stat found;
@@ -122,7 +130,7 @@ static enum verdict judge(const char *call, int traits, const char *path, size_t
     counted++;
     if (note_to >= 0)
         note(call, path, size, traits & SOCKET ? data : NULL);
-    if (counted != wanted)
+    if (strcmp(call, wanted_name) || strcmp(ending_of(path), wanted_ending) || ++alike != wanted)
         return GO;
     switch (armed) {
     case KILL_BEFORE:

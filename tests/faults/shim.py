@@ -4,7 +4,8 @@ import ctypes
 import shutil
 import subprocess
 import sys
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 SOURCE = Path(__file__).with_name("shim.c")
@@ -27,13 +28,27 @@ class NoCompiler(Exception):
 
 @dataclass(frozen=True)
 class Call:
-    """A counted call: its number from 1, the path or socket, its bytes, and of a send how it begins."""
+    """A counted call: its number from 1, the path or socket, its bytes, of a send how it begins; and its number among calls of its name on files with its ending.
+
+    By the last it is the same call in another run. How many pages SQLite writes is not: a row contains how many milliseconds something took, and with one digit
+    more it may need another page, after which all calls have other numbers.
+    """
 
     number: int
     name: str
     path: str
     size: int
     text: str
+    place: int
+
+    @property
+    def ending(self) -> str:
+        """As `ending_of` of the C side."""
+        name = self.path.rpartition("/")[2]
+        return name[name.rfind(".") :] if "." in name else ""
+
+    def is_like(self, other: "Call") -> bool:
+        return (self.name, self.ending, self.place) == (other.name, other.ending, other.place)
 
     def can(self, kind: str) -> bool:
         """Whether the fault can happen to this call: half of a rename cannot be done, and what needs no room is not refused for want of it."""
@@ -72,16 +87,22 @@ class Shim:
 
     def __init__(self, path: Path) -> None:
         self._library = ctypes.CDLL(str(path))
-        self._library.faults_arm.argtypes = [ctypes.c_int, ctypes.c_int, ctypes.c_char_p, ctypes.c_int]
+        text, number = ctypes.c_char_p, ctypes.c_int
+        self._library.faults_arm.argtypes = [number, text, text, number, text, number]
 
-    def arm(self, kind: str, number: int, folders: list[str], log: int) -> None:
-        """From here on this process's own calls count; for a fork that is thrown away afterwards."""
-        self._library.faults_arm(KINDS.index("stop before" if kind in ON_SERVERS else kind), number, "\n".join(folders).encode(), log)
+    def arm(self, kind: str, call: Call | None, folders: list[str], log: int) -> None:
+        """From here on this process's own calls count, and the one like `call` fails; for a fork that is thrown away afterwards."""
+        name, ending, place = (call.name, call.ending, call.place) if call else ("", "", 0)
+        number = KINDS.index("stop before" if kind in ON_SERVERS else kind)
+        self._library.faults_arm(number, name.encode(), ending.encode(), place, "\n".join(folders).encode(), log)
 
 
 def calls(log: bytes) -> list[Call]:
-    found = []
+    alike: Counter[tuple[str, str]] = Counter()
+    counted = []
     for line in log.decode("utf-8", "replace").splitlines():
         number, name, path, size, text = line.split("\t", 4)
-        found.append(Call(int(number), name, path, int(size), text))
-    return found
+        call = Call(int(number), name, path, int(size), text, 0)
+        alike[name, call.ending] += 1
+        counted.append(replace(call, place=alike[name, call.ending]))
+    return counted

@@ -11,7 +11,7 @@ from inspector.presentation.masking import masked
 
 FOLDER = Path(__file__).parent / "secrets"
 _SECRET = re.compile("«(.*?)»")
-KINDS, SAMPLES, ORDINARY = 44, 352, 1000
+KINDS, SAMPLES, ORDINARY = 47, 376, 1000
 
 
 def samples() -> Iterator[tuple[str, str, list[str]]]:
@@ -21,7 +21,14 @@ def samples() -> Iterator[tuple[str, str, list[str]]]:
         if line.startswith("## "):
             kind = line[3:]
         elif line:
-            text = line.replace("\\n", "\n").replace("\\r", "\r").replace("\\x00", "\0").replace("\\\\", "\\").replace("·", "")
+            text = (
+                line.replace("\\n", "\n")
+                .replace("\\r", "\r")
+                .replace("\\t", "\t")
+                .replace("\\x00", "\0")
+                .replace("\\\\", "\\")
+                .replace("·", "")
+            )
             yield kind, _SECRET.sub(r"\1", text), _SECRET.findall(text)
 
 

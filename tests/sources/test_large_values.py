@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from inspector.text import jsontext, limits
 from tests.actions.building import chunk_key, make, merged, put, row
 from tests.commands.running import run
 from tests.programs.pi_openclaw.session_files import header, lines, u
+from tests.programs.pi_openclaw.sqlite_stores import events, open_store, window
 
 SMALL = 10_000
 
@@ -157,3 +159,49 @@ def test_of_a_folder_one_file_is_not_read_and_the_others_are(tmp_path: Path, mon
     assert "STORE803" not in [finding.code for finding in small.findings]
     assert run("import_source", folder).status == 0
     assert sorted(Conversation.objects.values_list("chunk_count", flat=True)) == [0, 1]
+
+
+def old_dispatch_store(path: Path, texts: list[str]) -> None:
+    """A tab for each text."""
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("CREATE TABLE tabs (id TEXT PRIMARY KEY, title)")
+        connection.execute("CREATE TABLE chunks (id, tab_id TEXT, seq INTEGER, turn_id, step, role, type, data_json, created_at)")
+        for number, text in enumerate(texts):
+            connection.execute("INSERT INTO tabs VALUES (?, 't')", (f"tab{number}",))
+            data = json.dumps({"text": text})
+            connection.execute("INSERT INTO chunks VALUES ('c', ?, 0, 'turn', 0, 'user', 'text', ?, 1)", (f"tab{number}", data))
+
+
+def openclaw_store(path: Path, texts: list[str]) -> None:
+    """A session for each text."""
+    with closing(open_store(path)) as connection:
+        for number, text in enumerate(texts):
+            entry = u("u1", None, text)
+            events(connection, entry, session_id=f"tab{number}")
+            window(connection, f"tab{number}", f"agent:main:{number}")
+        # The connection that closes last takes the log along.
+        connection.execute("PRAGMA journal_mode=DELETE")
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("make_store", [old_dispatch_store, openclaw_store])
+def test_of_stores_that_are_read_at_once_one_conversation_is_not_read_and_the_others_are(
+    make_store: Callable[[Path, list[str]], None], tmp_path: Path
+) -> None:
+    path = tmp_path / "store.sqlite"
+    make_store(path, ["first", "x" * SMALL, "y" * (SMALL - 1_000)])
+    first, large, last = check_all(path)
+    assert [finding.code for finding in large.findings] == ["STORE803"] and "INSPECTOR_LARGEST_VALUE" in large.verdict
+    assert not [finding for checked in (first, last) for finding in checked.findings if finding.code == "STORE803"]
+    for _ in range(2):
+        assert run("import_source", path).status == 0
+    assert [bool(row.chunk_count) for row in Conversation.objects.order_by("native_id")] == [True, False, True]
+
+
+def test_a_large_value_of_no_conversation_is_refused_in_a_sentence(tmp_path: Path) -> None:
+    path = tmp_path / "store.sqlite"
+    old_dispatch_store(path, ["first"])
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("INSERT INTO chunks (tab_id, data_json) VALUES (NULL, ?)", ("x" * SMALL,))
+    ran = run("scan", path)
+    assert ran.status == 2 and "INSPECTOR_LARGEST_VALUE" in ran.err and ran.err.count("\n") == 1

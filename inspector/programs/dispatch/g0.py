@@ -20,7 +20,9 @@ READ_ONLY = (
     "Repair the conversation in the store of the present program."
 )
 
-_CHUNKS = RowTable("chunks", ("id", "tab_id", "seq", "turn_id", "step", "role", "type", "data_json", "created_at"), "tab_id", "seq")
+_CHUNKS = RowTable(
+    "chunks", ("id", "tab_id", "seq", "turn_id", "step", "role", "type", "data_json", "created_at"), "tab_id", "seq", conversation="tab_id"
+)
 # Not key_id: it names a row of a table that holds secrets.
 _TABS = RowTable("tabs", ("id", "title", "model_id", "parent_tab_id", "status", "is_open", "position", "created_at", "updated_at"), "id")
 _KINDS = {

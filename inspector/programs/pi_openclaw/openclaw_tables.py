@@ -34,7 +34,13 @@ TABLES = (
     RowTable(OLD_WINDOWS, _WINDOW, "session_id", optional=True),
     RowTable(NODES, _NODE, "session_key", optional=True),
     RowTable(OLD_NODES, _NODE, "session_key", optional=True),
-    RowTable(EVENTS, ("session_id", "seq", "event_json", "event_zstd", "event_utf8_bytes", "created_at"), "session_id", "seq"),
+    RowTable(
+        EVENTS,
+        ("session_id", "seq", "event_json", "event_zstd", "event_utf8_bytes", "created_at"),
+        "session_id",
+        "seq",
+        conversation="session_id",
+    ),
     RowTable(IDENTITIES, ("session_id", "event_id", "seq", "event_type", "parent_id"), "session_id", "event_id", optional=True),
     RowTable(WATERMARKS, ("session_id", "generation"), "session_id", optional=True),
     RowTable(
