@@ -41,7 +41,7 @@ test-slow: $(DEV) ## Run the slow tests, and those in Chromium where there is on
 	@DJANGO_ALLOW_ASYNC_UNSAFE=1 $(PY) -m pytest $(PARALLEL) -m '(slow or browser) and not postgres $(ELSEWHERE)' $(ARGS)
 
 test-postgres: $(DEV) ## Run the tests of PostgreSQL stores, and those that use our own database, on a private PostgreSQL
-	@$(PY) -m tests.postgres.run $(PY) -m pytest -n auto -m '(database and not slow or postgres) and not browser $(ELSEWHERE)' $(ARGS)
+	@$(PY) -m tests.postgres.run $(PY) -m pytest $(PARALLEL) -m '(database and not slow or postgres) and not browser $(ELSEWHERE)' $(ARGS)
 
 test-all: test test-slow test-postgres ## Run all tests
 

@@ -1,16 +1,26 @@
 """What every test needs: nothing of one test's database may be remembered in the next, which gets the same row ids again.
 
-Tests that use the database are marked `database`, and those that need a server `postgres`, by what they ask for: `make test-postgres` runs both.
+Tests that use the database are marked `database`, and those that need a server `postgres`, by what they ask for: `make test-postgres` runs both. What is marked
+`only_settles` asks it nothing but whether a repair was interrupted, which others ask on PostgreSQL.
 """
 
 import gc
 import os
+import re
+from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.conf import settings
+from django.db import connection
 from django.test import Client
+from hypothesis import settings as hypothesis_settings
+
+# A busy machine is no failure: how long one example takes is not asserted.
+hypothesis_settings.register_profile("inspector", deadline=None)
+hypothesis_settings.load_profile("inspector")
 
 # Modules there assert for many tests: a failure shows both values, as in a test.
 pytest.register_assert_rewrite("tests.strategies", "tests.programs")
@@ -32,8 +42,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             or item.path.match("test_demo_database.py")
         ):
             item.add_marker(pytest.mark.postgres)
-        if item.get_closest_marker("django_db") or {"db", "transactional_db"} & set(getattr(item, "fixturenames", ())):
+        is_asked = item.get_closest_marker("django_db") or {"db", "transactional_db"} & set(getattr(item, "fixturenames", ()))
+        if is_asked and not _is_settling_alone(item):
             item.add_marker(pytest.mark.database)
+
+
+def _is_settling_alone(item: pytest.Item) -> bool:
+    """Marked `only_settles`, itself or with its module; `only_settles(False)` is one that asks more in such a module."""
+    mark = item.get_closest_marker("only_settles")
+    return mark is not None and mark.args != (False,)
 
 
 @pytest.hookimpl(trylast=True)
@@ -52,13 +69,18 @@ def client() -> Client:
 
 
 _keys = count()
+SETTLING = re.compile(
+    r"""SELECT (?:COUNT\(\*\) AS "__count"|DISTINCT "inspector_repair"."id",.*) FROM "inspector_repair" .*|(?:RELEASE |ROLLBACK TO )?SAVEPOINT .*"""
+)
+"""Whether a repair was interrupted: what a command or page asks before it answers."""
 
 
 @pytest.fixture(autouse=True)
 def audit_key(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A key of the audit log for each test: the next one begins with an empty database. Nothing is made before something is recorded.
 
-    Nothing that was remembered of the database of the test before is kept either.
+    Nothing that was remembered of the database of the test before is kept either. It comes before the fixtures that a test names, and so does what
+    `only_settles` refuses.
     """
     from inspector.models import loading
     from inspector.views import analysis
@@ -69,4 +91,18 @@ def audit_key(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
     settings.INSPECTOR_AUDIT_KEY_FILE = path = tmp_path_factory.getbasetemp() / f"audit-{next(_keys)}" / "audit-key"
     if os.environ.get("INSPECTOR_DATABASE_URL"):
         request.getfixturevalue("monkeypatch").setenv("INSPECTOR_AUDIT_KEY_FILE", str(path))
+    if _is_settling_alone(request.node):
+        request.getfixturevalue("_only_settles")
     return path
+
+
+@pytest.fixture
+def _only_settles(db: None) -> Iterator[None]:
+    """Fails a test that is marked `only_settles` at the first statement that it may not send: its mark leaves it out on PostgreSQL."""
+
+    def allowed_only(execute: Callable[..., Any], sql: str, params: Any, many: bool, context: Any) -> Any:
+        assert SETTLING.fullmatch(str(sql)), f"not `only_settles`: {sql}"
+        return execute(sql, params, many, context)
+
+    with connection.execute_wrapper(allowed_only):
+        yield

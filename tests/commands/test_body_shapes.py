@@ -9,6 +9,8 @@ import pytest
 from tests.commands.running import run
 from tests.profiles.evidence import evidence
 
+pytestmark = pytest.mark.only_settles
+
 CLAUDE = {"model": "claude-opus-4-8", "max_tokens": 99}
 ASK = {"role": "user", "content": [{"type": "text", "text": "x"}]}
 ANSWER = {"role": "assistant", "content": [{"type": "text", "text": "I will look."}]}

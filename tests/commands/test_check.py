@@ -15,6 +15,8 @@ from django.conf import settings
 from inspector import NotAHistory, check, check_all
 from tests.commands.running import Ran, incident, run, run_in_process
 
+pytestmark = pytest.mark.only_settles
+
 CALL = {"type": "tool_use", "id": "a", "name": "read", "input": {}}
 REJECTED: list[dict[str, Any]] = [
     {"role": "user", "content": "read it"},

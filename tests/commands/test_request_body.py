@@ -10,6 +10,8 @@ from inspector.models import Conversation
 from tests.commands.running import run, run_in_process
 from tests.profiles.evidence import evidence
 
+pytestmark = pytest.mark.only_settles
+
 BODY = b"""\xef\xbb\xbf{"model": "claude-opus-4", "max_tokens": 1e3, "messages": [
   {"role": "user", "content": "gr\\u00fc\\u00dfe"},\r
   {"role": "assistant", "content": [{"type": "tool_use", "id": "t1", "name": "x", "input": {"n": 1.50}},
@@ -50,6 +52,7 @@ def test_a_repaired_copy_differs_in_the_repair_alone(body: Path, tmp_path: Path)
     assert "already exists" in run("repair", body, *MEND, "--out", out).err
 
 
+@pytest.mark.only_settles(False)
 @pytest.mark.django_db
 def test_a_file_is_imported_looked_at_repaired_and_taken_back(body: Path, client: Client) -> None:
     assert run("import_source", body).status == 0
@@ -72,6 +75,7 @@ def test_a_file_is_imported_looked_at_repaired_and_taken_back(body: Path, client
     assert body.read_bytes() == BODY
 
 
+@pytest.mark.only_settles(False)
 @pytest.mark.django_db
 def test_a_file_that_was_changed_since_is_not_written(body: Path) -> None:
     run("import_source", body)
@@ -81,6 +85,7 @@ def test_a_file_that_was_changed_since_is_not_written(body: Path) -> None:
     assert refused.status == 2 and "request.json has another value" in refused.err and body.read_bytes() == changed
 
 
+@pytest.mark.only_settles(False)
 @pytest.mark.django_db
 def test_a_plan_is_carried_to_the_file(body: Path, tmp_path: Path) -> None:
     plan = tmp_path / "plan.json"

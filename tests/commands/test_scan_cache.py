@@ -18,6 +18,8 @@ from inspector.sources import scan_cache
 from tests.commands.running import Ran, run
 from tests.commands.test_doctor import ASK, CALLED, GO_ON, RESULT, openclaw, session
 
+pytestmark = pytest.mark.only_settles
+
 _opened: list[str] | None = None
 
 

@@ -8,6 +8,8 @@ import pytest
 from inspector.conversation import notation
 from tests.commands.running import CONVERSATION, incident, make, run
 
+pytestmark = pytest.mark.only_settles
+
 
 def test_the_legacy_loader_reads_the_incident_as_three_messages(tmp_path: Path) -> None:
     shown = run("show", incident(tmp_path / "dispatch.db"), "--as", "messages", "--json", "--reader", "dispatch-legacy").json
@@ -79,6 +81,7 @@ def test_a_wrong_name_is_one_sentence(tmp_path: Path, arguments: tuple[str, ...]
     assert ran.status == 2 and words in ran.err and ran.err.count("\n") == 1
 
 
+@pytest.mark.only_settles(False)
 @pytest.mark.django_db
 def test_an_imported_conversation_is_named_by_any_of_its_ids(tmp_path: Path) -> None:
     store = incident(tmp_path / "dispatch.db")
@@ -92,6 +95,7 @@ def test_an_imported_conversation_is_named_by_any_of_its_ids(tmp_path: Path) -> 
     assert run("show", "fff").status == 2
 
 
+@pytest.mark.only_settles(False)
 @pytest.mark.django_db
 def test_an_existing_path_wins_over_an_id(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run("import_source", incident(tmp_path / "dispatch.db"))

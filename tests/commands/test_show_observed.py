@@ -8,6 +8,8 @@ import pytest
 from inspector.demo.dispatch_incident import trace_records
 from tests.commands.running import incident, run, traces
 
+pytestmark = pytest.mark.only_settles
+
 TURN = "turn-1782655646318-"
 
 
@@ -90,6 +92,7 @@ def test_options_that_mean_nothing_together_are_refused(store: tuple[object, ...
     assert ran.status == 2 and words in ran.err and ran.err.count("\n") == 1
 
 
+@pytest.mark.only_settles(False)
 @pytest.mark.django_db
 def test_an_imported_conversation_has_its_trace(store: tuple[object, ...]) -> None:
     assert run("import_source", store[0], store[2]).status == 0

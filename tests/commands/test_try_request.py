@@ -18,6 +18,8 @@ from inspector.sources import sending
 from tests.commands.running import Ran, run
 from tests.programs.rollouts import session_files as files
 
+pytestmark = pytest.mark.only_settles
+
 KEY = "sk-ant-test-0123456789"
 VARIABLE = "A_TEST_KEY"
 OPEN_CALL = {

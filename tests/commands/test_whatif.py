@@ -9,6 +9,8 @@ from inspector.models import Source
 from tests.commands.running import CONVERSATION, incident, make, run
 from tests.sources.stores import prints
 
+pytestmark = pytest.mark.only_settles
+
 EXACT = ("--reader", "dispatch-legacy", "--reader", "exact")
 OPTION_B = ("--reader", "dispatch-legacy", "--reader", "dispatch-global-index")
 
@@ -45,6 +47,7 @@ def test_something_that_gets_worse_is_status_1_and_stands_first(tmp_path: Path) 
     assert first.startswith("52f8c6d9") and "worse: the next request is rejected" in first
 
 
+@pytest.mark.only_settles(False)
 @pytest.mark.django_db
 def test_without_a_target_all_that_was_imported_is_compared(tmp_path: Path) -> None:
     assert "import one first" in run("whatif", *EXACT).out
@@ -55,6 +58,7 @@ def test_without_a_target_all_that_was_imported_is_compared(tmp_path: Path) -> N
     assert Source.objects.count() == 2
 
 
+@pytest.mark.only_settles(False)
 @pytest.mark.django_db
 def test_over_all_imports_only_conversations_of_the_readers_program_are_compared(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text('{"model": "gpt-5", "messages": [{"role": "user", "content": "hi"}]}')

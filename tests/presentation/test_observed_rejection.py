@@ -24,6 +24,8 @@ from tests.commands.running import run
 from tests.programs.pi_openclaw.session_files import a, call, header, lines, r, text, u
 from tests.programs.pi_openclaw.strategies.repaired_trees import FORMATS, stored
 
+pytestmark = pytest.mark.only_settles
+
 REJECTED = (
     '400 {"type":"error","error":{"type":"invalid_request_error","message":"messages.1: `tool_use` ids were found without `tool_result` blocks '
     'immediately after: c1. Each `tool_use` block must have a corresponding `tool_result` block in the next message."}}'
@@ -109,6 +111,7 @@ def test_an_error_row_counts_until_there_is_an_answer(more: str, rule: str) -> N
     assert (found.provider_rule if found else "") == rule
 
 
+@pytest.mark.only_settles(False)
 @pytest.mark.django_db
 def test_command_and_page_show_it(tmp_path: Path, client: Client) -> None:
     for key, data in incident_files().items():

@@ -20,6 +20,8 @@ from inspector.rules.base import case_of
 from tests.commands.running import run
 from tests.programs.pi_openclaw.session_files import a, call, entry, header, lines, text, u
 
+pytestmark = pytest.mark.only_settles
+
 USUAL = ANTHROPIC_PROFILE.name
 UNSIGNED = {"type": "thinking", "thinking": "which file?"}
 
@@ -125,6 +127,7 @@ def test_scan_says_by_which_profile_and_why(tmp_path: Path) -> None:
     assert "AN-18" in asked.out or "signature" in asked.out
 
 
+@pytest.mark.only_settles(False)
 @pytest.mark.django_db
 def test_the_lists_and_pages_go_by_the_same_profile_and_say_why(tmp_path: Path, client: Client) -> None:
     file = tmp_path / "session.jsonl"

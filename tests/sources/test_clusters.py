@@ -13,6 +13,8 @@ from django.core.management import CommandError, call_command
 from inspector.sources import clusters, reading
 from inspector.sources.clusters import DataFolder, ServerFolder
 
+pytestmark = pytest.mark.only_settles
+
 
 def folder(path: Path, pid: str = "-42", lock: str | None = None) -> Path:
     """As PGLite 0.4.3 leaves it, without its 40 MB of tables."""
@@ -97,6 +99,7 @@ def test_a_folder_that_only_looks_like_one_is_none(tmp_path: Path) -> None:
     clusters.refuse(Path("nul\0byte"))
 
 
+@pytest.mark.only_settles(False)
 @pytest.mark.django_db
 @pytest.mark.parametrize("command", [["scan"], ["import_source"], ["show"], ["bundle", "--out", "x.zip"]])
 def test_every_command_answers_so(tmp_path: Path, command: list[str], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -64,6 +64,7 @@ def test_the_twins_of_rules(client: Client) -> None:
     assert "MSG101" in text and "1 user 0.0" in text
 
 
+@pytest.mark.only_settles
 @pytest.mark.parametrize("strategy", STRATEGIES, ids=lambda strategy: strategy.name)
 def test_the_page_of_every_strategy_says_both_sides(client: Client, strategy: object) -> None:
     found = next(each for each in STRATEGIES if each is strategy)
@@ -83,6 +84,7 @@ def test_the_page_of_every_strategy_says_both_sides(client: Client, strategy: ob
     assert client.get(f"/strategies/{found.name}.json").json()["name"] == found.name
 
 
+@pytest.mark.only_settles
 @pytest.mark.parametrize("strategy", STRATEGIES, ids=lambda strategy: strategy.name)
 def test_every_mode_is_described_in_its_own_words_and_no_others(client: Client, strategy: Strategy) -> None:
     """A fixed text said that `fill-rows`, which inserts into the job itself, writes a new conversation and leaves the original alone."""

@@ -37,6 +37,8 @@ from tests.programs.pi_openclaw.sqlite_stores import (
     window,
 )
 
+pytestmark = pytest.mark.only_settles
+
 ENTRIES = (u("u1", None), a("a1", "u1", text("I look"), call("c1", command="ls")), r("r1", "a1", "c1"), u("u2", "r1", "and now?"))
 BRANCHED = (u("u1", None), a("a1", "u1", call("c1")), r("r1", "a1", "c1"), u("u2", "a1", "go on"))
 BIG = u("u2", "r1", "a long question " * 200)
