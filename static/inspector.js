@@ -12,15 +12,24 @@
   const copy = async (link, text) => {
     try { await navigator.clipboard.writeText(text); say(link.hasAttribute("data-copy-link") ? "Link copied" : "Copied"); } catch { window.location.href = link.href; }
   };
+  // This address by the ids that every copy of the store has: the other Inspector finds its own by them.
+  const sharedAddress = ({ copyLink, finding }) => {
+    const address = new URL(window.location.href);
+    if (copyLink) { address.pathname = address.pathname.replace(/^\/conversations\/[^/]+/, copyLink); }
+    if (finding) { address.searchParams.set("finding", finding); }
+    return address.href;
+  };
   document.addEventListener("click", async (event) => {
     const link = event.target.closest("[data-copy-link], [data-copy-from]");
     if (link && !event.ctrlKey && !event.metaKey) {
       event.preventDefault();
-      if (link.hasAttribute("data-copy-link")) { copy(link, window.location.href); return; }
+      if (link.hasAttribute("data-copy-link")) { copy(link, sharedAddress(link.dataset)); return; }
       const answer = await fetch(link.dataset.copyFrom);
       if (answer.ok) { copy(link, await answer.text()); } else { window.location.href = link.href; }
     }
     document.querySelectorAll("details.account[open]").forEach((menu) => { if (!menu.contains(event.target)) { menu.open = false; } });
+    const place = event.target.closest("[data-at]");
+    if (place) { window.location.assign(`${place.closest("[data-map]").dataset.map}at=${place.dataset.at}#seq-${place.dataset.at}`); return; }
     const tab = event.target.closest("a[data-stage]");
     const table = document.querySelector("table.cols");
     if (tab && table) {
@@ -88,6 +97,17 @@
     for (let at = target; at; at = at.parentElement?.closest("details")) { if (at.tagName === "DETAILS") { at.open = true; } }
     target.scrollIntoView();
   };
+  // Rules, strategies and profiles were one page: an old link to a place of that leads to what is there now.
+  const moved = () => {
+    const name = decodeURIComponent(window.location.hash.slice(1));
+    if (window.location.pathname !== "/rules/" || !name) { return; }
+    const target = document.getElementById(name);
+    const link = target?.querySelector(":scope > td > .row-link");
+    const page = { streams: "/rules/#STREAM", strategies: "/strategies/", corrections: "/strategies/", profiles: "/profiles/" }[name];
+    if (link || !target) { window.location.replace(link ? link.href : page || `/profiles/${window.location.hash}`); }
+  };
+  window.addEventListener("hashchange", moved);
+  moved();
   window.addEventListener("hashchange", unfold);
   if (window.location.hash) { unfold(); }
 

@@ -22,11 +22,9 @@ from inspector.presentation.visible import clipped, visible
 register = template.Library()
 _TOOL, _RESULT = 80, 300
 _AS_STORED = '<span class="same" role="img" aria-label="as stored" title="as stored">=</span>'
-_LEGEND = (
-    '<figcaption><span class="u key">user</span><span class="a key">assistant</span><span class="t key">tool</span>'
-    '<span class="s key">system</span><span class="finding-key">finding</span><span class="line-key" title="Red where messages are merged">messages as read</span>'
-    '<span class="refusal-key">rejected from here</span></figcaption>'
-)
+_ROLES = {"u": "user", "a": "assistant", "t": "tool", "s": "system"}
+_PLAIN = (Kind.TEXT, Kind.TOOL_CALL, Kind.TOOL_RESULT)
+"""Kinds that a row shows by its words: a call by the name of its tool, and both by the way to the other half."""
 _JSON = re.compile(r'("(?:[^"\\]|\\.)*")(\s*:)?|(-?\b\d[\d.eE+-]*)|\b(true|false|null)\b')
 
 
@@ -49,33 +47,36 @@ def timeline_rows(context: Mapping[str, Any]) -> SafeString:
 
 @register.simple_tag(takes_context=True)
 def overview_map(context: Mapping[str, Any]) -> SafeString:
-    """The minimap of `page` with its legend. Its links repeat those of rows and findings, for the mouse: the keyboard has the others."""
+    """The minimap of `page` with its legend. A click on it leads to that place, by script: rows and findings have the links."""
     page, query = context["page"], _other_choices(context)
+    letters = {shape.classes.split()[0] for shape in page.overview.minimap.shapes}
+    keys = "".join(f'<span class="{letter} key">{role}</span>' for letter, role in _ROLES.items() if letter in letters)
+    refused = page.profiles.refusals if page.profiles else ()
     shapes = "".join(f'<path class="{shape.classes}" d="{shape.path}"/>' for shape in page.overview.minimap.shapes)
-    parts = "".join(_map_link(query, tick, "part", 8, 26, f"from seq {tick.seq}") for tick in page.overview.minimap.links)
-    findings = "".join(_map_link(query, tick, "part", 0, 8, f"finding at seq {tick.seq}") for tick in page.overview.minimap.findings)
+    parts = "".join(_map_part(tick, "part", 8, 26, f"from seq {tick.seq}") for tick in page.overview.minimap.links)
+    findings = "".join(_map_part(tick, "part", 0, 8, f"finding at seq {tick.seq}") for tick in page.overview.minimap.findings)
     refusals = "".join(
-        _map_link(
-            query,
+        _map_part(
             refusal.tick,
             f"refusal{' mine' if page.choice.profile in refusal.profiles else ''}",
             0,
             34,
             f"rejected from seq {refusal.seq} by {', '.join(refusal.profiles)}",
         )
-        for refusal in (page.profiles.refusals if page.profiles else ())
+        for refusal in refused
     )
     return mark_safe(  # noqa: S308 (numbers, and names of our own)
-        f'<figure class="map"><svg class="strip" viewBox="0 0 1000 34" preserveAspectRatio="none" role="group" aria-label="Overview of '
-        f'{page.overview.chunks:,} chunks">{shapes}{parts}{findings}{refusals}</svg>{_LEGEND}</figure>'
+        f'<figure class="map"><svg class="strip" viewBox="0 0 1000 34" preserveAspectRatio="none" role="img" aria-label="Overview of '
+        f'{page.overview.chunks:,} chunks" data-map="?{query}">{shapes}{parts}{findings}{refusals}</svg><figcaption>{keys}'
+        + ('<span class="finding-key">finding</span>' if findings else "")
+        + '<span class="line-key" title="Messages as read; red where they are merged">read</span>'
+        + ('<span class="refusal-key" title="Profiles reject the history from here">rejected</span>' if refused else "")
+        + "</figcaption></figure>"
     )
 
 
-def _map_link(query: str, tick: Tick, kind: str, top: int, height: int, title: str) -> str:
-    return (
-        f'<a tabindex="-1" href="?{query}at={tick.seq}#seq-{tick.seq}"><rect class="{kind}" x="{tick.x}" y="{top}" width="{tick.width}" '
-        f'height="{height}"><title>{title}</title></rect></a>'
-    )
+def _map_part(tick: Tick, kind: str, top: int, height: int, title: str) -> str:
+    return f'<rect class="{kind}" data-at="{tick.seq}" x="{tick.x}" y="{top}" width="{tick.width}" height="{height}"><title>{title}</title></rect>'
 
 
 def _other_choices(context: Mapping[str, Any]) -> str:
@@ -102,6 +103,7 @@ class _Rows:
         self._query = query
         self._find = re.compile(re.escape(visible(find)), re.IGNORECASE) if find else None
         self._day = ""
+        self._msg_idx: int | None = None
         self._seqs = {row.chunk.seq for row in timeline.rows}
 
     def html(self) -> str:
@@ -119,11 +121,13 @@ class _Rows:
         departs = f'<span class="departs">{chunk.departs}</span>' if chunk.departs else ""
         began = f"; turn began {moment(chunk.at)}" if chunk.at is not None else ""
         address = f"{self._address}chunks/{chunk.position}/?rev={self._revision}"
-        kind = "" if chunk.kind == Kind.TEXT else f'<span class="kind">{chunk.kind}</span>'
+        kind = "" if chunk.kind == Kind.TEXT else f'<span class="{"away" if chunk.kind in _PLAIN else "kind"}">{chunk.kind}</span>'
+        # Once for a message: its other chunks are of the same role.
+        role = f'<b class="role{"" if row.bracket else " away"}">{escape(chunk.role_shown)}</b>'
         return (
             f'<tr id="seq-{chunk.seq}" class="{row.classes}"><td class="mark">{turn}{badges}{departs}</td>'
             f'<td class="seq"><a href="{address}" title="The whole row, as JSON and bytes{began}">{chunk.seq}</a></td>'
-            f'{self._index(chunk)}<td class="who"><b class="role">{escape(chunk.role_shown)}</b>{kind}</td>'
+            f'{self._index(chunk, bool(row.bracket))}<td class="who">{role}{kind}</td>'
             f'<td class="stored">{self._stored(chunk, address)}</td>{self._ledger(chunk)}'
             + (f'<td class="true" rowspan="{row.bracket}"><i title="one message, as appended"></i></td>' if row.bracket else "")
             + (self._read(row.read, chunk.seq) if row.read else "")
@@ -138,9 +142,14 @@ class _Rows:
         is_same, self._day = bool(day) and day == self._day, day
         return f'<span class="turn-time" title="{escape(words)}">{escape(number)}<br>{escape(clock if is_same else moment_)}</span>'
 
-    def _index(self, chunk: PlacedChunk) -> str:
-        numbers = (chunk.line,) if self._is_tree else (chunk.msg_idx, chunk.chunk_idx)
-        return "".join(f'<td class="idx">{"–" if number is None else number}</td>' for number in numbers)
+    def _index(self, chunk: PlacedChunk, is_first: bool) -> str:
+        """The number of a message is at its first chunk only, and at each that says another."""
+        if self._is_tree:
+            return f'<td class="idx">{"–" if chunk.line is None else chunk.line}</td>'
+        is_same = not is_first and chunk.msg_idx == self._msg_idx
+        self._msg_idx = chunk.msg_idx
+        message = f'<span class="away">{chunk.msg_idx}</span>' if is_same else "–" if chunk.msg_idx is None else chunk.msg_idx
+        return f'<td class="idx">{message}</td><td class="idx">{"–" if chunk.chunk_idx is None else chunk.chunk_idx}</td>'
 
     def _badge(self, code: str, seq: int | None) -> str:
         place = "#finding" if seq is None else f"#seq-{seq}"
@@ -194,9 +203,9 @@ class _Rows:
         state, words = chunk.result or ("", "")
         badge = f' <span class="badge {"ok" if state == "ok" else "warn"}">{state}</span>' if state else ""
         if is_here or not words:
-            return f' <a class="pair" href="{href}">→ result {partner}</a>{badge}'
+            return f' <a class="pair" href="{href}" title="result">→ {partner}</a>{badge}'
         return (
-            f'<details class="fused"><summary>→ result {partner}{badge}</summary><span class="words">{_shown(words)}</span> '
+            f'<details class="fused"><summary>→ {partner}{badge}</summary><span class="words">{_shown(words)}</span> '
             f'<a class="pair" href="{href}">go to seq {partner}</a></details>'
         )
 
@@ -214,28 +223,34 @@ class _Rows:
         count = f" · {cell.count} chunks" if cell.merged else ""
         continued = ' <span class="quiet">continued</span>' if cell.continued else ""
         badges = "".join(f" {self._badge(code, None)}" for code in cell.badges)
-        why = f'<p class="{"quiet" if cell.lost else "why"}">{_shown(cell.why)}</p>' if cell.why and cell.why != self._known else ""
+        # What a badge leads to is said by its finding; here it is on hover.
+        hint = f' title="{_shown(cell.why)}"' if badges and cell.why and cell.why != self._known else ""
+        needs_words = cell.why and cell.why != self._known and not hint
+        why = f'<p class="{"quiet" if cell.lost else "why"}">{_shown(cell.why)}</p>' if needs_words else ""
         lane = _lane(cell.lane) if cell.merged else ""
         return (
             f'<td class="read" rowspan="{cell.span}"><div class="msg {cell.letter}{states}">{lane}'
-            f'<div class="content">{same}{name}{count}{continued}{badges}{why}</div></div></td>'
+            f'<div class="content"{hint}>{same}{name}{count}{continued}{badges}{why}</div></div></td>'
         )
 
     def _sent(self, cell: SentCell) -> str:
         start = f'<td class="sent" rowspan="{cell.span}">'
         if cell.nothing:
-            return f'{start}<div class="msg lost {cell.letter}"><p class="quiet">{_shown(cell.nothing)}</p></div></td>'
+            return f'{start}<div class="msg lost {cell.letter}" title="{_shown(cell.nothing)}"><p class="quiet">not sent</p></div></td>'
         label, _, role = _shown(cell.label).partition(" · ")
         same = f"{_AS_STORED} " if cell.is_as_stored else ""
         name = f"<b>{label}</b>" if same or not role else f"<b>{label} · {role}</b>"
         continued = ' <span class="quiet">continued</span>' if cell.continued else ""
         violations = "".join(f' <span class="badge">{escape(id_)}</span><p class="why">{_shown(text)}</p>' for id_, text in cell.violations)
-        lost = " · ".join(f'<span class="gone" title="{_shown(why)}">{escape(what)}</span>' for what, why in _together(cell.lost))
+        gone = "; ".join(f"{what} ({why})" for what, why in _together(cell.lost))
+        lost = (
+            f'<p><span class="why" title="{_shown(gone)}">{len(cell.lost)} lost: {_shown(_kinds(cell.lost))}</span></p>'
+            if cell.lost
+            else ""
+        )
         return (
             f'{start}<div class="msg {cell.letter}{" merged" if cell.merged else ""}">{_lane(cell.lane) if cell.merged else ""}'
-            f'<div class="content">{same}{name}{continued}{violations}{"" if same else self._seams(cell)}'
-            + (f'<p>{lost} <span class="why">lost on the way</span></p>' if lost else "")
-            + "</div></div></td>"
+            f'<div class="content">{same}{name}{continued}{violations}{"" if same else self._seams(cell)}{lost}</div></div></td>'
         )
 
     def _seams(self, cell: SentCell) -> str:
@@ -243,8 +258,9 @@ class _Rows:
         parts = []
         for is_as_stored, seams in groupby(cell.seams, key=lambda seam: seam.is_as_stored):
             if is_as_stored:
-                numbers = " ".join(f'<span class="seam {seam.letter}">{seam.seq}</span>' for seam in seams)
-                parts.append(f"<p>{_AS_STORED} seq {numbers}</p>")
+                seqs = [seam.seq for seam in seams]
+                count = f"{len(seqs)} chunk{'' if len(seqs) == 1 else 's'}"
+                parts.append(f'<p title="as stored: seq {span_text(seqs)}">= {count}</p>')
                 continue
             for seam in seams:
                 left = f' <i class="quiet">… {seam.left} more</i>' if seam.left else ""
@@ -268,6 +284,10 @@ def _together(lost: Iterable[tuple[int, str, str]]) -> Iterator[tuple[str, str]]
     for seq, kind, why in lost:
         groups.setdefault((kind, why), []).append(seq)
     return ((f"seq {span_text(seqs)} {kind}", why) for (kind, why), seqs in groups.items())
+
+
+def _kinds(lost: Iterable[tuple[int, str, str]]) -> str:
+    return ", ".join(dict.fromkeys(kind for _, kind, _ in lost))
 
 
 def _lane(roles: Sequence[str]) -> str:

@@ -30,6 +30,7 @@ class ChunkPage:
     is_cut: bool
     value: object | None
     raw: str
+    has_next: bool
 
 
 @unless_unchanged(facts.of_revision)
@@ -50,6 +51,7 @@ def chunk(request: OperatorRequest, oid: str, position: int) -> HttpResponse:
         max(len(stored_chunk.text), len(stored_chunk.raw)) > TEXT_SHOWN,
         value,
         raw,
+        position + 1 < row.chunk_count,
     )
     return page(request, "chunk.html", content)
 

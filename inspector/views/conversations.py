@@ -6,7 +6,6 @@ from datetime import datetime
 from urllib.parse import urlencode
 
 from django.http import HttpResponse
-from django.utils.cache import patch_vary_headers
 
 from inspector.actions.undo_repair import UNDOABLE
 from inspector.conversation import notation
@@ -70,6 +69,8 @@ class ConversationPage:
     overview: Overview
     timeline: Timeline
     selected: SelectedFinding | None
+    shared_finding: str
+    """What links that leave the machine name the finding of the address by; "" where it names none by an id."""
     findings: Sequence[tuple[str, Finding]]
     """The first of them, with their ids."""
     readers: list[str]
@@ -109,6 +110,14 @@ class ConversationPage:
         if program_or_default(self.overview.format).numbering.is_stored:
             return ("msgIdx", "number of the message, as stored"), ("chunkIdx", "number of the chunk in its message, as stored")
         return ("msg", "place of the message, counted from 0"), ("block", "place of the block in its message, counted from 0")
+
+    @property
+    def sentence(self) -> str:
+        """The verdict without what the chips above it say: that the store is intact, that the next request is rejected, and where."""
+        judged, words = self.overview.judged, self.overview.verdict
+        is_repeated = not (judged.sendable or judged.pending or self.overview.failure or self.overview.is_running)
+        words = f"{words.rpartition('; ')[0]}." if is_repeated and "; " in words else words
+        return words.replace("the store is intact, but ", "", 1)
 
     @property
     def chips(self) -> tuple[Chip, ...]:
@@ -154,6 +163,12 @@ def _selected(choice: Choice, findings: Findings, total: int) -> SelectedFinding
     )
 
 
+def _shared(row: Conversation, choice: Choice, selected: SelectedFinding | None) -> str:
+    if selected is None or choice.finding != selected.oid:
+        return ""
+    return row.findings.filter(oid=selected.oid).values_list("identity", flat=True).first() or ""
+
+
 def _anchor(findings: Findings, number: int) -> tuple[str, int | None]:
     """Id and first seq of a finding by its number; "" where there is none, None where it is about the whole conversation."""
     anchor = findings.at(number)
@@ -181,6 +196,7 @@ def _page(row: Conversation, choice: Choice, content: Content) -> ConversationPa
         overview=overview,
         timeline=timeline(rows.window, overview.inserted, highlighted, is_last and not overview.observed),
         selected=selected,
+        shared_finding=_shared(row, choice, selected),
         findings=content.findings.first(FINDINGS_SHOWN) if overview.findings > 1 else (),
         readers=names(row.source.format),
         reader_note=reader_named(choice.reader).note,
@@ -223,11 +239,7 @@ def _repairs(row: Conversation, native_id: str) -> list[Repair]:
 
 def conversation(request: OperatorRequest, oid: str) -> HttpResponse:
     row, choice, chosen_content = looked_up_for(request, oid, content)
-    # Scrolling asks for more rows, and a selector for the page below its header and above its footer.
-    part = "view" if request.htmx.target == "view" else "rows"
-    response = page(request, "conversation.html", _page(row, choice, chosen_content), part=part, twins=("json", "md", "html"))
-    patch_vary_headers(response, ["HX-Target"])
-    return response
+    return page(request, "conversation.html", _page(row, choice, chosen_content), part="rows", twins=("json", "md", "html"))
 
 
 @unless_unchanged(facts.of_analysis)

@@ -70,7 +70,9 @@ ACCOUNT = (("Sources", "/sources/"), ("Audit", "/audit/"))
 """Below the name of who is signed in."""
 
 
-OF_HTMX = ("HX-Request", "HX-Boosted", "HX-History-Restore-Request")
+OF_HTMX = ("HX-Request", "HX-Boosted", "HX-History-Restore-Request", "HX-Target")
+WHOLE = "main"
+"""Id of what selectors swap: they ask for the whole page and take this out of it."""
 """The headers by which `page` chooses between a page and its part."""
 
 
@@ -104,7 +106,8 @@ def waiting_for_review(request: HttpRequest) -> int:
 
 def page(request: HttpRequest, template: str, content: Any, part: str = "", twins: Sequence[str] = (), status: int = 200) -> HttpResponse:
     """`template` with `content` as `page`; only its part `part` when htmx asks. `twins` are the endings (`json`, `md`) that this page has."""
-    is_part = bool(part) and getattr(request, "htmx", None) and not request.htmx.boosted and not request.htmx.history_restore_request  # type: ignore[attr-defined]
+    htmx = getattr(request, "htmx", None)
+    is_part = bool(part) and htmx and not htmx.boosted and not htmx.history_restore_request and htmx.target != WHOLE
     context = {
         "page": content,
         **navigation(request.path),
@@ -116,7 +119,7 @@ def page(request: HttpRequest, template: str, content: Any, part: str = "", twin
         "twins": [Link(f".{ending}", twin(request, ending)) for ending in twins],
     }
     response = render(request, f"{template}#{part}" if is_part else template, context, status=status)
-    patch_vary_headers(response, ["HX-Request"])
+    patch_vary_headers(response, ["HX-Request", "HX-Target"])
     return response
 
 

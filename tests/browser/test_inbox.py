@@ -17,11 +17,16 @@ ON_SCREEN = """() => {
     return element.checkVisibility() && box.width > 0 && box.height > 0 && box.top < innerHeight && box.bottom > 0;
   };
   const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-  let words = 0;
+  // Text of one block goes together: highlighted JSON is cut into many nodes, and a dot or an arrow is no word.
+  let all = "", block = null;
   while (texts.nextNode()) {
-    const text = texts.currentNode.textContent.trim(), parent = texts.currentNode.parentElement;
-    if (text && shown(parent) && !parent.closest(".sr, .skip, script, style, title, option")) words += text.split(/\\s+/).length;
+    const node = texts.currentNode, parent = node.parentElement;
+    if (!node.textContent.trim() || !shown(parent) || parent.closest(".sr, .away, .skip, script, style, title, option")) continue;
+    const own = parent.closest("p, td, th, li, div, h1, h2, a, label, summary, figcaption > span, .badge, .kind");
+    all += (own === block && node.previousSibling?.nodeName !== "BR" ? "" : " ") + node.textContent;
+    block = own;
   }
+  const words = all.split(/\\s+/).filter((word) => /[\\p{L}\\p{N}]/u.test(word)).length;
   const controls = [...document.querySelectorAll("a[href], button, input:not([type=hidden]), select, textarea, summary")];
   return [words, controls.filter((element) => shown(element) && !element.matches(".skip")).length];
 }"""

@@ -39,9 +39,9 @@ def test_the_first_page_leads_to_the_merge(page: Page, live_server: LiveServer, 
 
 def test_a_past_request_stands_beside_the_store(page: Page, live_server: LiveServer, incident: Conversation) -> None:
     page.goto(f"{live_server.url}/conversations/{incident.oid}/")
-    page.get_by_text("Last request, observed").click()
+    page.locator("#details summary").click()
     page.get_by_role("link", name="See that request").click()
-    expect(page.locator("th.read")).to_contain_text("Client's prompt · 5 messages")
+    expect(page.locator("th.read")).to_contain_text("Client's prompt 5 messages")
     expect(page.locator(".note").first).to_contain_text("9 tools, finish reason stop")
     assert page.locator("td.read", has=page.locator(".msg.merged")).get_attribute("rowspan") == "6"
 
@@ -57,14 +57,14 @@ def test_the_trace_leads_to_the_verbatim_request(page: Page, live_server: LiveSe
 
 def test_another_reader_reads_nine_messages(page: Page, live_server: LiveServer, incident: Conversation) -> None:
     page.goto(f"{live_server.url}/conversations/{incident.oid}/?reader=exact%2Bkeep-thinking")
-    expect(page.locator("th.read")).to_contain_text("9 messages")
+    expect(page.locator(".folds .chip").nth(1)).to_have_text("Read all 9")
     assert page.locator("td.read .msg.merged").count() == 0
 
 
 def test_a_repair_from_preview_to_undo(page: Page, live_server: LiveServer, incident: Conversation, store: Path) -> None:
     before = rows(store)
     page.goto(f"{live_server.url}/conversations/{incident.oid}/")
-    page.get_by_text("Why, repairs, evidence").click()
+    page.get_by_text("Why, repairs").click()
     page.locator("#finding").get_by_role("link", name="Preview").click()
     page.get_by_text("Options: strategies, mode, reader").click()
     page.get_by_label("in-place").check()

@@ -1,5 +1,6 @@
 """The page of a conversation as it is read: the first screen, choices that swap a part of it, jumps, keys, a search."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ from pytest_django.live_server_helper import LiveServer
 
 from inspector.models import Conversation
 from tests.actions.building import A, Store, T, U, imported, tc, tr
+from tests.browser.test_inbox import ON_SCREEN
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -23,6 +25,71 @@ def test_the_first_screen_is_for_reading(page: Page, live_server: LiveServer, in
     assert table and table["y"] <= 300
     assert stored and stored["width"] >= 560
     assert page.evaluate("document.documentElement.scrollWidth") == 1440
+    words, controls = page.evaluate(ON_SCREEN)
+    assert words < 300 and controls < 45, (words, controls)
+
+
+def test_a_phone_shows_rows_on_its_first_screen(page: Page, live_server: LiveServer, incident: Conversation) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(f"{live_server.url}/conversations/{incident.oid}/")
+    table = page.locator("table.cols").bounding_box()
+    assert table and table["y"] < (450 if has_script(page) else 485)
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
+
+
+@pytest.mark.parametrize(
+    ("path", "name", "value", "query"),
+    [
+        ("/conversations/{}/prompt/", "profile", "gemini", "profile=gemini"),
+        ("/whatif/", "show", "worse", "show=worse"),
+        ("/trends/", "days", "90", "days=90"),
+        ("/conversations/", "state", "damaged", "state=damaged"),
+    ],
+)
+def test_every_selector_swaps_its_page(
+    page: Page, live_server: LiveServer, incident: Conversation, path: str, name: str, value: str, query: str
+) -> None:
+    page.set_viewport_size({"width": 1440, "height": 500})
+    page.goto(live_server.url + path.format(incident.oid))
+    page.evaluate("window.before = true; window.scrollTo(0, 60)")
+    at = page.evaluate("window.scrollY")
+    page.locator(f"#choose-{name}").select_option(value)
+    if not has_script(page):
+        page.locator("main form:has(select) button").first.click()
+    page.wait_for_url(f"**{query}*")
+    expect(page.locator("main")).to_have_count(1)
+    expect(page.locator(f"#choose-{name}")).to_have_value(value)
+    expect(page.locator("#foot a").first).to_have_attribute("href", re.compile(query))
+    if has_script(page):
+        assert page.evaluate("[window.before, window.scrollY]") == [True, at]
+
+
+def test_a_click_on_the_overview_leads_to_its_place(page: Page, live_server: LiveServer, incident: Conversation) -> None:
+    page.goto(f"{live_server.url}/conversations/{incident.oid}/?profile=gemini")
+    if has_script(page):
+        page.locator("rect.part[data-at='12']").last.click()
+        page.wait_for_url("**/?profile=gemini&at=12#seq-12")
+
+
+def test_a_copied_link_names_what_every_copy_of_the_store_has(page: Page, live_server: LiveServer, incident: Conversation) -> None:
+    finding = incident.findings.filter(code="TOOL202").first()
+    assert finding and finding.identity
+    page.goto(f"{live_server.url}/conversations/{incident.oid}/?finding={finding.oid}&kind=text")
+    if not has_script(page):
+        return
+    page.evaluate("navigator.clipboard.writeText = (text) => { window.copied = text; return Promise.resolve(); }")
+    page.keyboard.press("y")
+    copied = page.evaluate("window.copied")
+    assert copied == f"{live_server.url}/conversations/{incident.identity}/?finding={finding.identity}&kind=text"
+    page.goto(copied)
+    assert f"/conversations/{incident.oid}/" in page.url and f"finding={finding.oid}" in page.url
+
+
+@pytest.mark.parametrize(("old", "now"), [("#STORE301", "/rules/STORE301/"), ("#anthropic-2026-07", "/profiles/#anthropic-2026-07")])
+def test_an_old_link_into_the_rules_leads_to_what_is_there_now(page: Page, live_server: LiveServer, db: None, old: str, now: str) -> None:
+    page.goto(f"{live_server.url}/rules/{old}")
+    if has_script(page):
+        page.wait_for_url(f"**{now}")
 
 
 def test_a_choice_swaps_the_page_and_its_address_is_true(page: Page, live_server: LiveServer, incident: Conversation) -> None:
@@ -31,7 +98,7 @@ def test_a_choice_swaps_the_page_and_its_address_is_true(page: Page, live_server
     page.get_by_label("Reader").select_option("exact+keep-thinking")
     if not has_script(page):
         page.get_by_role("button", name="Show").click()
-    expect(page.locator("th.read")).to_contain_text("9 messages")
+    expect(page.locator(".folds .chip").nth(1)).to_have_text("Read all 9")
     assert "reader=exact%2Bkeep-thinking" in page.url
     if has_script(page):
         assert page.evaluate("window.before") and page.evaluate("window.scrollY") > 200

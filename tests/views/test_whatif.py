@@ -47,7 +47,8 @@ def test_a_row_says_where_the_readers_part_and_what_changes(client: Client, tmp_
     example(tmp_path)
     incident = Conversation.objects.get(native_id=INCIDENT)
     text = client.get(f"/whatif/?{EXACT}").content.decode()
-    assert "exact instead of dispatch-legacy: 3 of 6 conversations get better, 2 become sendable, 1 gets worse, 0 stay merged" in text
+    assert "exact instead of dispatch-legacy</h1>" in text
+    assert "3 of 6 conversations get better, 2 become sendable, 1 gets worse, 0 stay merged" in text
     assert "message 1: user, seq 1-11" in text and "gone: MSG101" in text
     assert f'href="/conversations/{incident.oid}/?reader=exact"' in text and 'href="/whatif.json?reader=dispatch-legacy' in text
     first = next(each for each in client.get(f"/whatif.json?{EXACT}").json()["differences"])
@@ -125,7 +126,7 @@ def test_readers_are_compared_on_the_conversations_of_their_own_program(client: 
     offered = {each["reader_b"] for each in found["readers"]}
     assert {name, other} <= offered
     text = client.get(f"/whatif/?reader={name}&reader={other}").content.decode()
-    assert f"{other} instead of {name}" in text and "Readers are compared on the conversations of their own program" in text
+    assert f"{other} instead of {name}" in text
     for each in offered:
         assert client.get("/whatif/", {"reader": [name, each]}).status_code == 200, each
 

@@ -139,7 +139,7 @@ def _departures(conversation: Conversation, stored: dict[str, int], read: dict[s
                 continue
             return {chunk.key: "left out from here"}
         if message is not None and stored_by_read.setdefault(owner.index, message) != message:
-            return {chunk.key: "read wrongly from here"}
+            return {chunk.key: "misread from here"}
     return {}
 
 
