@@ -42,7 +42,7 @@ NOTHING: Mapping[str, Any] = MappingProxyType({})
 def about_of(chunk: Chunk) -> Mapping[str, Any]:
     """What the entry of a chunk keeps next to its content; NOTHING where it is of no entry."""
     about = chunk.payload.get("entry")
-    return about if isinstance(about, MAPPING) else NOTHING
+    return about if type(about) is dict or isinstance(about, MAPPING) else NOTHING
 
 
 @light_dataclass(frozen=True, slots=True)

@@ -72,7 +72,9 @@ class PromptDraft:
     def add(self, value: dict[str, Any], placed: Iterable[Placed]) -> None:
         """A message of the wire; what a reader added to real chunks has no parts, since it has no record to lead back to."""
         placed = list(placed)
-        sources = list({id(message): message for _, message, _ in placed}.values())
+        sources = (
+            list({id(message): message for _, message, _ in placed}.values()) if len(placed) > 1 else [message for _, message, _ in placed]
+        )
         real = sources if len(sources) == 1 else [message for message in sources if not message.synthetic] or sources
         kept_messages = {id(message) for message in real}
         place = f"{self.root}.{len(self._messages)}"
@@ -89,8 +91,7 @@ class PromptDraft:
 
     def laid(self, chunk: Chunk, block_of_payload: dict[str, Any]) -> dict[str, Any]:
         """The block with what its own wire had in addition."""
-        own = self.own(chunk)
-        if not own:
+        if chunk.payload.get("wire") != self.wire or not (own := self.own(chunk)):
             return block_of_payload
         block = dict(block_of_payload)
         for name, value in own.items():
@@ -111,6 +112,8 @@ class PromptDraft:
         """The message's fields next to its blocks; of two that differ the first counts."""
         fields: dict[str, Any] = {}
         for chunk in chunks:
+            if chunk.payload.get("wire") != self.wire:
+                continue
             message_fields = self.own(chunk).get("message")
             for name, value in message_fields.items() if isinstance(message_fields, MAPPING) else ():
                 # What a repair moved speaks for the message that contains it now.
@@ -334,7 +337,7 @@ def block_messages(
                 block = draft.laid(chunk, encoded)
             placed.append((_path(field, len(blocks)), message, chunk))
             blocks.append(block)
-        value = draft.message_fields((chunk for _, _, chunk in placed or empties), roles.get(unit.role, unit.role))
+        value = draft.message_fields([chunk for _, _, chunk in placed or empties], roles.get(unit.role, unit.role))
         if blocks:
             for _, _, chunk in empties:
                 draft.lose(chunk, "an empty message adds nothing to its neighbors when they are merged")

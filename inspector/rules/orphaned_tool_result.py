@@ -16,6 +16,8 @@ def check(case: Case) -> Iterator[Match]:
     read = [
         chunk for _, chunk in queries.orphaned_results(answers(case.conversation, case.reading.messages)) if chunk.kind is Kind.TOOL_RESULT
     ]
+    if not stored and not read:
+        return
     calls = {call.call_id: call for message in case.messages for call in queries.calls(message)}
     program, explained = case.program, _explained(case)
     unexplained = stored - explained

@@ -14,14 +14,16 @@ _THEN = "which of them it answers is not known."
 
 def check(case: Case) -> Iterator[Match]:
     """Ids that start again with each step are no damage as long as each call has a result; of a session TOOL102 says which has none, of gbrain TOOL601 to TOOL603."""
-    results = Counter(chunk.call_id for message in case.messages for chunk in queries.results(message))
     again = case.program.calls.repeated(case)
     by_id: dict[str, list[tuple[int, Chunk]]] = {}
     for index, message in enumerate(case.messages):
         if message.role == "assistant":
             for call in (call for call in queries.calls(message) if call.key not in again):
                 by_id.setdefault(call.call_id, []).append((index, call))
-    for call_id, calls in by_id.items():
+    # Nearly every call has an id, and one of its own.
+    repeated = {call_id: calls for call_id, calls in by_id.items() if len(calls) > 1 or not call_id}
+    results = Counter(chunk.call_id for message in case.messages for chunk in queries.results(message)) if repeated else Counter[str]()
+    for call_id, calls in repeated.items():
         in_message = Counter(index for index, _ in calls)
         chunks = [call for _, call in calls]
         twice = [call for index, call in calls if in_message[index] > 1]

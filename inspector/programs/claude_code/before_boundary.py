@@ -11,6 +11,8 @@ from inspector.rules.base import Case, cached_per_case, orphaned
 @cached_per_case
 def calls_not_sent(case: Case) -> Mapping[str, Chunk]:
     """Key of a result without its call -> the call, where exactly one line of the file has it, before the result, and no request."""
+    if not orphaned(case):
+        return {}
     ids = sent_ids(case)
     elsewhere: dict[str, list[Chunk]] = {}
     for chunk in (case.tree or case.conversation).chunks:

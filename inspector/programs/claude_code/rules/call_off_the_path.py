@@ -7,6 +7,8 @@ from inspector.rules.base import Case, Match, Origin, Rule, Severity, orphaned
 
 
 def check(case: Case) -> Iterator[Match]:
+    if not orphaned(case):
+        return
     calls = calls_not_sent(case)
     boundary = boundary_line(case)
     for _, result in orphaned(case):
