@@ -21,10 +21,21 @@ from django.db import OperationalError, connection, transaction
 from django.utils import timezone
 
 from inspector.actions.apply_repair import apply_repair
+from inspector.actions.group_previews import planned, planned_all
 from inspector.actions.planning import request_for, request_of
 from inspector.actions.problems import Refused
 from inspector.actions.propose_repair import propose_repair
 from inspector.actions.repair_groups import apply_all, approve_all, propose_again, propose_all, undo_all
+from inspector.actions.shown_previews import (
+    choice_digest,
+    first_choice,
+    is_kept,
+    is_kept_of,
+    keep_shown,
+    keep_shown_of_choice,
+    shown_of,
+    shown_of_choice,
+)
 from inspector.actions.undo_repair import still_holds, undo_repair
 from inspector.background_process import run_task
 from inspector.command_line import expected, printable, unexpected
@@ -41,17 +52,6 @@ from inspector.sources.problems import SourceProblem
 from inspector.sources.processes import has_ended, this_process
 from inspector.sources.reach import limited
 from inspector.text.at_hand import at_work
-from inspector.views.group_previews import planned, planned_all
-from inspector.views.shown_previews import (
-    choice_digest,
-    first_choice,
-    is_kept,
-    is_kept_of,
-    keep_shown,
-    keep_shown_of_choice,
-    shown_of,
-    shown_of_choice,
-)
 
 AT_ONCE = 2
 """Processes at a time; further tasks wait."""

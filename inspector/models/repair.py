@@ -20,7 +20,7 @@ class RepairGroup(models.Model):
     code = models.CharField(max_length=12)
     rule = models.CharField(max_length=60)
     members = JsonText(default=list)
-    """The conversations in the order in which they are written, each as `views.group_previews.planned` has it, with why it could not be proposed."""
+    """The conversations in the order in which they are written, each as `actions.group_previews.planned` has it, with why it could not be proposed."""
     goes_on = models.BooleanField(default=False)
     """What is written or undone goes on after a failure; else it stops there."""
     reason = models.TextField(blank=True)

@@ -17,6 +17,7 @@ from inspector.presentation.conversation import scan
 from inspector.presentation.conversation.profile_verdicts import ProfileVerdict
 from inspector.presentation.prompt.checking import Checked, checked
 from inspector.presentation.repair import plan
+from inspector.presentation.repair.preview_part import PreviewPart, preview_part
 from inspector.presentation.visible import visible
 from inspector.profiles.base import Profile
 from inspector.profiles.catalogue import PROFILES, UnknownProfile
@@ -26,7 +27,6 @@ from inspector.programs.registry import wire_of
 from inspector.rules.base import Finding
 from inspector.sources import captures
 from inspector.views.pages import as_json, page
-from inspector.views.preview_part import PreviewPart, preview_part
 from inspector.wires.layout import NotARequest
 
 LARGEST = 50 * 1000 * 1000

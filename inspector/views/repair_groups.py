@@ -16,9 +16,11 @@ from inspector import background
 from inspector.actions import repair_groups, reviewing
 from inspector.actions.approvals import why_lapsed
 from inspector.actions.decide_repair import STATEMENTS, why_not_approve
+from inspector.actions.group_previews import occurrences_of, planned_all
 from inspector.actions.planning import mode_named, web_may_write
 from inspector.actions.problems import Refused
 from inspector.actions.repair_groups import MOST
+from inspector.actions.shown_previews import shown_of
 from inspector.actions.undo_repair import UNDOABLE
 from inspector.background import Work
 from inspector.middleware import OperatorRequest, accepts, writes
@@ -27,24 +29,24 @@ from inspector.models.transactions import one_snapshot
 from inspector.presentation import markdown
 from inspector.presentation.json_text import Json, json_fields
 from inspector.presentation.repair.group_sum import GroupSum, sum_of
+from inspector.presentation.repair.preview_part import PreviewPart
 from inspector.presentation.visible import visible
 from inspector.programs.catalogue import READ_ONLY
 from inspector.programs.formats import WriteMode
 from inspector.strategies.base import Strategy
 from inspector.strategies.catalogue import STRATEGIES
-from inspector.views.group_previews import occurrences_of, planned_all
 from inspector.views.pages import absolute, as_json, as_markdown, origin_of_source, page
 from inspector.views.paging import ListWindow, in_memory
-from inspector.views.preview_part import PreviewPart
 from inspector.views.problem_list import known_rule
 from inspector.views.repairs import StorePlace, Written, accounts, back_of, place_of, written_of
-from inspector.views.shown_previews import shown_of
 
-AT_ONCE = 1_000
-"""Chunks of all conversations together up to which a page computes their plans itself."""
+AT_ONCE = 500
+"""What conversations may cost together, in chunks, for a page to compute their plans itself: about 200 ms."""
+PER_CONVERSATION = 50
+"""What a conversation costs beyond its chunks."""
 PER_PAGE = 25
-OPEN_CHUNKS = 1_000
-"""Chunks of the conversations whose diffs one page has; those of the others are asked for one by one."""
+OPEN = 500
+"""What the diffs of one page may cost in the same way; those of the others are asked for one by one."""
 _CHOSEN = re.compile(r"([0-9a-f]{12}):([0-9a-f]{64}):([0-9]{0,14})")
 _SIGNED = re.compile(r"([0-9a-f]{12}):([0-9a-f]{64})")
 _State = Repair.State
@@ -126,6 +128,10 @@ class GroupPage:
     """Each with the number of conversations that it is on."""
 
 
+def _cost(row: Conversation) -> int:
+    return row.chunk_count + PER_CONVERSATION
+
+
 def _choice(request: OperatorRequest, problem: Problem) -> GroupChoice:
     """Raises Refused for a mode that there is none of."""
     data = request.POST if request.method == "POST" else request.GET
@@ -138,7 +144,7 @@ def _plans(
     request: OperatorRequest, problem: Problem, rows: Sequence[Conversation], choice: GroupChoice
 ) -> tuple[list[dict[str, Any]], Work | None]:
     """The plan of each conversation, and what computes them where that takes longer than a page may."""
-    if sum(row.chunk_count for row in rows) <= AT_ONCE:
+    if sum(map(_cost, rows)) <= AT_ONCE:
         return planned_all(rows, problem.code, *choice), None
     work = background.group_preview(problem, rows, *choice, *back_of(request))
     return ([] if work.is_running or work.problem else json.loads(work.task.answer)), work
@@ -255,14 +261,14 @@ def _group_page(request: OperatorRequest, group: RepairGroup) -> GroupPage:
     state_of = {member["conversation"]: _state(current.get(member["conversation"]), work) for member in group.members}
     here = in_memory(group.members, request.GET, PER_PAGE)
     of_oid = {row.oid: row for row in Conversation.objects.filter(source=group.source, oid__in=[row["conversation"] for row in here.rows])}
-    shown, rest, members = request.GET.get("show", ""), OPEN_CHUNKS, []
+    shown, rest, members = request.GET.get("show", ""), OPEN, []
     for member in here.rows:
         oid = member["conversation"]
         repair, row = current.get(oid), of_oid.get(oid)
         part, is_chosen = None, shown == oid
-        if repair is not None and row is not None and not background.is_large(row) and (is_chosen or row.chunk_count <= rest):
+        if repair is not None and row is not None and not background.is_large(row) and (is_chosen or _cost(row) <= rest):
             part = shown_of(repair).part
-            rest -= row.chunk_count
+            rest -= _cost(row)
         is_open = is_chosen or (not shown and member is here.rows[0])
         members.append(GroupMember(row, member, repair, state_of[oid], _why(repair, member, state_of[oid]), part, is_open))
     repairs = list(current.values())
@@ -356,7 +362,7 @@ def approve(request: OperatorRequest, oid: str) -> HttpResponse:
     def decide(group: RepairGroup) -> object:
         # Masked here: what a task is given is kept.
         decision = signed, stated if stated in STATEMENTS else "", reviewing.text_of_a_person(text, "The comment")
-        if sum(repair.conversation.chunk_count for repair in group.current) <= AT_ONCE:
+        if sum(_cost(repair.conversation) for repair in group.current) <= AT_ONCE:
             return repair_groups.approve_all(group, request.operator, *decision)
         _begin("group approve", request.operator, group, decision=decision)
         return None

@@ -31,29 +31,7 @@ from inspector.actions.planning import (
 from inspector.actions.problems import NothingToRepair, Refused
 from inspector.actions.propose_repair import propose_repair
 from inspector.actions.settling import Interrupted
-from inspector.actions.undo_repair import AT_WORK, UNDOABLE, still_holds, undo_repair
-from inspector.background import Work
-from inspector.conversation.tree import LEAF
-from inspector.environment import host_name
-from inspector.middleware import OperatorRequest, accepts, writes
-from inspector.models import Conversation, Repair, RepairComment, Source, loading
-from inspector.models.transactions import one_snapshot
-from inspector.presentation import markdown
-from inspector.presentation.json_text import Json, json_fields
-from inspector.presentation.repair import plan
-from inspector.presentation.repair.hunks import anchor_of, hunks_of
-from inspector.presentation.visible import visible
-from inspector.programs.catalogue import READ_ONLY
-from inspector.programs.formats import Lists, Scripted, WriteMode, mode_summary
-from inspector.readers.catalogue import names
-from inspector.sources.places import is_dsn
-from inspector.strategies.base import Strategy
-from inspector.strategies.catalogue import STRATEGIES
-from inspector.views import facts
-from inspector.views.pages import absolute, as_json, as_markdown, origin_of, page, unless_unchanged
-from inspector.views.paging import ListWindow, window
-from inspector.views.preview_part import DiffRun, PreviewPart
-from inspector.views.shown_previews import (
+from inspector.actions.shown_previews import (
     Shown,
     base_of_page,
     first_ticked,
@@ -67,6 +45,28 @@ from inspector.views.shown_previews import (
     shown_of,
     shown_of_choice,
 )
+from inspector.actions.undo_repair import AT_WORK, UNDOABLE, still_holds, undo_repair
+from inspector.background import Work
+from inspector.conversation.tree import LEAF
+from inspector.environment import host_name
+from inspector.middleware import OperatorRequest, accepts, writes
+from inspector.models import Conversation, Repair, RepairComment, Source, loading
+from inspector.models.transactions import one_snapshot
+from inspector.presentation import markdown
+from inspector.presentation.json_text import Json, json_fields
+from inspector.presentation.repair import plan
+from inspector.presentation.repair.hunks import anchor_of, hunks_of
+from inspector.presentation.repair.preview_part import DiffRun, PreviewPart
+from inspector.presentation.visible import visible
+from inspector.programs.catalogue import READ_ONLY
+from inspector.programs.formats import Lists, Scripted, WriteMode, mode_summary
+from inspector.readers.catalogue import names
+from inspector.sources.places import is_dsn
+from inspector.strategies.base import Strategy
+from inspector.strategies.catalogue import STRATEGIES
+from inspector.views import facts
+from inspector.views.pages import absolute, as_json, as_markdown, origin_of, page, unless_unchanged
+from inspector.views.paging import ListWindow, window
 
 _TIME = re.compile("[0-9]{1,14}")
 _POSITION = re.compile("[0-9]{1,7}")

@@ -17,10 +17,10 @@ from inspector.models import Conversation, Repair, Revision, loading
 from inspector.planning.preview import DiffRow, diff_rows
 from inspector.presentation.conversation.compared import WINDOW, ComparedWindow, compared, window
 from inspector.presentation.repair.plan import chunks_summary
+from inspector.presentation.repair.preview_part import DiffRun, diff_runs
 from inspector.presentation.visible import visible
 from inspector.views import facts
 from inspector.views.pages import as_json, page, unless_unchanged
-from inspector.views.preview_part import DiffRun, diff_runs
 
 RUNS_SHOWN = 400
 OTHERS = 50

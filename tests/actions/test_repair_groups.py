@@ -11,13 +11,13 @@ import pytest
 from django.utils import timezone
 
 from inspector.actions import audit, repair_groups
+from inspector.actions.group_previews import occurrences_of, planned, planned_all
 from inspector.actions.problems import Refused
 from inspector.actions.propose_repair import propose_repair
 from inspector.actions.purge import purge
 from inspector.actions.repair_groups import apply_all, approve_all, open_group, propose_again, propose_all, reject_all, undo_all
 from inspector.actions.undo_repair import undo_repair
 from inspector.models import AuditEntry, BackgroundTask, Conversation, Problem, Repair, RepairComment, RepairGroup
-from inspector.views.group_previews import occurrences_of, planned, planned_all
 from tests.actions.building import WHO, Store, bring, chunk_key, everything, merged, pairs, put, row
 from tests.sources.stores import make
 

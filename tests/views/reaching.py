@@ -16,6 +16,7 @@ from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
 
 from inspector.actions import import_streams
+from inspector.actions.group_previews import occurrences_of, planned_all
 from inspector.actions.import_source import import_targets
 from inspector.actions.planning import request_for
 from inspector.actions.problems import Refused
@@ -32,7 +33,6 @@ from inspector.profiles.judging import judged
 from inspector.programs.pi_openclaw import openclaw, pi
 from inspector.rules.base import findings
 from inspector.rules.catalogue import RULES
-from inspector.views.group_previews import occurrences_of, planned_all
 
 WHO = "tester"
 _EVENTS = ("open", "sqlite3.connect", "os.listdir", "os.scandir", "os.mkdir", "os.remove", "os.rename", "os.link", "os.symlink", "os.utime")

@@ -14,15 +14,15 @@ from django.test import Client
 from django.utils import timezone
 
 from inspector import background, large_pages
+from inspector.actions import shown_previews
 from inspector.actions.planning import preview_of
 from inspector.models import BackgroundTask, Conversation, Repair, Source, StoredPreview, loading, previews
 from inspector.models import background as background_models
 from inspector.models.background import judged_since
 from inspector.presentation.conversation import examined
+from inspector.presentation.repair.preview_part import preview_part
 from inspector.sources import unchanged
 from inspector.sources.reading import read_one
-from inspector.views import shown_previews
-from inspector.views.preview_part import preview_part
 from tests.actions.building import again, broken, chunk_key, imported, put
 from tests.actions.building import row as row_of
 from tests.commands.running import run

@@ -10,10 +10,10 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
+from inspector.actions import shown_previews
 from inspector.actions.kept_previews import base_case
 from inspector.models import Conversation, Repair, Source, loading
 from inspector.planning.preview import look
-from inspector.views import shown_previews
 from tests.actions.building import A, U, again, imported, merged, proposed, put, row
 from tests.views.test_repairs import seen
 

@@ -272,7 +272,8 @@ def test_odd_addresses_of_a_group_are_answered(client: Client, problem: Problem,
 
 
 def test_a_large_group_is_shown_in_pages_at_the_same_cost(client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(repair_groups, "OPEN_CHUNKS", 8)
+    monkeypatch.setattr(repair_groups, "AT_ONCE", 10_000)
+    monkeypatch.setattr(repair_groups, "OPEN", 2 * (4 + repair_groups.PER_CONVERSATION))
     costs = []
     for count in (6, 30):
         group = propose(client, problem_in(tmp_path / f"{count}.db", count))

@@ -9,16 +9,17 @@ import pytest
 from django.test import Client, RequestFactory
 
 from inspector import background, large_pages
+from inspector.actions import shown_previews
 from inspector.actions.kept_previews import key_of
 from inspector.actions.planning import preview_of, request_for, shown_digest
 from inspector.actions.problems import Refused
+from inspector.actions.shown_previews import Shown
 from inspector.models import Conversation, Repair, Source, StoredPreview, loading, previews
 from inspector.presentation.packed import packed, unpacked
+from inspector.presentation.repair.preview_part import preview_part
 from inspector.sources import unchanged
 from inspector.strategies.catalogue import STRATEGIES
-from inspector.views import repairs, shown_previews
-from inspector.views.preview_part import preview_part
-from inspector.views.shown_previews import Shown
+from inspector.views import repairs
 from tests.actions.building import A, U, again, bring, broken, chunk_key, imported, proposed, put
 from tests.actions.building import row as row_of
 from tests.counting import counted

@@ -14,11 +14,11 @@ from inspector.actions.planning import request_for
 from inspector.models import Conversation, Repair, Source, loading
 from inspector.models.analysis import StoredAnalysis
 from inspector.planning.preview import look, preview
+from inspector.presentation.repair.preview_part import preview_part
 from inspector.programs.pi_openclaw.entries import _read_on as parsed
 from inspector.programs.pi_openclaw.writing import write
 from inspector.rules.base import _read_case as read_case
 from inspector.rules.base import findings
-from inspector.views.preview_part import preview_part
 from tests.actions.building import WHO, A, U, approved, bring, broken, imported, merged
 from tests.counting import counted
 from tests.programs.pi_openclaw.session_files import a, call, header, lines, r, text, u

@@ -21,12 +21,12 @@ from inspector.planning.preview import DiffRow
 from inspector.planning.recommend import LARGE, without_waiting
 from inspector.planning.suggested import suggested
 from inspector.presentation.packed import Unreadable, packed, unpacked
+from inspector.presentation.repair.preview_part import PreviewPart, PromptWindow, preview_part
 from inspector.profiles.judging import judged_case
 from inspector.programs.formats import Stored
 from inspector.rules.base import Case
 from inspector.rules.catalogue import all_findings
 from inspector.strategies.catalogue import STRATEGIES
-from inspector.views.preview_part import PreviewPart, PromptWindow, preview_part
 
 FINDINGS = 2_000
 """Findings of a large conversation, the most dangerous first, of which the page marks the strategies."""

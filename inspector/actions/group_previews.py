@@ -7,13 +7,13 @@ from inspector.actions.kept_previews import kept_preview
 from inspector.actions.planning import mode_named, reader_named, shown_digest
 from inspector.actions.problems import Refused
 from inspector.actions.repair_groups import MOST
+from inspector.actions.shown_previews import first_ticked, offered, request_of_choice
 from inspector.models import Conversation, Occurrence, Problem, Repair, loading
 from inspector.models.problem import WORST_FIRST
 from inspector.planning.preview import Preview
 from inspector.presentation.repair.group_sum import plan_facts
 from inspector.readers.catalogue import UnknownReader
 from inspector.strategies.catalogue import STRATEGIES
-from inspector.views.shown_previews import first_ticked, offered, request_of_choice
 
 _WAITING = (Repair.State.PROPOSED, Repair.State.APPROVED)
 
