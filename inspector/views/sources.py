@@ -1,6 +1,8 @@
 """The sources: what was read from where, with which reader it is judged, and whether the pages may write to it."""
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from django.conf import settings
 from django.contrib import messages
@@ -45,6 +47,15 @@ class SourceRow:
     """Nothing is ever written to its format, so no plan can be carried to it."""
     streams: int
     streams_damaged: int
+
+
+SORTS: Mapping[str, Callable[[SourceRow], Any]] = {
+    "source": lambda row: row.source.name,
+    "contains": lambda row: row.conversations + row.streams + row.trace_records,
+    "damaged": lambda row: row.damaged + row.streams_damaged,
+    "read": lambda row: row.source.read_at,
+}
+"""What the list can be sorted by; by its path unless the address says one of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +120,10 @@ def switch_is_needed(source: Source) -> bool:
 
 
 def source_list(request: OperatorRequest) -> HttpResponse:
-    return page(request, "sources.html", SourceListPage(_rows(list(Source.objects.all()))), twins=("json",))
+    rows, sort = _rows(list(Source.objects.all())), request.GET.get("sort", "")
+    if key := SORTS.get(sort.removeprefix("-")):
+        rows = tuple(sorted(rows, key=key, reverse=sort.startswith("-")))
+    return page(request, "sources.html", SourceListPage(rows), twins=("json",))
 
 
 def source_list_json(request: OperatorRequest) -> HttpResponse:

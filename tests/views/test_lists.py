@@ -166,4 +166,4 @@ def test_large_numbers_are_grouped_and_a_verdict_begins_like_a_sentence(client: 
         chunk_count=20029, message_count=12613, read_count=11106, verdict="the store is damaged"
     )
     text = client.get("/conversations/").content.decode()
-    assert ">20,029</td>" in text and "12,613 → 11,106" in text and ">The store is damaged</td>" in text
+    assert ">20,029</td>" in text and "12,613 → 11,106" in text and ">The store is damaged</span></td>" in text

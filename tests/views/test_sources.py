@@ -57,6 +57,20 @@ def test_the_list_says_what_each_source_holds(client: Client, tmp_path: Path, dj
     assert "6 conversations" in text and "5 damaged or rejected" in text and "55 trace records" in text and "never: a trace" in text
 
 
+def test_the_list_is_sorted_by_what_its_address_says(client: Client, tmp_path: Path) -> None:
+    example(tmp_path)
+    store(tmp_path / "a.db", rows("one", HEALTHY))
+    store(tmp_path / "z.db", rows("two", HEALTHY))
+
+    def names(query: str) -> list[str]:
+        return re.findall(r'row-link" href="[^"]*" title="[^"]*">[^<]*?([\w.]+)</a>', client.get(f"/sources/{query}").content.decode())
+
+    assert names("")[0] == names("?sort=source")[0] == "a.db" and names("?sort=-source")[0] == "z.db"
+    assert names("?sort=-damaged")[0] == "dispatch.db" and names("?sort=-contains")[0] == "traces.db"
+    assert names("?sort=nonsense") == names("")
+    assert 'aria-sort="descending"' in client.get("/sources/?sort=-read").content.decode()
+
+
 def test_keys_that_nobody_knows_are_said_and_the_file_is_not_called_damaged(client: Client, tmp_path: Path) -> None:
     found = store(tmp_path / "a.db", [*rows("one", MERGED, "One"), ("conversation-store", "conv:one:novel", "{}")])
     text = client.get(f"/sources/{found.oid}/").content.decode()
