@@ -8,6 +8,7 @@ from typing import Any
 from django.db.models import Model
 from django.utils import timezone
 
+import inspector
 from inspector.models import ChunkRow, Conversation, Payload, Record, Revision, SearchText
 from inspector.models.bulk import insert, update
 from inspector.models.conversation import GOES_ON
@@ -49,6 +50,9 @@ def write_revisions(batch: Sequence[tuple[Conversation, RevisionContent]]) -> No
             setattr(conversation, name, value)
         conversation.identity = known_by or content.summary.identity
         conversation.names = names_of(conversation.title, conversation.native_id)
+        if not conversation.revision:
+            # The words of earlier revisions may be those of another version.
+            conversation.masked_by = inspector.__version__
         conversation.revision += 1
         conversation.is_gone = False
         conversation.verdict = ""

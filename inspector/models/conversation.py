@@ -79,6 +79,8 @@ class Conversation(models.Model):
     refused = models.BooleanField(default=False)
     judged_by = models.CharField(max_length=20, blank=True)
     """Version of Inspector whose rules gave verdict and findings; another version judges again at the next import."""
+    masked_by = models.CharField(max_length=20, blank=True, db_default="")
+    """Version of Inspector by whose rules the secrets in `names` and in all its SearchText are masked; `renew` masks what another version masked."""
     projection = models.CharField(max_length=60, blank=True)
     profile = models.CharField(max_length=60, blank=True)
     """By which it was judged; "" of one that was judged before this was kept: those of its source."""

@@ -7,8 +7,9 @@ comparison of the text, also where there is no index or where rows are not in it
 
 import json
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from hashlib import sha256
 from itertools import islice
 
 from django.db import DatabaseError, connection, transaction
@@ -223,6 +224,24 @@ def forget_texts(conversation: int) -> None:
             )
             # What is merged away of the index takes its deleted entries along.
             cursor.execute(f"INSERT INTO {TABLE} ({TABLE}) VALUES ('optimize')")  # noqa: S608
+
+
+def replace_texts(texts: Mapping[int, str]) -> None:
+    """Other words in rows, by their keys; they are in the index again when `index_texts` put them there. Only inside `one_writer`."""
+    if not texts:
+        return
+    if connection.vendor == "sqlite" and has_index():
+        with connection.cursor() as cursor:
+            for pk in texts:
+                cursor.execute(
+                    f"INSERT INTO {TABLE} ({TABLE}, rowid, text) SELECT 'delete', id, text FROM inspector_searchtext "  # noqa: S608 (names of our own)
+                    "WHERE id = %s AND is_indexed",
+                    (pk,),
+                )
+            cursor.execute(f"INSERT INTO {TABLE} ({TABLE}) VALUES ('optimize')")  # noqa: S608
+    for pk, text in texts.items():
+        data = text.encode()
+        SearchText.objects.filter(pk=pk).update(text=text, size=len(data), digest=sha256(data).hexdigest(), is_indexed=False)
 
 
 def _index_batch() -> int:

@@ -98,10 +98,7 @@ def key(key_file: Path) -> bytes:
     try:
         with key_file.open("rb") as file:
             status = os.fstat(file.fileno())
-            own = status.st_uid == os.geteuid()
-            if own and stat.S_IMODE(status.st_mode) & 0o077:
-                os.fchmod(file.fileno(), 0o600)
-            elif not own and status.st_mode & 0o037:
+            if not _close(file.fileno()) and status.st_mode & 0o037:
                 # The group may read it: so a secret of root is given to the account of a service.
                 raise ClosedAuditKey(key_file)
             content = file.read(1 << 16).strip()
@@ -114,11 +111,22 @@ def key(key_file: Path) -> bytes:
     return content
 
 
+def _close(descriptor: int) -> bool:
+    """Mode 0600, of a file of this user; False for one of another."""
+    status = os.fstat(descriptor)
+    is_own = status.st_uid == os.geteuid()
+    if is_own and stat.S_IMODE(status.st_mode) & 0o077:
+        os.fchmod(descriptor, 0o600)
+    return is_own
+
+
 def head(key_file: Path) -> AuditHead | None:
     """None where there is none, or none that this key sealed. Raises NoAuditKey, ClosedAuditKey, ShortAuditKey."""
     own_key = key(key_file)
     try:
-        facts = json.loads(head_of(key_file).read_bytes())
+        with head_of(key_file).open("rb") as file:
+            _close(file.fileno())
+            facts = json.loads(file.read(1 << 16))
         read = AuditHead(int(facts["lines"]), int(facts["last"]), str(facts["seal"]))
         return read if hmac.compare_digest(str(facts["sealed"]), _head_seal(own_key, read)) else None
     except (OSError, ValueError, KeyError, TypeError):

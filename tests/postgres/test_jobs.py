@@ -18,6 +18,7 @@ from django.test import Client
 
 from inspector import background
 from inspector.actions import audit
+from inspector.management.commands.renew import NOTHING
 from inspector.models import (
     BackgroundTask,
     ChunkRow,
@@ -253,7 +254,7 @@ def test_an_older_judgement_is_renewed_by_a_job_for_each_conversation(tmp_path: 
 
 
 def test_renew_queues_a_job_for_each_large_conversation_of_an_older_version(tmp_path: Path, start_worker: Start) -> None:
-    assert run("renew", "--queue").out == "Nothing to do: every large conversation was judged by this version.\n"
+    assert run("renew", "--queue").out == NOTHING + "\n"
     large = [damaged(tmp_path / name, LARGE + 500) for name in ("a.db", "b.db")]
     damaged(tmp_path / "small.db", 10)
     current = set(StoredAnalysis.objects.values_list("conversation", "basis"))

@@ -108,6 +108,11 @@ def _spoken(stored: Stored, places: list[ChunkPlace]) -> Iterator[bytes]:
         yield (folded(masked(words)) + _END).encode()
 
 
+def words_of(chunks: Iterable[Chunk]) -> Iterator[str]:
+    """The searchable words of each chunk as SearchText has them, without END."""
+    return (folded(masked(searchable(chunk))) for chunk in chunks)
+
+
 def shared_facts(stored: Stored) -> dict[str, str | None]:
     """Facts that are in none of the conversation's own records."""
     own = {record.key for record in stored.records}
