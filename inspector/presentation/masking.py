@@ -374,17 +374,15 @@ _FOREIGN_NAME = re.compile(rf"(?:{_FOREIGN_WORDS})[\"'`*]{{0,3}}\s{{0,4}}(?:[:=]
 
 
 _LONGEST_FOREIGN = 200
-_FOREIGN_FIRST = (
-    "contrase",
-    *(form for first in dict.fromkeys(word[:2] for word in FOREIGN[:-1]) for form in (first, f"u{ord(first[0]):04x}")),
-)
-"""How a text begins with one of them, or an escape of it: looked for in less time than the pattern takes."""
+_FOREIGN_FIRST = ("contrase", *dict.fromkeys(word[:2] for word in FOREIGN[:-1]))
+"""How a text begins with one of them: looked for in less time than the pattern takes."""
+_FOREIGN_ESCAPED = tuple(f"u{ord(first[0]):04x}" for first in _FOREIGN_FIRST[1:])
 
 
 def _foreign(text: str) -> Iterator[Span]:
     if text.isascii() and "\\u" not in text:
         return
-    names = (text.find(first) for first in _FOREIGN_FIRST)
+    names = (text.find(first) for first in (_FOREIGN_FIRST + _FOREIGN_ESCAPED if "\\u" in text else _FOREIGN_FIRST))
     first_name = min((at for at in names if at >= 0), default=-1)
     if first_name < 0:
         return
