@@ -13,7 +13,7 @@ from django.db import connection
 from django.db.models import Count, F, Min, QuerySet
 
 from inspector.models import occurrences
-from inspector.models.bulk import insert
+from inspector.models.bulk import insert, update
 from inspector.models.conversation import (
     DEMO_PLACE,
     NO_ACTIVITY,
@@ -90,12 +90,12 @@ def _renew_conversations(ids: list[int]) -> None:
         _add(counts, keys[row.pk], 1, row.chunk_count)
     kept = {_count_key(count): count for count in ConversationCount.objects.filter(source__in={row.source_id for row in rows})}
     for key, (conversations, chunks) in counts.items():
-        count = kept.get(key) or ConversationCount(source_id=key[0], **dict(zip(_OF_COUNT, key[1:], strict=True)))
-        if count.pk is None or conversations or chunks:
-            count.conversations += conversations
-            count.chunks += chunks
-            count.save()
-        kept[key] = count
+        kept.setdefault(key, ConversationCount(source_id=key[0], **dict(zip(_OF_COUNT, key[1:], strict=True))))
+        kept[key].conversations += conversations
+        kept[key].chunks += chunks
+    ConversationCount.objects.bulk_create(count for count in kept.values() if count.pk is None)
+    changed = [kept[key] for key, numbers in counts.items() if any(numbers)]
+    update(ConversationCount, ("conversations", "chunks"), ((count.conversations, count.chunks, count.pk) for count in changed))
     quote = connection.ops.quote_name
     table = quote(Conversation._meta.db_table)
     columns = ("place", "is_damaged", "is_crash", "is_replaced", "forked_by_id", "counted_id", "counted_chunks")
@@ -157,12 +157,12 @@ def _renew_rules(ids: list[int]) -> None:
         ConversationRule.objects.filter(pk__in=closed[start : start + _BATCH]).delete()
     insert(ConversationRule, _OF_RULE, fresh)
     kept = {(row.source_id, row.code, row.severity): row for row in RuleCount.objects.filter(source__in={source for source, *_ in counts})}
+    sums: dict[tuple[Any, ...], tuple[int, int]] = {}
     for key, (conversations, findings) in counts.items():
-        count = kept.get(key) or RuleCount(source_id=key[0], code=key[1], severity=key[2])
-        if conversations or findings:
-            count.conversations += conversations
-            count.findings += findings
-            count.save()
+        count = kept.get(key)
+        sums[key] = (conversations + (count.conversations if count else 0), findings + (count.findings if count else 0))
+    insert(RuleCount, ("source", "code", "severity", "conversations", "findings"), ((*key, *sums[key]) for key in sums if key not in kept))
+    update(RuleCount, ("conversations", "findings"), ((*sums[key], kept[key].pk) for key in sums if key in kept and any(counts[key])))
     occurrences.renew(ids, after.values())
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from typing import Any
 
+from django.db import connection
 from django.db.models import Max, Min
 from django.utils import timezone
 
@@ -21,6 +22,11 @@ _FIELDS = (
     *("problem", "conversation", "state", "rank", "place", "findings", "first_at", "day"),
     *("closed_at", "closed_revision", "repair", "regressed_at"),
 )
+_OF_DATA = (
+    *("rank", "conversations", "findings", "total", "first_seen", "last_seen", "repaired_at", "regressed_at"),
+    *("decision", "reason", "until_occurs"),
+)
+"""What a batch may change in a problem."""
 _COLUMNS = ("pk", *({field.name: field.attname for field in Occurrence._meta.concrete_fields}[name] for name in _FIELDS))
 _DayKey = tuple[int, date, str, str]
 """Problem, day, version of the client, model."""
@@ -114,27 +120,45 @@ class _Batch:
         self._written: list[_Row] = []
 
     def run(self) -> None:
+        self._add_problems()
         for key in {**self._kept, **self._findings}:
             self._renew(self._conversations[key[0]], key[1])
         self._count_days()
         insert(Occurrence, _FIELDS, (row.values for row in self._written if row.pk is None))
         update(Occurrence, _FIELDS, ([*row.values, row.pk] for row in self._written if row.pk is not None))
-        for problem in self._problems.values():
-            if problem.pk in self._changes:
-                self._renew_problem(problem, self._changes[problem.pk])
+        changed = [problem for problem in self._problems.values() if problem.pk in self._changes]
+        for problem in changed:
+            self._renew_problem(problem, self._changes[problem.pk])
+        fields = [field for field in Problem._meta.concrete_fields if field.name in _OF_DATA]
+        # Times as the ORM writes them, since lists compare them.
+        values = ([field.get_db_prep_save(getattr(problem, field.attname), connection) for field in fields] for problem in changed)
+        update(Problem, [field.name for field in fields], ((*row, problem.pk) for row, problem in zip(values, changed, strict=True)))
+
+    def _add_problems(self) -> None:
+        """Those that occur for the first time."""
+        new: dict[tuple[int, str], Problem] = {}
+        for (pk, code), findings in self._findings.items():
+            conversation = self._conversations[pk]
+            source, key = conversation.source, (conversation.source_id, code)
+            if key not in self._problems and key not in new and _state(conversation, findings, None) == _State.OPEN:
+                at, oid = self._at(conversation), Problem.oid_of(source.oid, code)
+                new[key] = Problem(
+                    oid=oid, source_id=source.pk, code=code, rule=findings.rule, rank=findings.rank, first_seen=at, last_seen=at
+                )
+        self._problems |= zip(new, Problem.objects.bulk_create(new.values()), strict=True)
+
+    def _at(self, conversation: Conversation) -> int:
+        return conversation.last_activity if conversation.last_activity is not None else _milliseconds(self._now)
 
     def _renew(self, conversation: Conversation, code: str) -> None:
         findings, row = self._findings.get((conversation.pk, code)), self._kept.get((conversation.pk, code))
         state = _state(conversation, findings, row)
         if row is None and (findings is None or state != _State.OPEN):
             return
-        at = conversation.last_activity if conversation.last_activity is not None else _milliseconds(self._now)
+        at, problem = self._at(conversation), self._problems[conversation.source_id, code]
         if row is None:
             assert findings is not None
-            problem = self._problem(conversation, code, findings, at)
             row = _Row(None, problem.pk, conversation.pk, _State.GONE, findings.rank, conversation.place, 0, at)
-        else:
-            problem = self._problems[conversation.source_id, code]
         after = (state, findings.rank if findings else row.rank, conversation.place, findings.number if findings else 0)
         if after == (row.state, row.rank, row.place, row.findings):
             return
@@ -152,16 +176,6 @@ class _Batch:
             row.repair_id = self._repair(conversation, state)
         row.state, row.rank, row.place, row.findings = after
         self._written.append(row)
-
-    def _problem(self, conversation: Conversation, code: str, findings: _Findings, at: int) -> Problem:
-        key = (conversation.source_id, code)
-        if key not in self._problems:
-            oid = Problem.oid_of(conversation.source.oid, code)
-            self._problems[key] = Problem(
-                oid=oid, source_id=key[0], code=code, rule=findings.rule, rank=findings.rank, first_seen=at, last_seen=at
-            )
-            self._problems[key].save()
-        return self._problems[key]
 
     def _open(self, conversation: Conversation, row: _Row, change: _Change, at: int) -> None:
         if row.pk is None:
@@ -217,7 +231,6 @@ class _Batch:
             _record(problem, self._now, REPAIRED)
         elif is_open:
             self._occur(problem, change, is_back=change.regressed or (change.occurred and problem.repaired_at is not None))
-        problem.save()
 
     def _occur(self, problem: Problem, change: _Change, is_back: bool) -> None:
         was_repaired, problem.repaired_at = problem.repaired_at is not None, None
