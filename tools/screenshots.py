@@ -47,7 +47,7 @@ def draw(page: Page, base: str, token: str, folder: str) -> None:
     page.goto(page.url.split("?")[0])
     shot("conversation", 1180)
     conversation = page.url
-    page.get_by_text("Last request, observed").click()
+    page.locator("#details summary").click()
     page.get_by_role("link", name="See that request").click()
     shot("observed", 1180)
     page.goto(f"{conversation}trace/")

@@ -10,6 +10,8 @@ from tests.faults.shim import Call
 from tests.faults.stores import Found, Intent
 
 LOOKS = ("scan", "verify", "inbox", "page", "list")
+TRIES = 5
+"""Runs that may pass a call by: how many pages SQLite writes for a commit differs by one or two between runs from the same bytes."""
 
 
 @dataclass
@@ -128,12 +130,16 @@ def examine(bench: Bench, start: Start, call: Call, kind: str, number: int, acts
     """`number` chooses how it is looked at afterwards; each of `acts` begins with what that look left."""
     result = Result(bench.case.program, bench.case.mode, start.name, kind, call)
     commands = Commands(bench)
-    bench.restore(start.name)
     oid = start.oid
-    answer = commands.run(start.command, oid, Fault(kind, call))
-    result.tell(answer)
-    if not any(call.is_like(other) for other in answer.calls):
+    for _ in range(TRIES):
+        bench.restore(start.name)
+        answer = commands.run(start.command, oid, Fault(kind, call))
+        if any(call.is_like(other) for other in answer.calls):
+            break
+    else:
         result.first = "missed"
+    result.tell(answer)
+    if result.first == "missed":
         return result
     bench.let_time_pass()
     found, intents = bench.look()
