@@ -30,6 +30,7 @@ from inspector.programs.formats import Record as StoredRecord
 from inspector.programs.pi_openclaw.pi import PI
 from inspector.sources import workers
 from inspector.sources.workers import Workers
+from tests.actions.waiting import LAST, wait_or_write
 from tests.views.reaching import write_files
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -132,23 +133,8 @@ def test_pieces_are_taken_only_as_far_ahead_as_workers_are_busy() -> None:
             assert len(taken) - done <= 3
 
 
-def _wait_or_write(piece: tuple[int, Path]) -> tuple[int, bool]:
-    """The first piece ends when the last one was done, or after a while without it."""
-    number, sign = piece
-    if number == LAST:
-        sign.touch()
-    for _ in range(500 if number == 0 else 0):
-        if sign.exists():
-            break
-        time.sleep(0.01)
-    return number, sign.exists()
-
-
-LAST = 40
-
-
 def test_a_long_piece_does_not_keep_the_other_workers_waiting(tmp_path: Path) -> None:
-    with Workers(_wait_or_write, 2) as pool:
+    with Workers(wait_or_write, 2) as pool:
         results = dict(pool.mapped([(number, tmp_path / "sign") for number in range(LAST + 1)], lambda piece: 0))
     assert results.keys() == set(range(LAST + 1)) and results[0]
 

@@ -186,7 +186,7 @@ def test_a_repair_outside_of_the_roots_says_so_on_its_page_and_a_command_still_c
     client: Client, tmp_path: Path, settings: Settings
 ) -> None:
     sources_of_every_program(tmp_path / "stores")
-    (repair,) = (each for each in propose_everywhere() if each.conversation.source.format == "dispatch")
+    repair = next(each for each in propose_everywhere() if each.conversation.source.format == "dispatch")
     approve_repair(repair, WHO, repair.plan_digest, statement="unfixed")
     settings.INSPECTOR_SOURCES = [tmp_path / "other"]
     assert NOT_LISTED in says(client, f"/repairs/{repair.oid}/apply/")
