@@ -104,6 +104,7 @@ class Conversation(models.Model):
         # Partial ones: SQLite seeks in no index for NOT is_gone, and takes one with this very condition.
         indexes = [
             models.Index(fields=("place", "id"), name="listed", condition=Q(is_gone=False)),
+            models.Index(fields=("chunk_count", "id"), name="listed_by_size", condition=Q(is_gone=False)),
             models.Index(fields=("place", "id"), name="listed_damaged", condition=Q(is_gone=False, is_damaged=True)),
             models.Index(fields=("place", "id"), name="listed_healthy", condition=Q(is_gone=False, is_damaged=False)),
             models.Index(fields=("place", "id"), name="listed_silent", condition=Q(is_gone=False, has_silent=True)),

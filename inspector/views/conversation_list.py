@@ -31,6 +31,14 @@ STATES: dict[str, tuple[str, dict[str, bool]]] = {
     "healthy": ("nothing found", {"is_damaged": False, "is_replaced": False}),
 }
 """State -> its words, and the columns of a conversation, and of its count, that say so."""
+SORTS: dict[str, tuple[str, str]] = {
+    "": ("place", "id"),
+    "active": ("-place", "-id"),
+    "-active": ("place", "id"),
+    "chunks": ("chunk_count", "id"),
+    "-chunks": ("-chunk_count", "-id"),
+}
+"""What the address may ask for -> the columns; those that were active last come first where it asks for nothing."""
 SEVERITY_RANK = Case(
     When(severity="error", then=Value(0)), When(severity="warning", then=Value(1)), default=Value(2), output_field=IntegerField()
 )
@@ -87,6 +95,7 @@ class Filters:
     source: str
     state: str
     gone: bool
+    sort: str = ""
 
     @property
     def any(self) -> bool:
@@ -163,8 +172,8 @@ def _filters(request: OperatorRequest) -> Filters:
     get = request.GET
     state = get.get("state", "")
     q = visible(get.get("q", "").strip())[:500]
-    rule, source = visible(get.get("rule", "").upper())[:12], visible(get.get("source", ""))[:12]
-    return Filters(q, rule, source, state if state in STATES else "", get.get("gone") == "1")
+    rule, source, sort = visible(get.get("rule", "").upper())[:12], visible(get.get("source", ""))[:12], get.get("sort", "")
+    return Filters(q, rule, source, state if state in STATES else "", get.get("gone") == "1", sort if sort in SORTS else "")
 
 
 def chosen(filters: Filters) -> QuerySet[Conversation]:
@@ -211,10 +220,10 @@ def _window(
     request: OperatorRequest, filters: Filters, conversations: QuerySet[Conversation]
 ) -> tuple[ListWindow[Any], list[Conversation]]:
     total = _total(filters, conversations)
-    if filters.rule and not filters.q:
+    if filters.rule and not filters.q and not filters.sort:
         of_rule = window(_of_rule(filters), RULE_KEYS, total, request.GET)
         return of_rule, [row.conversation for row in of_rule.rows]
-    here = window(newest_first(conversations.filter(is_gone=filters.gone)), ("place", "id"), total, request.GET)
+    here = window(newest_first(conversations.filter(is_gone=filters.gone)), SORTS[filters.sort], total, request.GET)
     return here, list(here.rows)
 
 

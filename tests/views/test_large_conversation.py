@@ -69,7 +69,7 @@ def without_profiles(text: str) -> str:
     """The page but for what all profiles say, and where they begin to refuse on the overview."""
     main = text.partition("<main")[2]
     return re.sub(
-        r'<details class="others" id="profiles">.*?</details>|<p class="quiet" id="profiles">.*?</p>|<a [^>]*><rect class="refusal.*?</a>|name="csrfmiddlewaretoken" value="[^"]*"|\s',
+        r'<details class="others" id="profiles">.*?</details>|<p class="quiet" id="profiles">.*?</p>|<rect class="refusal.*?</rect>|<span class="refusal-key".*?</span>|name="csrfmiddlewaretoken" value="[^"]*"|\s',
         "",
         main,
     )

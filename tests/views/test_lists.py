@@ -117,6 +117,21 @@ def test_rule_and_source_choose(client: Client, tmp_path: Path) -> None:
     assert "Nothing here matches" in client.get("/conversations/?rule=NOSUCH9").content.decode()
 
 
+def test_the_columns_sort_the_list_and_its_pages(client: Client, tmp_path: Path) -> None:
+    many(tmp_path / "many.db", 60)
+    store(tmp_path / "long.db", rows("long", (*HEALTHY, {**HEALTHY[0], "msgIdx": 2}), "The longest"))
+    in_turn = titles(client, sort="-chunks")
+    assert in_turn[0] == "The longest" and titles(client, sort="chunks", page="2")[-1] == "The longest"
+    assert titles(client, sort="active", page="2") == titles(client)[10::-1]
+    following = client.get("/conversations.json?sort=-chunks").json()["next"]
+    assert "sort=-chunks" in following
+    rest = [row["title"] for row in client.get(f"/conversations.json?{following}").json()["conversations"]]
+    assert len({*in_turn, *rest}) == 61
+    text = client.get("/conversations/?sort=-chunks&state=healthy").content.decode()
+    assert 'aria-sort="descending"><a class="sort" href="?sort=chunks&amp;state=healthy"' in text
+    assert titles(client, sort="title") == titles(client), "what is no column sorts nothing"
+
+
 def test_pages_of_fifty_with_the_count_said(client: Client, tmp_path: Path) -> None:
     many(tmp_path / "a.db", 53)
     first = client.get("/conversations/?state=healthy").content.decode()
