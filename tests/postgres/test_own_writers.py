@@ -88,16 +88,19 @@ def test_imports_of_two_sources_write_at_once_and_any_other_writer_waits_for_bot
     bring(make(tmp_path / "a.db", merged().values), make(tmp_path / "b.db", merged().values))
     first, second = Source.objects.order_by("pk").values_list("pk", flat=True)
     order: list[str] = []
-    inside = threading.Barrier(2, timeout=20)
+    inside, both_write = threading.Barrier(2, timeout=60), threading.Event()
 
     def write(source: int) -> None:
         with one_writer(source):
             inside.wait()
+            both_write.set()
             time.sleep(0.3)
             order.append("import")
+            # Neither lets a waiting one in before both are noted.
+            inside.wait()
 
     def others(source: int | None) -> None:
-        time.sleep(0.15)
+        assert both_write.wait(60)
         with one_writer(source):
             order.append("other")
 

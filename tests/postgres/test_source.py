@@ -127,15 +127,16 @@ def test_a_scan_lists_the_worst_first_and_counts_the_healthy(database: str) -> N
 
 
 @pytest.mark.django_db
-def test_show_whatif_and_explain_answer_for_a_job_and_no_bundle_is_made_of_it(database: str, tmp_path: Path) -> None:
+def test_show_whatif_and_explain_answer_for_a_job_and_its_bundle_is_read_without_the_server(database: str, tmp_path: Path) -> None:
     dangling(database, 7)
     assert "look both up" in said("show", database, "--conversation", "7")
     assert said("whatif", database, "--conversation", "7", "--reader", "gbrain-naive", "--reader", "gbrain-head")
     told = said("explain", "Tool results are missing for tool calls a, b.", "--target", database, "--conversation", "7")
     assert "SDK-1" in told
-    with pytest.raises(CommandError, match="A bundle cannot hold a conversation of the format gbrain"):
-        said("bundle", database, "--conversation", "7", "--out", str(tmp_path / "evidence.zip"))
-    assert not (tmp_path / "evidence.zip").exists()
+    bundle = tmp_path / "evidence.zip"
+    said("bundle", database, "--conversation", "7", "--out", str(bundle))
+    run(database, "DELETE FROM subagent_messages")
+    assert "look both up" in said("show", str(bundle)) and "TOOL" in said("scan", str(bundle))
 
 
 @pytest.mark.django_db
