@@ -37,6 +37,7 @@ HERE = """([host, folder]) => {
 
 def draw(page: Page, base: str, token: str, folder: str) -> None:
     def shot(name: str, height: int = 900) -> None:
+        page.wait_for_load_state()
         page.evaluate(HERE, [gethostname(), folder])
         page.set_viewport_size({"width": 1360, "height": height})
         page.screenshot(path=OUT / f"{name}.png")
