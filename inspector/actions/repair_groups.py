@@ -86,7 +86,8 @@ def _propose(group: RepairGroup, member: Member, operator: str) -> Repair:
         member["problem"] = _sentence(problem)
         raise
     finally:
-        group.save(update_fields=["members"])
+        with one_writer():
+            group.save(update_fields=["members"])
 
 
 def approve_all(group: RepairGroup, operator: str, signed: Mapping[str, str], statement: str, comment: str) -> str:

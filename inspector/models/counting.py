@@ -93,8 +93,8 @@ def _renew_conversations(ids: list[int]) -> None:
         kept.setdefault(key, ConversationCount(source_id=key[0], **dict(zip(_OF_COUNT, key[1:], strict=True))))
         kept[key].conversations += conversations
         kept[key].chunks += chunks
+    changed = [kept[key] for key, numbers in counts.items() if any(numbers) and kept[key].pk is not None]
     ConversationCount.objects.bulk_create(count for count in kept.values() if count.pk is None)
-    changed = [kept[key] for key, numbers in counts.items() if any(numbers)]
     update(ConversationCount, ("conversations", "chunks"), ((count.conversations, count.chunks, count.pk) for count in changed))
     quote = connection.ops.quote_name
     table = quote(Conversation._meta.db_table)
@@ -157,12 +157,13 @@ def _renew_rules(ids: list[int]) -> None:
         ConversationRule.objects.filter(pk__in=closed[start : start + _BATCH]).delete()
     insert(ConversationRule, _OF_RULE, fresh)
     kept = {(row.source_id, row.code, row.severity): row for row in RuleCount.objects.filter(source__in={source for source, *_ in counts})}
-    sums: dict[tuple[Any, ...], tuple[int, int]] = {}
-    for key, (conversations, findings) in counts.items():
-        count = kept.get(key)
-        sums[key] = (conversations + (count.conversations if count else 0), findings + (count.findings if count else 0))
-    insert(RuleCount, ("source", "code", "severity", "conversations", "findings"), ((*key, *sums[key]) for key in sums if key not in kept))
-    update(RuleCount, ("conversations", "findings"), ((*sums[key], kept[key].pk) for key in sums if key in kept and any(counts[key])))
+    moved = [(key, conversations, findings) for key, (conversations, findings) in counts.items() if conversations or findings]
+    insert(
+        RuleCount, ("source", "code", "severity", "conversations", "findings"), ((*key, *more) for key, *more in moved if key not in kept)
+    )
+    recounted = ((kept[key], conversations, findings) for key, conversations, findings in moved if key in kept)
+    sums = ((count.conversations + conversations, count.findings + findings, count.pk) for count, conversations, findings in recounted)
+    update(RuleCount, ("conversations", "findings"), sums)
     occurrences.renew(ids, after.values())
 
 

@@ -15,7 +15,7 @@ def is_sealed(format_name: str) -> bool:
 
 
 class SealedFormat(Format):
-    """Which program sealed it stands in the manifest, so that no file is detected as one of these: opening any bundle gives the right one."""
+    """The manifest says which program it is of, so that no file is detected as one of these: opening any bundle gives the right one."""
 
     def __init__(self, inner: Format) -> None:
         self.inner = inner

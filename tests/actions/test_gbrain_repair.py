@@ -307,13 +307,13 @@ def scripted(dsn: str, out: Path, *how: object) -> Path:
 
 def test_a_script_writes_what_apply_would_and_its_undo_takes_it_back(store: str, tmp_path: Path) -> None:
     before = everything(store)
-    out = scripted(store, tmp_path / "mend.sql")
+    out = scripted(store, tmp_path / "repair.sql")
     assert psql(store, out) == ""
     by_script = asked(
         store,
         "SELECT message_idx, role, content_blocks, schema_version, model, ended_at FROM subagent_messages WHERE job_id = 7 ORDER BY 1",
     )
-    assert psql(store, tmp_path / "mend.undo.sql") == "" and everything(store) == before
+    assert psql(store, tmp_path / "repair.undo.sql") == "" and everything(store) == before
     applied(store)
     assert by_script == asked(
         store,
@@ -333,7 +333,7 @@ MOVED = {
 
 @pytest.mark.parametrize("what", [*MOVED, *AT_WORK])
 def test_a_script_writes_nothing_where_anything_moved_or_somebody_is_at_work(store: str, tmp_path: Path, what: str) -> None:
-    out = scripted(store, tmp_path / "mend.sql")
+    out = scripted(store, tmp_path / "repair.sql")
     sql(store, MOVED[what] if what in MOVED else AT_WORK[what][0])
     before = everything(store)
     assert "nothing was written" in psql(store, out)
@@ -341,18 +341,18 @@ def test_a_script_writes_nothing_where_anything_moved_or_somebody_is_at_work(sto
 
 
 def test_a_script_may_be_run_once(store: str, tmp_path: Path) -> None:
-    out = scripted(store, tmp_path / "mend.sql")
-    assert "nothing was written" in psql(store, tmp_path / "mend.undo.sql")
+    out = scripted(store, tmp_path / "repair.sql")
+    assert "nothing was written" in psql(store, tmp_path / "repair.undo.sql")
     assert psql(store, out) == ""
     assert "rows of subagent_messages of job 7 changed" in psql(store, out).lower()
 
 
 def test_the_undo_script_is_refused_once_the_job_went_on(store: str, tmp_path: Path) -> None:
-    out = scripted(store, tmp_path / "mend.sql")
+    out = scripted(store, tmp_path / "repair.sql")
     assert psql(store, out) == ""
     sql(store, """INSERT INTO subagent_messages (job_id, message_idx, role, content_blocks) VALUES (7, 7, 'assistant', '[]')""")
     before = everything(store)
-    assert "message_idx 7" in psql(store, tmp_path / "mend.undo.sql") and everything(store) == before
+    assert "message_idx 7" in psql(store, tmp_path / "repair.undo.sql") and everything(store) == before
 
 
 HOSTILE = "$$ $inspector$ '); DROP TABLE config; -- \\ \\' E'\\x41' :name \\gset\n\t\u202e\u0007 ä 漢 😀 \u2028 $inspectorx$"
@@ -363,11 +363,11 @@ def test_hostile_content_is_quoted_exactly_whatever_the_session_is_set_to(databa
     put(database, hostile())
     sql(database, f"ALTER ROLE CURRENT_USER IN DATABASE {database_of(database)} SET standard_conforming_strings = {conforming}")
     before = everything(database)
-    out = scripted(database, tmp_path / "mend.sql")
+    out = scripted(database, tmp_path / "repair.sql")
     assert all(sign.isprintable() or sign == "\n" for sign in out.read_text())
     assert psql(database, out) == ""
     assert asked(database, "SELECT content_blocks->0->'output'->>'said' FROM subagent_messages WHERE message_idx = 2") == [(HOSTILE,)]
-    assert psql(database, tmp_path / "mend.undo.sql") == "" and everything(database) == before
+    assert psql(database, tmp_path / "repair.undo.sql") == "" and everything(database) == before
 
 
 def hostile() -> Case:
@@ -409,10 +409,10 @@ def test_no_copy_is_made_of_a_server(store: str, tmp_path: Path, name: str) -> N
     assert ran.status == 2 and ".sql" in ran.err and ran.err.count("\n") == 1 and not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("taken", ["mend.sql", "mend.undo.sql"])
+@pytest.mark.parametrize("taken", ["repair.sql", "repair.undo.sql"])
 def test_a_file_that_is_there_is_left_alone(store: str, tmp_path: Path, taken: str) -> None:
     (tmp_path / taken).write_text("mine")
-    ran = repair(store, *LEDGER, "--out", tmp_path / "mend.sql")
+    ran = repair(store, *LEDGER, "--out", tmp_path / "repair.sql")
     assert ran.status == 2 and "already exists" in ran.err
     assert [path.name for path in tmp_path.iterdir()] == [taken] and (tmp_path / taken).read_text() == "mine"
 
@@ -449,8 +449,8 @@ def test_a_script_that_is_made_on_an_old_export_is_refused(store: str, tmp_path:
     folder = exported(store, tmp_path / "export")
     sql(store, MOVED["another output"])
     before = everything(store)
-    assert run("repair", folder, "--conversation", SEVEN, *LEDGER, "--out", tmp_path / "mend.sql").status == 0
-    assert "nothing was written" in psql(store, tmp_path / "mend.sql") and everything(store) == before
+    assert run("repair", folder, "--conversation", SEVEN, *LEDGER, "--out", tmp_path / "repair.sql").status == 0
+    assert "nothing was written" in psql(store, tmp_path / "repair.sql") and everything(store) == before
 
 
 def test_nothing_is_written_into_an_export(store: str, tmp_path: Path) -> None:

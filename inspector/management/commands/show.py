@@ -183,7 +183,7 @@ class Command(AnsweringCommand):
         else:
             self.say(f"As {reading.reader} reads it:")
         for number, message in enumerate(reading.messages):
-            where = "made up by the reader" if message.synthetic else f"seq {span_text(message.seqs)}"
+            where = "inserted by the reader" if message.synthetic else f"seq {span_text(message.seqs)}"
             self.say(f"MSG {number} {message.role}, {where}")
             for chunk in message.chunks:
                 self.say(f"    {notation.dump_chunk(chunk)}")

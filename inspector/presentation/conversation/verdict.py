@@ -92,6 +92,7 @@ def _intentional_omissions(case: Case, serious: Sequence[Finding]) -> str:
     """What a compaction, an edit of the context or another branch leaves out of a tree on purpose."""
     if case.tree is None:
         return ""
+    # The usual case, known without a look at each chunk: all of the tree is read.
     if not case.reading.dropped and len(case.tree.chunks) <= len(case.conversation.chunks):
         return ""
     apart = case.program.apart(case.tree)

@@ -132,7 +132,7 @@ def _wire(index: int, element: _Element) -> WireMessage:
 
 
 def _source(element: _Element) -> Message | None:
-    """The message that the element was made of; of several, one that holds the chunks of all. Made up only where all of them are."""
+    """The message that the element was made of; of several, one that holds the chunks of all. Synthetic only where all of them are."""
     if len(element.sources) < 2:
         return element.sources[0] if element.sources else None
     chunks = tuple(chunk for message in element.sources if not message.synthetic for chunk in message.chunks)
