@@ -72,6 +72,7 @@ def conversation(place: Path) -> Conversation:
     return Conversation.objects.select_related("source").get()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("more", [MORE, b""], ids=["and goes on", "as it was"])
 def test_an_agent_that_writes_its_old_copy_overwrote_the_repair_and_nobody_undid_it(place: Path, mode: str, more: bytes) -> None:

@@ -44,6 +44,7 @@ STORES: dict[str, Callable[[Path], str]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", STORES)
 def test_it_is_the_same_conversation_again(name: str, db: None, tmp_path: Path, client: Client) -> None:
     (folder := tmp_path / "store").mkdir()

@@ -235,6 +235,7 @@ def test_a_stopped_import_loses_and_doubles_nothing(tmp_path: Path, sign: signal
     assert count(database, "conversation") == count(database, "revision") == 60
 
 
+@pytest.mark.slow
 def test_the_work_of_a_worker_needs_no_django() -> None:
     code = f"import sys, {work.__name__}; sys.exit('django' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0

@@ -41,6 +41,7 @@ def test_every_row_has_a_name_of_its_own() -> None:
     assert len({row.name for row in ROWS}) == len(ROWS)
 
 
+@pytest.mark.slow
 def test_an_unknown_row_is_refused() -> None:
     done = bench("--only", "nothing")
     assert done.returncode == 2 and "There is no row nothing: choose from import-sessions, " in done.stderr

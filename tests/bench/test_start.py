@@ -15,6 +15,7 @@ def test_its_commands_do_their_work(tmp_path: Path) -> None:
     assert {start.UNIT, *start.JUDGED} <= set(rows)
 
 
+@pytest.mark.slow
 def test_a_command_that_fails_is_no_measurement(tmp_path: Path) -> None:
     with pytest.raises(SystemExit, match="nothing was measured"):
         start.cpu_seconds(start.commands(tmp_path / "no.db")["scan"], start.VARIABLES)

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from bench import streams
 
 
@@ -13,6 +15,7 @@ def test_its_stream_is_legal_and_of_the_length_that_is_asked_for(tmp_path: Path)
     assert streams.judged(path) == streams.loads(path) + 1
 
 
+@pytest.mark.slow
 def test_the_pass_is_measured_next_to_json_loads(tmp_path: Path) -> None:
     assert streams.measured(tmp_path, 1, 20_000).value > 1
     assert not list(tmp_path.iterdir())

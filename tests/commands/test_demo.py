@@ -96,6 +96,7 @@ def test_demo_keeps_its_sessions_with_what_a_repair_wrote_and_fresh_writes_them_
     assert run("demo", "--fresh").status == 0 and contents(sessions) == written
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("more", [(), ("--fresh",)])
 @pytest.mark.parametrize(("name", "data"), FOREIGN)
 def test_demo_leaves_a_folder_alone_in_which_somebody_keeps_a_file(store: Path, name: str, data: bytes, more: tuple[str, ...]) -> None:

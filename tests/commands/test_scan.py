@@ -232,6 +232,7 @@ def test_statuses_and_pipes_of_a_real_process(tmp_path: Path) -> None:
     assert missing.status == 2 and "does not exist" in missing.err and "Traceback" not in missing.err
 
 
+@pytest.mark.slow
 def test_a_reader_that_goes_away_causes_no_complaint(tmp_path: Path) -> None:
     store = make(tmp_path / "dispatch.db")
     script = f"cd '{settings.BASE_DIR}' && '{sys.executable}' manage.py scan '{store}' --json; echo $? >&2"
@@ -244,6 +245,7 @@ def test_a_reader_that_goes_away_causes_no_complaint(tmp_path: Path) -> None:
     assert ran.stderr == "141\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", ["", "-shm"])
 def test_our_own_database_is_no_source(tmp_path: Path, suffix: str) -> None:
     database = tmp_path / "inspector.sqlite3"

@@ -101,6 +101,7 @@ class TestScan:
         (found,) = [each for each in stream["findings"] if each["code"] == "THINK301"]
         assert (found["side"], found["events"], found["origin"]) == ("backend", [1], "stream")
 
+    @pytest.mark.slow
     def test_a_kind_can_be_forced(self, tmp_path: Path) -> None:
         path = written(tmp_path / "notes", b"no capture at all\n")
         assert "is no store, request body, trace database, journal or capture" in run("scan", path).err
@@ -252,6 +253,7 @@ class TestRepair:
         assert "stays text" in refused.out + refused.err
         assert guessed.status == 0 and "a call of search" in guessed.out
 
+    @pytest.mark.slow
     def test_a_stream_goes_through_pipes(self, tmp_path: Path) -> None:
         ran = run_in_process(tmp_path / "own.sqlite3", "repair", "-", "--out", "-", stdin=BUG.read_bytes())
         assert ran.status == 0
@@ -260,6 +262,7 @@ class TestRepair:
 
 
 class TestPiped:
+    @pytest.mark.slow
     def test_what_curl_brings(self, tmp_path: Path) -> None:
         ran = run_in_process(tmp_path / "own.sqlite3", "scan", "-", "--json", stdin=UNENDED)
         (stream,) = ran.json["streams"]

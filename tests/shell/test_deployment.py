@@ -29,6 +29,7 @@ def checked(tmp_path: Path, variables: dict[str, str], *code: str) -> subprocess
     return subprocess.run(manage, env=environ, capture_output=True, text=True, timeout=120)
 
 
+@pytest.mark.slow
 def test_what_the_guide_sets_leaves_nothing_to_say(tmp_path: Path) -> None:
     ran = checked(tmp_path, documented())
     assert (ran.returncode, ran.stderr) == (0, ""), ran.stderr
@@ -71,6 +72,7 @@ show("health", Client(headers={"host": "10.1.1.1"}).get("/healthz"))
 """
 
 
+@pytest.mark.slow
 def test_behind_https_cookies_are_secure_and_http_leads_there(tmp_path: Path) -> None:
     checked(tmp_path, documented(), "migrate", "--verbosity", "0")
     ran = checked(tmp_path, documented(), "shell", "-v", "0", "-c", ASK)

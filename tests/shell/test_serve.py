@@ -165,6 +165,7 @@ def test_as_many_connections_as_this_process_may_have_files_for() -> None:
         assert int(ran.stdout) == connections
 
 
+@pytest.mark.slow
 def test_an_unmigrated_database_is_refused(environ: dict[str, str]) -> None:
     ran = subprocess.run(manage("serve", "--port", "0"), env=environ, capture_output=True, text=True, timeout=SECONDS)
     assert (ran.returncode, ran.stdout) == (2, "")

@@ -149,6 +149,7 @@ def test_no_machine_raises_on_any_json(protocol: str, records: list[Any], how: H
     assert len(machine.assembled().blocks) >= 0
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(records=st.lists(_ANY, max_size=12), lines=st.booleans())
 def test_no_side_raises_on_any_json(records: list[Any], lines: bool) -> None:

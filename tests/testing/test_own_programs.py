@@ -62,6 +62,7 @@ def _samples() -> dict[str, kit.Sample]:
 SAMPLES = _samples()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("check", kit.CHECKS, ids=lambda check: check.__name__)
 @pytest.mark.parametrize("name", SAMPLES)
 def test_an_own_program_keeps_what_the_kit_asks(name: str, check: kit.Check, tmp_path: Path) -> None:

@@ -65,6 +65,7 @@ def test_values_at_the_edges_come_back(data: bytes) -> None:
     assert joined(data, pieces.pieces(data, [])) == data
 
 
+@pytest.mark.slow
 def test_a_line_of_200_mb_is_a_piece_of_its_own() -> None:
     head, long, tail = session(3), b"x" * 200_000_000 + b"\n", session(2)
     placed = pieces.pieces(head + long + tail, [])

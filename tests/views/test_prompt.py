@@ -122,6 +122,7 @@ def test_names_that_nothing_knows_are_said(client: Client, incident: Conversatio
     assert "would change nothing here" in prompt(client, incident, "?strategy=fix-counter")
 
 
+@pytest.mark.slow
 def test_rows_come_in_windows_and_an_address_opens_at_a_chunk(client: Client, tmp_path: Path, db: None) -> None:
     chunks = [
         {"chunk": {"type": "text", "text": f"t{at}"}, "role": "user" if at % 2 else "assistant", "msgIdx": at, "chunkIdx": 0}

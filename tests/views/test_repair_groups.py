@@ -271,6 +271,7 @@ def test_odd_addresses_of_a_group_are_answered(client: Client, problem: Problem,
     assert states(group) == ["proposed"] * 3
 
 
+@pytest.mark.slow
 def test_a_large_group_is_shown_in_pages_at_the_same_cost(client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(repair_groups, "AT_ONCE", 10_000)
     monkeypatch.setattr(repair_groups, "OPEN", 2 * (4 + repair_groups.PER_CONVERSATION))

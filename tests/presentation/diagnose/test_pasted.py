@@ -91,6 +91,7 @@ def test_json_that_is_no_request_goes_to_the_check_which_says_what_is_missing() 
     assert pasted(b'{"a": 1}').kind is Kind.REQUEST
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text", ['{"a":' * 100_000, "{" * 200_000, "[" * 100_000, "curl " + "$'" * 50_000, "x = " + "(" * 5_000, "-" * 300_000]
 )

@@ -17,9 +17,18 @@ PROFILE = "anthropic-2026-07"
 CLEAN = (u("o1", None, sessionId=OTHER), a("o2", "o1", "msg_9", text("Hi."), sessionId=OTHER))
 LONG_AGO = 1_785_000_000
 
+LARGE = 1_000_000
+"""Bytes of a session, from which its repair takes seconds."""
 each_family = pytest.mark.parametrize("name", FAMILIES)
 with_error = pytest.mark.parametrize("name", [name for name, family in FAMILIES.items() if family.error])
-each_mode = pytest.mark.parametrize(("name", "mode"), [(name, mode) for name, family in FAMILIES.items() for mode in family.modes])
+each_mode = pytest.mark.parametrize(
+    ("name", "mode"),
+    [
+        pytest.param(name, mode, marks=pytest.mark.slow if len(lines(*family.lines)) > LARGE else ())
+        for name, family in FAMILIES.items()
+        for mode in family.modes
+    ],
+)
 
 
 @pytest.fixture

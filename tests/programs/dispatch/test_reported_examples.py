@@ -133,6 +133,7 @@ def ending(last: int, era: str) -> list[list[Said]]:
     return turns if era == "batch" else [[message] for turn in turns for message in turn]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("era", "code"), [("batch", "MSG201"), ("incremental", "MSG203")])
 def test_e3_six_conversations_end_in_an_error(tmp_path: Path, client: Client, era: str, code: str) -> None:
     path = tmp_path / "dispatch.db"

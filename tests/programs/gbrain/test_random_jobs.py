@@ -5,6 +5,8 @@ from collections import Counter
 from random import Random
 from typing import Any
 
+import pytest
+
 from inspector.conversation.edits import Plan, Safety
 from inspector.conversation.model import Conversation, Kind
 from inspector.planning.preview import NothingToDo, Preview, compose, digest, preview, safety_of
@@ -123,6 +125,7 @@ def tried(stored: Stored, reader: str, goal: str, *names: str) -> Preview | None
     return made
 
 
+@pytest.mark.slow
 @in_one_test("seed", SEEDS, most=15)
 def test_every_strategy_alone(seed: int) -> None:
     stored = job(Random(seed))
@@ -136,6 +139,7 @@ def test_every_strategy_alone(seed: int) -> None:
             assert made is None or not compose(made.after.case, [each]), f"{each.name} finds something to do again"
 
 
+@pytest.mark.slow
 @in_one_test("seed", SEEDS, most=15)
 def test_what_is_recommended_is_written_and_reaches_its_goal(seed: int) -> None:
     stored = job(Random(seed))

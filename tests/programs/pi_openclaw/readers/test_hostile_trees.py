@@ -73,6 +73,7 @@ def reading_of(name: str, tree: Conversation) -> Reading:
     return client.read(client.path(tree))
 
 
+@pytest.mark.slow
 @given(st.lists(lines, max_size=10), st.sampled_from([HEADER, HEADER, None, {"type": "session", "id": "x"}]), st.one_of(st.none(), ids))
 @settings(max_examples=400, derandomize=True, deadline=None, database=None, suppress_health_check=list(HealthCheck))
 def test_no_reader_raises_and_each_says_what_it_leaves_out(held: list[Any], header: Any, leaf: str | None) -> None:

@@ -75,6 +75,7 @@ NO_STRATEGY = {
 }
 
 
+@pytest.mark.slow
 @in_one_test(("format_name", "reader"), BY_READER)
 @pytest.mark.parametrize("name", TABLE)
 def test_every_shape_has_a_sequence_by_every_reader_and_for_every_provider(name: str, format_name: str, reader: str) -> None:
@@ -100,6 +101,7 @@ def test_an_answer_that_held_only_thinking_is_still_its_entry(name: str) -> None
     assert not any(chunk.kind is Kind.THINKING for chunk in final.conversation.chunks)
 
 
+@pytest.mark.slow
 def test_an_id_that_is_used_again_in_every_turn_takes_no_second_look() -> None:
     """Ten thousand turns of one id, as providers number calls again in each: each result goes to the call of its own turn."""
     turns = 10_000
