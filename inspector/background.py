@@ -20,6 +20,8 @@ from django.core.management.base import CommandError
 from django.db import OperationalError, connection, transaction
 from django.utils import timezone
 
+from inspector.access.context import unlimited
+from inspector.access.permits import acts, permit
 from inspector.actions.apply_repair import apply_repair
 from inspector.actions.group_previews import planned, planned_all
 from inspector.actions.planning import request_for, request_of
@@ -100,6 +102,7 @@ def is_large(row: Conversation) -> bool:
     return row.chunk_count >= LARGE
 
 
+@unlimited
 def preview(
     row: Conversation, strategies: tuple[str, ...], mode: str, reader: str, leaf: str, back: str, again: bool = False
 ) -> Work | None:
@@ -112,12 +115,14 @@ def preview(
     return None if work.task.answer == NOT_KEPT else work
 
 
+@unlimited
 def is_kept_by_none(row: Conversation, strategies: tuple[str, ...], mode: str, reader: str, leaf: str) -> bool:
     """Whether the preview of this choice is known to be too large for our database."""
     key = _key_of_preview(row, strategies, mode, reader, leaf)
     return BackgroundTask.objects.filter(key=key, answer=NOT_KEPT).exists()
 
 
+@unlimited
 def plan_of(repair: Repair, back: str, again: bool = False) -> Work | None:
     """As `preview`, of the plan of a repair."""
     if is_kept_of(repair):
@@ -126,10 +131,12 @@ def plan_of(repair: Repair, back: str, again: bool = False) -> Work | None:
     return None if work.task.answer == NOT_KEPT else work
 
 
+@unlimited
 def is_plan_kept_by_none(repair: Repair) -> bool:
     return BackgroundTask.objects.filter(key=_key_of_plan(repair), answer=NOT_KEPT).exists()
 
 
+@unlimited
 def comparison(repair: Repair, back: str, again: bool = False) -> Work | None:
     """What compares the store with what an applied repair wrote; None where a page compares them itself. It is as good as the files are unchanged."""
     stamp = _stamp(repair.conversation.source)
@@ -156,6 +163,7 @@ def _stamp(source: Source) -> str | None:
         return None
 
 
+@acts("propose")
 def propose(row: Conversation, chosen: dict[str, Any], operator: str, back: str) -> Work:
     """`chosen` has strategies, mode, reader, leaf, the time of a list's entry as `now`, and as `seen` the digest of the preview that was shown."""
     parts = analyses.digest_of_values(("propose", row.oid, operator, sorted(chosen.items())))
@@ -164,10 +172,12 @@ def propose(row: Conversation, chosen: dict[str, Any], operator: str, back: str)
 
 def act(kind: str, repair: Repair, operator: str) -> Work:
     """Applies or undoes."""
+    permit(kind, repair)
     key = analyses.digest_of_values((kind, repair.oid))
     return started(repair.conversation, kind, key, {"repair": repair.oid}, operator, f"/repairs/{repair.oid}/", again=True)
 
 
+@unlimited
 def group_preview(
     problem: Problem, rows: Sequence[Conversation], strategies: Sequence[str], mode: str, back: str, again: bool = False
 ) -> Work:
@@ -176,16 +186,18 @@ def group_preview(
     waiting = Repair.objects.filter(conversation__in=rows).order_by("pk").values_list("pk", "state")
     key = analyses.digest_of_values(("group preview", problem.oid, *strategies, mode, *basis, *waiting, analyses.basis(rows[0], True)))
     arguments = {"code": problem.code, "rows": [row.oid for row in rows], "strategies": list(strategies), "mode": mode, "total": len(rows)}
-    return started(None, "group preview", key, arguments, "", back, again)
+    return started(None, "group preview", key, arguments, "", back, again, source=problem.source)
 
 
 def act_on_group(kind: str, group: RepairGroup, operator: str, again: Sequence[str] = (), decision: Sequence[Any] = ()) -> Work:
     """Proposes, approves, applies or undoes; `again` are the conversations that are proposed once more, `decision` is what `approve_all` takes."""
+    permit(kind.removeprefix("group "), group)
     key = analyses.digest_of_values((kind, group.oid))
     arguments = {"group": group.oid, "total": len(again) or len(group.members), "again": list(again), "decision": list(decision)}
-    return started(None, kind, key, arguments, operator, f"/repair-groups/{group.oid}/", again=True)
+    return started(None, kind, key, arguments, operator, f"/repair-groups/{group.oid}/", again=True, source=group.source)
 
 
+@unlimited
 def last_of_group(group: RepairGroup) -> Work | None:
     """What works on it now, or did last; None where that is not known any more."""
     keys = [analyses.digest_of_values((kind, group.oid)) for kind in GROUP_ACTS]
@@ -193,6 +205,7 @@ def last_of_group(group: RepairGroup) -> Work | None:
     return None if task is None else state_of(task)
 
 
+@unlimited
 def acting_on(repair: Repair) -> Work | None:
     """The task that applies or undoes the repair at this moment."""
     keys = [analyses.digest_of_values((kind, repair.oid)) for kind in ("apply", "undo")]
@@ -221,18 +234,33 @@ def _asked(row: Conversation, kind: str, key: str, arguments: dict[str, Any], ba
     return started(row, kind, key, arguments, "", back, again=True)
 
 
+@unlimited
 def started(
-    row: Conversation | None, kind: str, key: str, arguments: dict[str, Any], operator: str, back: str, again: bool = False
+    row: Conversation | None,
+    kind: str,
+    key: str,
+    arguments: dict[str, Any],
+    operator: str,
+    back: str,
+    again: bool = False,
+    source: Source | None = None,
 ) -> Work:
-    """The task that runs under this key; else a new one, where there is none or `again`."""
-    work, is_new = _recorded(row, kind, key, arguments, operator, back, again)
+    """The task that runs under this key; else a new one, where there is none or `again`. `source` is that of several conversations."""
+    work, is_new = _recorded(row, kind, key, arguments, operator, back, again, source)
     if is_new:
         transaction.on_commit(partial(_begin, work.task.pk, kind))
     return work
 
 
 def _recorded(
-    row: Conversation | None, kind: str, key: str, arguments: dict[str, Any], operator: str, back: str, again: bool
+    row: Conversation | None,
+    kind: str,
+    key: str,
+    arguments: dict[str, Any],
+    operator: str,
+    back: str,
+    again: bool,
+    source: Source | None = None,
 ) -> tuple[Work, bool]:
     """The task, and whether it is new: then nobody does it yet."""
     with one_writer():
@@ -244,6 +272,7 @@ def _recorded(
             task.delete()
         task = BackgroundTask.objects.create(
             conversation=row,
+            source=row.source if row else source,
             key=key,
             kind=kind,
             arguments=arguments,
@@ -289,6 +318,7 @@ def _queue() -> ModuleType | None:
         return None
 
 
+@unlimited
 def _begin(pk: int, kind: str) -> None:
     if is_in_memory():
         # No other process sees this database.
@@ -324,6 +354,7 @@ def _finish(pk: int) -> None:
         BackgroundTask.objects.filter(pk=pk, ended_at=None).update(ended_at=timezone.now(), error=LOST)
 
 
+@unlimited
 def run(pk: int, retries: bool = False) -> None:
     """Does the work of a task and records how it ended. `retries`: whoever calls tries again where the database cannot be reached."""
     task = BackgroundTask.objects.filter(pk=pk, ended_at=None).select_related("conversation__source").first()
@@ -434,6 +465,7 @@ _WORKS: dict[str, Callable[[BackgroundTask], str]] = {
 }
 
 
+@unlimited
 def prepare_ahead(rows: Iterable[Conversation], waits: bool) -> None:
     """Computes the preview of the repair that the page of each conversation suggests, so that the first look at it reads what is kept."""
     for row in rows:

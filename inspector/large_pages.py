@@ -23,10 +23,10 @@ from django.contrib.auth.middleware import AuthenticationMiddleware
 from django.contrib.sessions.middleware import SessionMiddleware
 from django.core.handlers.wsgi import WSGIRequest
 from django.db import DatabaseError, close_old_connections, connection
-from django.http import HttpResponse
+from django.http import HttpRequest, HttpResponse
 
 from inspector.access_token import PARAMETER
-from inspector.middleware import name_the_operator
+from inspector.middleware import limit_access, name_the_operator
 from inspector.models import Conversation, Repair, analyses
 from inspector.models.background import LARGE
 from inspector.views import content, repairs
@@ -42,6 +42,7 @@ AT_ONCE = 2
 PIECE = 1 << 20
 LOST = b"This page was not made: the process that read the conversation was ended, most often because memory ran out. Free some memory and load it again.\n"
 _ABOUT = re.compile(r"/(conversations|findings|repairs)/([0-9a-f]{12})(/.*|\..*)")
+_PATHS = {"conversations": "oid", "findings": "findings__oid", "repairs": "repairs__oid"}
 _OF_WINDOWS = re.compile(r"/(chunks/\d+/.*)?")
 _NEW_REPAIR = "/repairs/new/"
 
@@ -113,7 +114,7 @@ def reads_whole(environ: Environ) -> bool:
     if about is None or int(environ.get("CONTENT_LENGTH") or 0) > settings.DATA_UPLOAD_MAX_MEMORY_SIZE:
         return False
     kind, oid, rest = about.groups()
-    path = {"conversations": "oid", "findings": "findings__oid", "repairs": "repairs__oid"}[kind]
+    path = _PATHS[kind]
     try:
         # This request may be answered elsewhere, and then nothing else looks after the connection of this thread.
         if not connection.in_atomic_block:
@@ -132,14 +133,17 @@ def is_let_in(environ: Environ) -> bool:
         # The link is exchanged, and that recorded, once: by the application here.
         return False
     try:
-        answer: Any = SessionMiddleware(AuthenticationMiddleware(name_the_operator(_let_in)))(request)
+        answer: Any = SessionMiddleware(AuthenticationMiddleware(name_the_operator(limit_access(_let_in))))(request)
     except DatabaseError:
         return False
     return bool(answer.status_code == HTTPStatus.NO_CONTENT)
 
 
-def _let_in(_: Any) -> HttpResponse:
-    return HttpResponse(status=HTTPStatus.NO_CONTENT)
+def _let_in(request: HttpRequest) -> HttpResponse:
+    """Of what a person may not see they learn no more than that it is not there, and as fast."""
+    about = _ABOUT.fullmatch(request.path_info)
+    is_seen = about is None or Conversation.objects.filter(**{_PATHS[about[1]]: about[2]}).exists()
+    return HttpResponse(status=HTTPStatus.NO_CONTENT if is_seen else HTTPStatus.NOT_FOUND)
 
 
 def _is_made_here(row: Conversation, kind: str, oid: str, rest: str, environ: Environ) -> bool:

@@ -1,7 +1,7 @@
 """The one place where what is stored becomes what is shown on pages: every answer is masked here, unless it reveals.
 
 To reveal is a POST of the field `reveal` to the address of the page, download or twin itself: it answers once, exactly, and the audit trail keeps who asked
-for what. It needs the permission `inspector.reveal`; in local mode the operator has it.
+for what. It needs the role of a proposer on the source; in local mode the operator may.
 """
 
 import binascii
@@ -18,12 +18,11 @@ from inspector.models import Conversation
 from inspector.presentation.masked_html import masked_html
 from inspector.presentation.masked_json import masked_bytes
 from inspector.presentation.masking import masked, revealing, start_revealing
-from inspector.views.pages import may_reveal, refusal
+from inspector.views.pages import forbidden, may_reveal, why_not_reveal
 
 FIELD = "reveal"
 HEADER = "Inspector-Masked"
 """Says of a download that it is not the stored bytes."""
-_NOT_ALLOWED = "Secrets are masked here, and your account may not reveal them: ask an administrator for the permission inspector.reveal."
 _NEVER = ("application/zip",)
 """A bundle is masked, or not, by what seals it, and its manifest says so."""
 _LINES = 1 << 16
@@ -55,7 +54,7 @@ def mask_secrets(get_response: Callable[[HttpRequest], HttpResponse]) -> Callabl
         if not asks_to_reveal(request, getattr(view, "methods", ("GET",))):
             return None
         if not may_reveal(request):
-            return refusal(request, _NOT_ALLOWED, status=403)
+            return forbidden(request, why_not_reveal(request))
         row = Conversation.objects.select_related("source").filter(oid=named.get("oid", "")).first()
         audit.record(
             request.operator,  # type: ignore[attr-defined]

@@ -17,6 +17,9 @@ from django.shortcuts import resolve_url
 from django_htmx.http import HttpResponseClientRedirect
 from django_htmx.middleware import HtmxDetails
 
+from inspector.access.context import NotPermitted, current, limited_parts, limited_to
+from inspector.access.grants import access_of
+from inspector.access.roles import Access
 from inspector.access_token import refusal_or_redirect
 from inspector.actions.audit import record
 from inspector.actions.settling import Interrupted, settle_all
@@ -31,7 +34,7 @@ from inspector.sources.audit_files import AuditKeyProblem
 from inspector.sources.dsn import Dsn
 from inspector.sources.reach import Limit, OutOfReach, limited
 from inspector.text.at_hand import at_work
-from inspector.views.pages import as_json, refusal
+from inspector.views.pages import as_json, forbidden, refusal
 
 FORWARDING_HEADERS = ("Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Real-IP", "Via")
 NOT_LOCAL = (
@@ -63,6 +66,8 @@ class OperatorRequest(HttpRequest):
     """A request as views get it, for their annotations; `operator` is "" on the login page only."""
 
     operator: str
+    access: Access | None
+    """None in local mode, where nobody has a limit."""
     htmx: HtmxDetails
     interrupted: list[Interrupted]
     """Repairs that were interrupted while they were written, and need a write to the store; looked for on pages about stores only."""
@@ -99,6 +104,31 @@ def name_the_operator(get_response: Callable[[HttpRequest], HttpResponse]) -> Ca
         request.operator = operator  # type: ignore[attr-defined]
         return get_response(request)
 
+    return middleware
+
+
+def limit_access(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
+    """Where people sign in: what follows sees only the sources that the person may see, an answer that is streamed after it too. What they may see
+    and not do is 403 with the sentence that says who can give them the role."""
+
+    def middleware(request: HttpRequest) -> HttpResponse:
+        try:
+            access = None if settings.INSPECTOR_LOCAL else access_of(request.user)
+        except (DatabaseError, InterfaceError) as error:
+            if sentence := _own_problem(error):
+                return _sentence(sentence, 503)
+            raise
+        request.access = access  # type: ignore[attr-defined]
+        with limited_to(access):
+            response = get_response(request)
+        if response.streaming and access is not None:
+            response.streaming_content = limited_parts(response.streaming_content, access)  # type: ignore[attr-defined]
+        return response
+
+    def process_exception(request: HttpRequest, exception: Exception) -> HttpResponse | None:
+        return forbidden(request, str(exception)) if isinstance(exception, NotPermitted) else None
+
+    middleware.process_exception = process_exception  # type: ignore[attr-defined]
     return middleware
 
 
@@ -230,6 +260,8 @@ def read_one_snapshot(get_response: Callable[[HttpRequest], HttpResponse]) -> Ca
         except OutOfReach as problem:
             # What is raised here passes by the other middlewares, which see the exceptions of views only.
             return refusal(request, problem.sentence, status=403)
+        except NotPermitted as problem:
+            return forbidden(request, str(problem))
         except (DatabaseError, InterfaceError) as error:
             if sentence := for_a_page(error):
                 return _sentence(sentence, 503)
@@ -264,7 +296,10 @@ def settle_interrupted(get_response: Callable[[HttpRequest], HttpResponse]) -> C
 
     def middleware(request: HttpRequest) -> HttpResponse:
         looks = request.path == "/" or request.path.startswith(LOOKS_AT_STORES)
-        request.interrupted = settle_all() if looks else []  # type: ignore[attr-defined]
+        interrupted = settle_all() if looks else []
+        access = current()
+        seen = [each for each in interrupted if access is None or access.sees(each.repair.conversation.source_id)]
+        request.interrupted = seen  # type: ignore[attr-defined]
         if request.path in LISTS_REPAIRS and request.method == "GET":
             verify_next(os_user())
         return get_response(request)
@@ -307,7 +342,7 @@ def web_limit() -> Limit:
         addresses = frozenset(place.name for place in listed if isinstance(place, Dsn))
         return Limit(tuple(place for place in listed if isinstance(place, Path)), lambda: addresses, NOT_LISTED)
     # Asked once for each request, and only where something is opened. No page adds a source.
-    return Limit((settings.VAR_DIR.resolve(),), cache(lambda: frozenset(Source.objects.values_list("path", flat=True))), NOT_IMPORTED)
+    return Limit((settings.VAR_DIR.resolve(),), cache(lambda: frozenset(Source._base_manager.values_list("path", flat=True))), NOT_IMPORTED)
 
 
 def _limited_parts(parts: Iterator[bytes], limit: Limit) -> Iterator[bytes]:

@@ -61,6 +61,8 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     # Before CommonMiddleware, whose answer to a foreign host name is a page without a next step.
     "inspector.middleware.name_the_operator",
+    # Before the first that asks our database for what pages show.
+    "inspector.middleware.limit_access",
     "inspector.middleware.refuse_other_methods",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",

@@ -3,6 +3,7 @@
 from contextlib import suppress
 from dataclasses import replace
 
+from inspector.access.permits import acts
 from inspector.actions.approvals import refuse_lapsed
 from inspector.actions.audit import refuse_unless_intact
 from inspector.actions.claim import claimed
@@ -26,6 +27,7 @@ from inspector.sources.problems import Moved, SourceProblem
 from inspector.text.at_hand import at_work
 
 
+@acts("apply")
 @at_work()
 def apply_repair(repair: Repair, operator: str, interactive: bool = False) -> None:
     """Raises Refused (nothing was written) or Stale. `interactive`: a command, whose person may write what their account may.

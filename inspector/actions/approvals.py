@@ -6,10 +6,11 @@ from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.utils import timezone
 
+from inspector.access.grants import access_of
 from inspector.actions.audit import LAPSE
 from inspector.actions.problems import Refused
 from inspector.actions.recording import audit_repair
-from inspector.models import AuditEntry, Repair
+from inspector.models import AuditEntry, Repair, Source
 from inspector.models.transactions import one_writer
 from inspector.presentation.visible import visible
 
@@ -17,8 +18,8 @@ BY_COMMAND = "not-asked"
 """What is stated on an approval by a command, whose person needs no account here: who types commands can write the store without them."""
 
 
-def why_not_approver(name: str) -> str:
-    """Why who has this name may not approve on the pages; "" where they may. In local mode nobody has an account."""
+def why_not_approver(name: str, source: Source) -> str:
+    """Why who has this name may not approve repairs of this source on the pages; "" where they may. In local mode nobody has an account."""
     if settings.INSPECTOR_LOCAL:
         return ""
     user = get_user_model().objects.filter(username=name).first()
@@ -29,6 +30,11 @@ def why_not_approver(name: str) -> str:
         return f"the account {shown} is disabled"
     if group and not user.is_superuser and not user.groups.filter(name=group).exists():
         return f"{shown} is not in the group {group}, which may approve (INSPECTOR_APPROVERS)"
+    access = access_of(user)
+    if not access.may("approve", source.pk):
+        role = access.role_on(source.pk)
+        has = f"has the role of {role.article} {role.word}" if role else "has no role"
+        return f"{shown} {has} on {visible(source.name)}, and to approve takes an approver"
     return ""
 
 
@@ -54,7 +60,7 @@ def why_lapsed(repair: Repair) -> str:
     elif _is_by_command(repair):
         return ""
     else:
-        why = why_not_approver(repair.approved_by)
+        why = why_not_approver(repair.approved_by, repair.conversation.source)
     return f"The approval by {who} does not hold any more: {why}. Somebody who may approve has to approve it again." if why else ""
 
 

@@ -21,6 +21,7 @@ from django.db import DatabaseError, transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
+from inspector.access.context import unlimited
 from inspector.actions.problems import Refused
 from inspector.actions.writing import values_digest
 from inspector.models import AuditEntry, Repair, RepairChange, RepairComment, Tombstone
@@ -135,6 +136,7 @@ def _has(head: AuditHead) -> bool:
     return head == audit_files.EMPTY or AuditEntry.objects.filter(pk=head.line, digest=head.seal).exists()
 
 
+@unlimited
 def repair_digest(repair: str) -> str:
     """SHA-256 (hex) of what the database says of a repair, its kept values included once they are written; "" where there is no such repair."""
     row = Repair.objects.filter(oid=repair).values(*_FACTS).first()
@@ -258,6 +260,7 @@ def _named(entry: AuditEntry) -> str:
     return f"{entry.pk} ({entry.at:%Y-%m-%d %H:%M:%S} UTC, {visible(entry.verb)})"
 
 
+@unlimited
 def state(values: bool = False) -> AuditState:
     """Walks through all lines and compares the rows of all repairs; with `values` also every kept value. Raises SourceProblem where the key cannot be read."""
     # The head first: while the lines are read, others may be committed, and a head that names one of those would be ahead of them.
@@ -350,6 +353,7 @@ def broken_at() -> AuditEntry | None:
     return AuditEntry.objects.get(pk=problem.line) if problem else None
 
 
+@unlimited
 def refuse_unless_intact(repair: Repair) -> None:
     """Raises Refused before a store is written on the word of a log, or of a repair, that somebody changed. Reading goes on."""
     try:

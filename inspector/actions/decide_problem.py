@@ -8,6 +8,8 @@ from typing import Any
 
 from django.utils import timezone
 
+from inspector.access.context import everything
+from inspector.access.permits import permit
 from inspector.actions import audit
 from inspector.actions.problems import Refused
 from inspector.models import Problem, ProblemEvent, SavedView
@@ -50,7 +52,10 @@ def decide(oids: Iterable[str], decision: Decision, operator: str) -> int:
         problems = list(Problem.objects.filter(oid__in=ids).select_related("source").order_by("pk"))
         if not problems:
             raise Refused("Choose at least one problem by its checkbox, then press the button again.")
-        return sum(_decide(problem, decision, reason, until, operator) for problem in problems)
+        for problem in problems:
+            permit("decide", problem)
+        with everything():
+            return sum(_decide(problem, decision, reason, until, operator) for problem in problems)
 
 
 def _decide(problem: Problem, decision: Decision, reason: str, until: date | None, operator: str) -> bool:

@@ -3,6 +3,7 @@
 from django.conf import settings
 from django.utils import timezone
 
+from inspector.access.permits import acts
 from inspector.actions.approvals import BY_COMMAND as BY_COMMAND
 from inspector.actions.approvals import why_not_approver
 from inspector.actions.audit import refuse_unless_intact
@@ -28,10 +29,11 @@ def why_not_approve(repair: Repair, operator: str) -> str:
     """Why this person cannot approve this repair, as a sentence; "" where they can."""
     if settings.INSPECTOR_REQUIRE_SECOND_APPROVER and operator == repair.proposed_by:
         return "A second person must approve this repair: the one who proposed it cannot (INSPECTOR_REQUIRE_SECOND_APPROVER)."
-    why = why_not_approver(operator)
+    why = why_not_approver(operator, repair.conversation.source)
     return f"You cannot approve this repair: {why}. Ask somebody who may." if why else ""
 
 
+@acts("approve")
 def approve_repair(repair: Repair, operator: str, signed_digest: str, statement: str, comment: str = "", *, kept_digest: str = "") -> None:
     """`signed_digest` is what the approver saw, `statement` a key of STATEMENTS, or BY_COMMAND for a command. Raises Refused.
 
@@ -61,6 +63,7 @@ def statement_of(repair: Repair) -> tuple[str, str]:
     return key, {**STATEMENTS, BY_COMMAND: _BY_COMMAND}.get(key, "")
 
 
+@acts("reject")
 def reject_repair(repair: Repair, operator: str, comment: str = "") -> None:
     """Raises Refused."""
     text = text_of_a_person(comment, "The comment")

@@ -5,6 +5,7 @@ from itertools import repeat
 from typing import Any
 
 import inspector
+from inspector.access.context import unlimited
 from inspector.models import Conversation, Finding, Source, analyses, counting, loading
 from inspector.models.bulk import put, update
 from inspector.models.identity import finding_oids
@@ -18,6 +19,7 @@ _OF_FINDING = [field.name for field in Finding._meta.concrete_fields if field.na
 _AS_TEXT = Finding._meta.get_field("seqs").get_prep_value
 
 
+@unlimited
 def examine(conversation: Conversation, stored: Stored | None = None, ids: Sequence[str] | None = None) -> Examined:
     """Judges the newest revision with the reader and provider of its source, and keeps findings and verdict for the lists."""
     stored = stored or loading.stored(conversation)
@@ -35,6 +37,7 @@ def judged_with(source: Source) -> tuple[object, ...]:
     return judges_of(source), *source.traces.order_by("pk").values_list("pk", "read_at")
 
 
+@unlimited
 def write_examined(batch: Sequence[tuple[Conversation, Examined]]) -> None:
     """Writes what was judged of the newest revision of each conversation, and brings the lists up to it. Findings that are no longer found stay, closed, for their links."""
     for conversation, result in batch:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from inspector.access.context import unlimited
 from inspector.actions.kept_previews import kept_preview
 from inspector.actions.planning import mode_named, reader_named, shown_digest
 from inspector.actions.problems import Refused
@@ -18,12 +19,14 @@ from inspector.strategies.catalogue import STRATEGIES
 _WAITING = (Repair.State.PROPOSED, Repair.State.APPROVED)
 
 
+@unlimited
 def occurrences_of(problem: Problem) -> list[Conversation]:
     """The conversations in which it occurs now, the worst first, as many as one group may have."""
     rows = Occurrence.objects.filter(problem=problem, state=Occurrence.State.OPEN).order_by(*WORST_FIRST)
     return [row.conversation for row in rows.select_related("conversation__source")[:MOST]]
 
 
+@unlimited
 def planned_all(rows: Iterable[Conversation], code: str, strategies: Sequence[str], mode: str) -> list[dict[str, Any]]:
     """As `planned`, of conversations for which no repair waits; the others say which does."""
     rows = list(rows)
@@ -36,6 +39,7 @@ def planned_all(rows: Iterable[Conversation], code: str, strategies: Sequence[st
     ]
 
 
+@unlimited
 def planned(row: Conversation, code: str, strategies: Sequence[str], mode: str) -> dict[str, Any]:
     """JSON: the plan of one conversation, or as `problem` why there is none. Without `strategies`, those that its own page suggests.
 

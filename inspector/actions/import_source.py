@@ -13,6 +13,8 @@ from django.utils import timezone
 
 import inspector
 from inspector import bundle
+from inspector.access.context import unlimited
+from inspector.access.permits import acts
 from inspector.actions import audit, import_streams
 from inspector.actions.examining import examine
 from inspector.actions.import_store import Imported, Part, Report, StoreImport
@@ -33,7 +35,7 @@ from inspector.sources import places, reach, reading, unchanged, workers
 from inspector.sources.captures import Captures
 from inspector.sources.dsn import Dsn, Place
 from inspector.sources.opening import TRIES
-from inspector.sources.places import place
+from inspector.sources.places import place, real
 from inspector.sources.problems import Changing, SourceProblem
 from inspector.sources.reading import Content, Server, Store, Traces, read
 from inspector.sources.stores import native_ids
@@ -71,6 +73,7 @@ class NoTraces(SourceProblem):
     template = "{place} holds conversations ({format}), no traces: name it as a target of its own, without --traces."
 
 
+@acts("import", of=lambda paths: [_imported_from(path) for path in paths])
 def import_targets(
     paths: Sequence[str],
     operator: str,
@@ -143,6 +146,11 @@ def import_targets(
     for imported in done:
         verify_source(imported.source, operator)
     return done
+
+
+def _imported_from(path: str) -> Source | None:
+    """None of a place that is not imported, or not one that may be seen: that takes an admin of all."""
+    return Source.objects.filter(oid=Source.oid_of(visible(real(place(path))))).first()
 
 
 @contextmanager
@@ -261,6 +269,7 @@ def _one_of(where: Dsn, format_name: str | None, native_id: str) -> Store:
     return Store(where, format_, () if stored is None else (stored,))
 
 
+@unlimited
 def import_after_write(path: str, operator: str, native_id: str) -> None:
     """Shows what a write to a conversation left. A store that cannot be read at this moment is imported the next time somebody asks for it."""
     with suppress(SourceProblem):

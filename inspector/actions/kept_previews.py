@@ -5,6 +5,7 @@ Only what shows a plan or proposes it asks here. Everything that writes works th
 
 from collections.abc import Hashable
 
+from inspector.access.context import unlimited
 from inspector.actions.planning import RepairRequest, preview_on
 from inspector.actions.problems import Refused
 from inspector.conversation.tree import LEAF
@@ -52,6 +53,7 @@ def _base_case(pk: int, reader: str, revision: int, read: tuple[Hashable, ...]) 
     return loading.case(Conversation.objects.select_related("source").get(pk=pk), reader, revision)
 
 
+@unlimited
 def kept_preview(conversation: Conversation, revision: int, request: RepairRequest) -> Preview:
     """As `preview_on`. Raises Refused."""
     return _kept_preview(conversation.pk, revision, read_at(conversation), key_of(request))

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 
 from django.utils import timezone
 
+from inspector.access.permits import acts
 from inspector.actions.comparison import target_of
 from inspector.actions.kept_previews import kept_preview
 from inspector.actions.planning import RepairRequest, current, moved, shown_digest, stale
@@ -22,6 +23,7 @@ from inspector.sources.places import place
 from inspector.text.at_hand import at_work
 
 
+@acts("propose")
 @at_work()
 def propose_repair(
     conversation: Conversation,

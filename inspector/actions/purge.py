@@ -11,6 +11,7 @@ from django.db import DatabaseError, connection
 from django.db.models import Max, Min, Q, QuerySet
 from django.utils import timezone
 
+from inspector.access.permits import acts
 from inspector.actions import audit
 from inspector.actions.comparison import UNDOABLE
 from inspector.actions.problems import Refused
@@ -63,6 +64,7 @@ def older_than(days: int) -> QuerySet[Conversation]:
     return rows.filter(active).select_related("source").order_by("pk")
 
 
+@acts("purge")
 def purge(conversation: Conversation, operator: str, reason: str, with_repairs: bool = False) -> Purged:
     """Raises Refused; then nothing is gone. `overwrite` follows, once for all that were purged."""
     # Masked before it is cut, and for good: who purges a conversation for a secret in it may write that secret.

@@ -6,6 +6,7 @@ from itertools import islice
 from django.db.models import Q
 
 import inspector
+from inspector.access.context import unlimited
 from inspector.actions.examining import judged_with, judges_of, write_examined
 from inspector.actions.revisions import names_of
 from inspector.models import Conversation, SearchText, analyses, loading, searching
@@ -36,6 +37,7 @@ def _is_stale(row: Conversation) -> bool:
     return own.is_stale if own is not None else not row.source.traces.exists()
 
 
+@unlimited
 def renew(row: Conversation) -> bool:
     """False where an import, another reader or other traces were faster. Judging and masking take no lock, writing a short one."""
     before = (row.source.read_at, *judged_with(row.source))

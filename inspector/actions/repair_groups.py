@@ -6,6 +6,7 @@ from typing import Any
 
 from django.utils import timezone
 
+from inspector.access.permits import acts
 from inspector.actions import audit, reviewing
 from inspector.actions.apply_repair import apply_repair
 from inspector.actions.decide_repair import approve_repair, reject_repair
@@ -25,7 +26,10 @@ _State = Repair.State
 Member = dict[str, Any]
 
 
-def open_group(source: Source, code: str, rule: str, members: list[Member], operator: str, *, goes_on: bool, **written: str) -> RepairGroup:
+@acts("propose")
+def open_group(
+    source: Source, /, code: str, rule: str, members: list[Member], operator: str, *, goes_on: bool, **written: str
+) -> RepairGroup:
     """Nothing is proposed yet; `propose_all` does that. `written`: reason, incident and reviewers, as `reviewing.checked` has them. Raises Refused."""
     if not members:
         raise Refused("No conversation is chosen: choose at least one that a strategy repairs, then propose again.")
@@ -49,6 +53,7 @@ def open_group(source: Source, code: str, rule: str, members: list[Member], oper
     return group
 
 
+@acts("propose")
 def propose_all(group: RepairGroup, operator: str) -> str:
     """Those that are not proposed yet, so that a proposal that was interrupted goes on. A conversation that is refused does not keep the others from it."""
     proposed = {repair.conversation.oid for repair in group.current}
@@ -56,6 +61,7 @@ def propose_all(group: RepairGroup, operator: str) -> str:
     return _one_by_one(group, rest, lambda member: _propose(group, member, operator), "proposed", goes_on=True)
 
 
+@acts("propose")
 def propose_again(group: RepairGroup, members: Mapping[str, Member], operator: str) -> str:
     """For what the store holds now; `members` by conversation. What waited for these conversations is rejected, the others keep their approval."""
 
@@ -90,6 +96,7 @@ def _propose(group: RepairGroup, member: Member, operator: str) -> Repair:
             group.save(update_fields=["members"])
 
 
+@acts("approve")
 def approve_all(group: RepairGroup, operator: str, signed: Mapping[str, str], statement: str, comment: str) -> str:
     """`signed`: repair -> digest of the plan that the approver saw, as the page of the group lists them; only these are approved."""
 
@@ -103,6 +110,7 @@ def approve_all(group: RepairGroup, operator: str, signed: Mapping[str, str], st
     return _one_by_one(group, waiting, approve, "approved", goes_on=True)
 
 
+@acts("reject")
 def reject_all(group: RepairGroup, operator: str, comment: str) -> str:
     """All that wait, whether approved or not."""
     waiting = [repair for repair in group.current if repair.state in (_State.PROPOSED, _State.APPROVED)]
@@ -110,6 +118,7 @@ def reject_all(group: RepairGroup, operator: str, comment: str) -> str:
     return _one_by_one(group, waiting, lambda repair: reject_repair(repair, operator, comment), "rejected", goes_on=True)
 
 
+@acts("apply")
 def apply_all(group: RepairGroup, operator: str, interactive: bool = False) -> str:
     """Those that are approved, and a write that was interrupted; what is applied already is left as it is, so that it goes on where it was killed."""
     waiting = [repair for repair in group.current if repair.intent or (repair.state == _State.APPROVED and not repair.is_moved)]
@@ -117,6 +126,7 @@ def apply_all(group: RepairGroup, operator: str, interactive: bool = False) -> s
     return _one_by_one(group, waiting, lambda repair: apply_repair(_now(repair), operator, interactive), "applied", group.goes_on)
 
 
+@acts("undo")
 def undo_all(group: RepairGroup, operator: str, interactive: bool = False) -> str:
     """The last that was applied comes first."""
     applied = [repair for repair in group.current if repair.state in UNDOABLE or repair.intent]

@@ -9,6 +9,7 @@ from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.utils import timezone
 
+from inspector.access.permits import acts
 from inspector.actions.problems import Refused
 from inspector.actions.recording import audit_repair
 from inspector.models import Repair, RepairComment
@@ -70,6 +71,7 @@ def checked(reason: str, incident: str, reviewers: str) -> dict[str, Any]:
     return {"reason": text_of_a_person(reason, "The reason"), "incident": incident_link(incident), "reviewers": names}
 
 
+@acts("ask")
 def request_reviewers(repair: Repair, operator: str, names: str | Iterable[str]) -> None:
     """In place of those who were asked before; none takes the request back. Raises Refused."""
     if repair.state not in (Repair.State.PROPOSED, Repair.State.APPROVED):
@@ -82,6 +84,7 @@ def request_reviewers(repair: Repair, operator: str, names: str | Iterable[str])
     repair.refresh_from_db()
 
 
+@acts("comment")
 def comment(repair: Repair, operator: str, text: str, anchor: str = "") -> RepairComment:
     """`anchor` is that of a hunk of its plan; "" of the whole repair. Raises Refused."""
     text = text_of_a_person(text, "The comment")

@@ -6,6 +6,8 @@ from typing import Any
 
 import inspector
 from inspector import bundle
+from inspector.access.context import everything
+from inspector.access.permits import permit
 from inspector.actions import audit
 from inspector.actions.planning import preview_repair
 from inspector.actions.problems import Refused
@@ -33,7 +35,8 @@ Find = Callable[[str], Stored | None]
 
 def seal_imported(conversation: Conversation, masked: bool, operator: str) -> bytes:
     """The newest revision of an imported conversation as a bundle; the audit trail keeps that it was taken. Raises TooLargeToSeal, Refused."""
-    with one_snapshot():
+    permit("export" if masked else "reveal", conversation)
+    with everything(), one_snapshot():
         row = Conversation.objects.select_related("source").get(pk=conversation.pk)
         data = _sealed(row, masked)
     audit.record(

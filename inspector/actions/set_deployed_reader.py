@@ -1,5 +1,6 @@
 """Says which client's loading code is deployed on a source; every conversation of it is then judged again with that reader."""
 
+from inspector.access.permits import acts
 from inspector.actions import audit
 from inspector.actions.examining import examine
 from inspector.actions.planning import reader_named
@@ -8,6 +9,7 @@ from inspector.models import Source, loading
 from inspector.models.transactions import one_writer
 
 
+@acts("reader")
 def set_deployed_reader(source: Source, operator: str, name: str) -> int:
     """How many conversations were judged again: all of the source that its store still holds. Raises Refused."""
     if source.is_trace:

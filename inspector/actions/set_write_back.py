@@ -1,5 +1,6 @@
 """Opens one store to writes from the pages, or closes it: a deliberate act that the audit trail keeps."""
 
+from inspector.access.permits import acts
 from inspector.actions import audit
 from inspector.actions.problems import Refused
 from inspector.models import Source
@@ -7,6 +8,7 @@ from inspector.models.transactions import one_writer
 from inspector.programs.catalogue import READ_ONLY
 
 
+@acts("write back")
 def set_write_back(source: Source, operator: str, on: bool, answers_for_it: bool = False) -> None:
     """`answers_for_it`: the person confirmed it at the same moment; closing needs no confirmation. Raises Refused."""
     if source.is_trace:

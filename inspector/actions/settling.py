@@ -7,6 +7,7 @@ from pathlib import Path
 from django.db import DatabaseError, connection
 from django.db.models import Q
 
+from inspector.access.context import unlimited
 from inspector.actions.claim import AtWork, claimed
 from inspector.actions.comparison import (
     Comparison,
@@ -49,12 +50,14 @@ class Interrupted:
     """The store cannot be read before that: it holds a journal that is not rolled back."""
 
 
+@unlimited
 def settle_all() -> list[Interrupted]:
     """Settles every interrupted repair as far as reading goes, and returns those that need a write. Never raises for what a store or our own
     database does: the next look tries again."""
     return _settled(Q())
 
 
+@unlimited
 def clear_interrupted() -> None:
     """Removes what killed writes left next to the files of stores; for the start of a server, since a look leaves a store as it is."""
     with suppress(DatabaseError):
@@ -65,6 +68,7 @@ def clear_interrupted() -> None:
                 stores.clear(place(source.path), loading.format_of(source), [change.key for change in kept_changes(repair)])
 
 
+@unlimited
 def settle_source(name: str) -> list[Interrupted]:
     """The same for the repairs of one source: the one at this path, or with an imported conversation of this id, ours or native, or the start of it."""
     typed = visible(name)
@@ -76,6 +80,7 @@ def settle_source(name: str) -> list[Interrupted]:
     return []
 
 
+@unlimited
 def settle_one(repair: Repair) -> Interrupted | None:
     """The same for one repair, which afterwards has its state of now."""
     interrupted = _settled(Q(pk=repair.pk)) if repair.intent else []
@@ -83,6 +88,7 @@ def settle_one(repair: Repair) -> Interrupted | None:
     return interrupted[0] if interrupted else None
 
 
+@unlimited
 def _settled(which: Q) -> list[Interrupted]:
     interrupted: list[Interrupted] = []
     name = str(connection.settings_dict["NAME"])

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
+from inspector.access.context import unlimited
 from inspector.actions.kept_previews import RequestKey, around, base_case, kept_preview, key_of, read_at, request_named
 from inspector.actions.planning import RepairRequest, at_leaf, mode_named, request_for, request_of, shown_digest
 from inspector.actions.problems import Refused
@@ -67,17 +68,20 @@ def is_offer_kept(row: Conversation, leaf: str) -> bool:
     return _offered.is_known(*_offered_key(row, leaf)) or (not leaf and _analysis(row) is not None)
 
 
+@unlimited
 def is_kept(row: Conversation, strategies: tuple[str, ...], mode: str, reader: str, leaf: str) -> bool:
     """Whether our database has the preview of what is chosen."""
     known = previews.request_of(row, _choices(row, strategies, mode, reader, leaf))
     return known is not None and previews.kept(_place(row, row.revision, _key_of_json(known), around(row))) is not None
 
 
+@unlimited
 def is_kept_of(repair: Repair) -> bool:
     row = repair.conversation
     return previews.kept(_place(row, repair.revision, key_of(request_of(repair)), around(row))) is not None
 
 
+@unlimited
 def offered(row: Conversation, leaf: str) -> Offered:
     """Raises UnknownReader."""
     return _offered(*_offered_key(row, leaf))
@@ -123,6 +127,7 @@ def request_of_choice(row: Conversation, strategies: tuple[str, ...], mode: str,
     return request_named(_request_key(*arguments))
 
 
+@unlimited
 def first_choice(row: Conversation) -> tuple[tuple[str, ...], str, str, str] | None:
     """Strategies, mode, reader and leaf that the page of a new repair has chosen before anybody else does; None where that is nothing, or not known yet."""
     if not is_offer_kept(row, ""):
@@ -169,6 +174,7 @@ def _request_key(
     return key_of(request_for(row.source, loading.stored(row, revision), strategies, mode, reader, leaf=leaf))
 
 
+@unlimited
 def shown(row: Conversation, revision: int, request: RepairRequest) -> Shown:
     """After a write the source is read again, and a preview of what was there before it is shown on the next page."""
     key, read = key_of(request), row.source.read_at
@@ -176,11 +182,13 @@ def shown(row: Conversation, revision: int, request: RepairRequest) -> Shown:
     return page if page.read in (None, read) else _shown(row.pk, revision, around(row), read, key)
 
 
+@unlimited
 def shown_of_choice(row: Conversation, strategies: tuple[str, ...], mode: str, reader: str, leaf: str) -> Shown:
     """Of the newest revision. Raises Refused."""
     return shown(row, row.revision, request_of_choice(row, strategies, mode, reader, leaf))
 
 
+@unlimited
 def keep_shown_of_choice(row: Conversation, strategies: tuple[str, ...], mode: str, reader: str, leaf: str) -> None:
     """As `keep_shown`; the next time the same is chosen, the conversation is not even loaded to know what is asked. Raises Refused."""
     request = request_of_choice(row, strategies, mode, reader, leaf)
@@ -191,6 +199,7 @@ def keep_shown_of_choice(row: Conversation, strategies: tuple[str, ...], mode: s
     previews.note_choice(place, _choices(row, strategies, mode, reader, leaf), is_timed)
 
 
+@unlimited
 def keep_shown(row: Conversation, revision: int, request: RepairRequest) -> None:
     """Keeps what the page of a large conversation showed, for the next view: this process has it in memory."""
     key = key_of(request)
@@ -203,6 +212,7 @@ def keep_shown(row: Conversation, revision: int, request: RepairRequest) -> None
         previews.keep(place, packed(_without_records(page)), page.read is not None)
 
 
+@unlimited
 def shown_of(repair: Repair) -> Shown:
     """On the revision that the repair was proposed on."""
     return shown(repair.conversation, repair.revision, request_of(repair))

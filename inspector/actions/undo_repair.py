@@ -1,5 +1,7 @@
 """Restores every byte that a repair changed, or says why it cannot."""
 
+from inspector.access.context import unlimited
+from inspector.access.permits import acts
 from inspector.actions.audit import refuse_unless_intact
 from inspector.actions.claim import claimed
 from inspector.actions.comparison import UNDOABLE as UNDOABLE
@@ -24,6 +26,7 @@ NOT_COMMITTED = (
 AT_WORK = "This repair is being written at this moment, or its store cannot be read: look at it again in a while."
 
 
+@acts("undo")
 @at_work()
 def undo_repair(repair: Repair, operator: str, interactive: bool = False) -> None:
     """Raises Refused; then nothing was written. A write of this repair that was interrupted is taken back as far as it went."""
@@ -100,6 +103,7 @@ def _later(repair: Repair) -> Repair | None:
     return None
 
 
+@unlimited
 def verify_repair(repair: Repair) -> tuple[bool, str]:
     """As `still_holds`, once the repair is settled as far as reading goes."""
     interrupted = settle_one(repair)
@@ -108,6 +112,7 @@ def verify_repair(repair: Repair) -> tuple[bool, str]:
     return (False, interrupted.sentence) if interrupted else still_holds(repair)
 
 
+@unlimited
 def still_holds(repair: Repair) -> tuple[bool, str]:
     """Whether the store still holds what the repair wrote, and the sentence that says so. Raises Refused where it cannot be read."""
     if repair.state not in UNDOABLE:

@@ -8,6 +8,7 @@ from django.db import DatabaseError
 from django.db.models import F, Q, QuerySet, Sum
 from django.utils import timezone
 
+from inspector.access.context import unlimited
 from inspector.actions.comparison import UNDOABLE, ValueState, compare, target_of
 from inspector.actions.planning import listed
 from inspector.actions.problems import Refused
@@ -23,11 +24,13 @@ AFTER_IMPORT = 50
 """Repairs of one source that are looked at after its import; the others are when they are due."""
 
 
+@unlimited
 def verify_source(source: Source, operator: str) -> None:
     """After an import: the applied repairs of the source, those that were not looked at for the longest time first."""
     _verify(_applied().filter(conversation__source=source)[:AFTER_IMPORT], operator)
 
 
+@unlimited
 def verify_due(operator: str, most: int) -> int:
     """Those that nobody looked at for an hour, `most` of them; returns how many. Never raises for what our own database does."""
     with suppress(DatabaseError):
@@ -35,6 +38,7 @@ def verify_due(operator: str, most: int) -> int:
     return 0
 
 
+@unlimited
 def verify_next(operator: str) -> None:
     """One that is due and is compared in no time, before a page: those of large conversations wait for an import or a background process."""
     with suppress(DatabaseError):

@@ -1,5 +1,6 @@
 """What Inspector keeps in its own database."""
 
+from inspector.models.access import Grant, SourceGroup
 from inspector.models.analysis import AnalysisBlock, AnalysisFinding, StoredAnalysis, StoredPreview
 from inspector.models.background import BackgroundTask
 from inspector.models.conversation import (
@@ -32,6 +33,7 @@ __all__ = [
     "ConversationCount",
     "ConversationRule",
     "Finding",
+    "Grant",
     "JobResult",
     "Occurrence",
     "Payload",
@@ -48,6 +50,7 @@ __all__ = [
     "SavedView",
     "SearchText",
     "Source",
+    "SourceGroup",
     "StoredAnalysis",
     "StoredPreview",
     "Stream",

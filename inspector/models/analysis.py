@@ -4,6 +4,7 @@ from django.db import models
 
 from inspector.models.conversation import Conversation
 from inspector.models.json_text import JsonText
+from inspector.models.visible import Visible
 
 
 class StoredAnalysis(models.Model):
@@ -18,6 +19,8 @@ class StoredAnalysis(models.Model):
     """By the judges of its conversation, of the newest revision then; others are dropped when there are many."""
     headline = models.BinaryField()
     written_at = models.DateTimeField()
+
+    objects = Visible("conversation__source")
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=("conversation", "key"), name="analysis_key")]
@@ -37,6 +40,8 @@ class AnalysisBlock(models.Model):
     counts = JsonText()
     data = models.BinaryField()
 
+    objects = Visible("analysis__conversation__source")
+
     class Meta:
         constraints = [models.UniqueConstraint(fields=("analysis", "number"), name="block_number")]
 
@@ -52,6 +57,8 @@ class AnalysisFinding(models.Model):
     oid = models.CharField(max_length=12)
     code = models.CharField(max_length=12)
     data = models.BinaryField()
+
+    objects = Visible("analysis__conversation__source")
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=("analysis", "number"), name="finding_number")]
@@ -74,6 +81,8 @@ class StoredPreview(models.Model):
     """Digest of what a person chose on a page that led to the request; "" where none did. The same choice is the same request until the source is read again."""
     data = models.BinaryField()
     written_at = models.DateTimeField()
+
+    objects = Visible("conversation__source")
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=("conversation", "key"), name="preview_key")]

@@ -8,6 +8,7 @@ from django.db import models
 from inspector.models.conversation import Conversation
 from inspector.models.json_text import JsonText
 from inspector.models.source import Source
+from inspector.models.visible import Visible
 from inspector.rules.base import Severity
 
 LARGE = 10_000
@@ -33,6 +34,10 @@ class BackgroundTask(models.Model):
     """Of the processor, of the process that did nothing else."""
     answer = models.TextField(blank=True)
     error = models.TextField(blank=True)
+    source = models.ForeignKey(Source, on_delete=models.CASCADE, null=True, related_name="+")
+    """Whose task it is for: whoever may see the source may see it. None is a task of its operator alone."""
+
+    objects = Visible("source", own="operator")
 
     def __str__(self) -> str:
         return f"{self.kind} of {self.conversation_id}"

@@ -8,6 +8,8 @@ from threading import Lock, RLock
 from typing import Any, Generic, ParamSpec, TypeVar
 from weakref import WeakSet, WeakValueDictionary
 
+from inspector.access.context import everything
+
 P = ParamSpec("P")
 V = TypeVar("V")
 
@@ -48,7 +50,9 @@ class BoundedCache(Generic[P, V]):
             with own:
                 result = self._known(key)
                 if result is None:
-                    result = self._work(*args, **kwargs)
+                    # Whoever asks next gets it too: it depends on nobody.
+                    with everything():
+                        result = self._work(*args, **kwargs)
                     self._keep(key, result)
                 return result
         finally:

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from django.db.models import F
 
+from inspector.access.context import unlimited
 from inspector.models import loading
 from inspector.models.conversation import Conversation, Revision
 from inspector.presentation.whatif.differences import Difference, between, client, outcomes, read_by, with_findings
@@ -14,6 +15,7 @@ _WITH_FINDINGS: dict[tuple[object, ...], Difference] = {}
 _MOST = 20_000
 
 
+@unlimited
 def differences(conversations: Iterable[Conversation], readers: Sequence[str], profile: str = "") -> list[tuple[str, list[Difference]]]:
     """The id of each conversation with the difference of every further client to the first, without findings.
 
@@ -25,6 +27,7 @@ def differences(conversations: Iterable[Conversation], readers: Sequence[str], p
     return [(row.oid, _of_one(row, digests.get(row.pk, ""), readers, profile or row.judges[1])) for row in conversations]
 
 
+@unlimited
 def difference(conversation: Conversation, reader_a: str, reader_b: str, profile: str = "", ids: Iterable[str] | None = None) -> Difference:
     """With the findings that go and come; `ids` are those of its source, where the caller has them. Raises UnknownReader, UnknownProfile."""
     source = conversation.source

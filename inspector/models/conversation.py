@@ -6,6 +6,7 @@ from django.db.models import Q
 from inspector.models.identity import short_id
 from inspector.models.json_text import JsonText
 from inspector.models.source import Source
+from inspector.models.visible import Visible
 
 NO_ACTIVITY = 2**61
 """The place of a conversation of which nothing says when it was active: after all others."""
@@ -37,6 +38,8 @@ class ConversationCount(models.Model):
     is_replaced = models.BooleanField(default=False, db_default=False)
     conversations = models.BigIntegerField(default=0)
     chunks = models.BigIntegerField(default=0)
+
+    objects = Visible("source")
 
     class Meta:
         constraints = [
@@ -98,9 +101,10 @@ class Conversation(models.Model):
     """Where it is counted now, with `counted_chunks`; None before it is counted for the first time."""
     counted_chunks = models.BigIntegerField(default=0)
 
+    objects = Visible("source")
+
     class Meta:
         ordering = ("place", "id")
-        permissions = (("reveal", "Can see secrets as they are stored"),)
         # Partial ones: SQLite seeks in no index for NOT is_gone, and takes one with this very condition.
         indexes = [
             models.Index(fields=("place", "id"), name="listed", condition=Q(is_gone=False)),
@@ -145,6 +149,8 @@ class Revision(models.Model):
     shared_facts = JsonText(default=dict)
     """Facts that are in records which the conversation shares with others (the index)."""
 
+    objects = Visible("conversation__source")
+
     class Meta:
         ordering = ("number",)
         constraints = [models.UniqueConstraint(fields=("conversation", "number"), name="revision_number")]
@@ -182,6 +188,8 @@ class Record(_OfRevisions):
     storage = models.CharField(max_length=10, default="text")
     payload = models.ForeignKey(Payload, on_delete=models.PROTECT, db_constraint=False)
 
+    objects = Visible("conversation__source")
+
     class Meta:
         ordering = ("position", "id")
         indexes = [models.Index(fields=("conversation", "since"), name="record_by_revision")]
@@ -211,6 +219,8 @@ class ChunkRow(_OfRevisions):
     check_sum = models.BigIntegerField()
     """CRC-32 of its words: what is parsed from its bytes alone must have it (`inspector.models.single_chunk`)."""
 
+    objects = Visible("conversation__source")
+
     class Meta:
         ordering = ("position", "id")
         indexes = [
@@ -234,6 +244,8 @@ class SearchText(_OfRevisions):
     digest = models.CharField(max_length=64)
     is_indexed = models.BooleanField(default=False)
     text = models.TextField()
+
+    objects = Visible("conversation__source")
 
     class Meta:
         ordering = ("position", "id")
@@ -265,6 +277,8 @@ class Finding(models.Model):
     total = models.PositiveIntegerField()
     key = models.TextField()
 
+    objects = Visible("conversation__source")
+
     class Meta:
         ordering = ("id",)
         indexes = [models.Index(fields=("code",), name="finding_by_code")]
@@ -294,6 +308,8 @@ class ConversationRule(models.Model):
     place = models.BigIntegerField()
     """Both are those of the conversation, so that one index lists the conversations of a rule."""
 
+    objects = Visible("conversation__source")
+
     class Meta:
         constraints = [models.UniqueConstraint(fields=("conversation", "code", "severity", "silent"), name="conversation_rule_once")]
         indexes = [
@@ -313,6 +329,8 @@ class RuleCount(models.Model):
     severity = models.CharField(max_length=10)
     conversations = models.BigIntegerField(default=0)
     findings = models.BigIntegerField(default=0)
+
+    objects = Visible("source")
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=("source", "code", "severity"), name="rule_count_once")]

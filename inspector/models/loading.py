@@ -8,6 +8,7 @@ from operator import itemgetter
 from django.db.models import Model
 
 from inspector import bundle
+from inspector.access.context import unlimited
 from inspector.conversation import model
 from inspector.conversation.model import Conversation as Core
 from inspector.conversation.model import Fact
@@ -219,6 +220,7 @@ def analysis(stream: Stream) -> StreamAnalysis:
 
 
 @lru_cache(maxsize=4)
+@unlimited
 def _analysis(stream_id: int, digest: str) -> StreamAnalysis:
     return analysed(exchange(Stream.objects.select_related("source").get(pk=stream_id)))
 

@@ -10,6 +10,7 @@ from inspector.models.identity import short_id
 from inspector.models.json_text import JsonText
 from inspector.models.repair import Repair
 from inspector.models.source import Source
+from inspector.models.visible import Visible
 
 SEVERITIES = ("error", "warning", "note")
 
@@ -54,6 +55,8 @@ class Problem(models.Model):
     decided_by = models.TextField(blank=True)
     decided_at = models.DateTimeField(null=True)
     assigned_to = models.TextField(blank=True)
+
+    objects = Visible("source")
 
     class Meta:
         ordering = ("rank", "-conversations", "id")
@@ -104,6 +107,8 @@ class ProblemDay(models.Model):
     model = models.TextField(blank=True)
     occurrences = models.BigIntegerField(default=0)
 
+    objects = Visible("problem__source")
+
     class Meta:
         constraints = [models.UniqueConstraint(fields=("problem", "day", "client_version", "model"), name="problem_day_once")]
         indexes = [models.Index(fields=("day",), name="problem_day_by_day")]
@@ -144,6 +149,8 @@ class Occurrence(models.Model):
     regressed_at = models.DateTimeField(null=True)
     """When it was found again after that."""
 
+    objects = Visible("problem__source")
+
     class Meta:
         ordering = WORST_FIRST
         constraints = [models.UniqueConstraint(fields=("problem", "conversation"), name="occurrence_once")]
@@ -162,6 +169,8 @@ class ProblemEvent(models.Model):
     """"" of what an import found."""
     verb = models.CharField(max_length=20)
     detail = JsonText(default=dict)
+
+    objects = Visible("problem__source")
 
     class Meta:
         ordering = ("-id",)

@@ -10,6 +10,7 @@ from django.db import models
 from inspector.models.conversation import Conversation
 from inspector.models.json_text import JsonText
 from inspector.models.source import Source
+from inspector.models.visible import Visible
 
 
 class RepairGroup(models.Model):
@@ -28,6 +29,8 @@ class RepairGroup(models.Model):
     reviewers = JsonText(default=list)
     proposed_by = models.TextField()
     proposed_at = models.DateTimeField()
+
+    objects = Visible("source")
 
     class Meta:
         ordering = ("-id",)
@@ -106,6 +109,8 @@ class Repair(models.Model):
     """When the store was last compared after the repair was applied."""
     group = models.ForeignKey(RepairGroup, on_delete=models.PROTECT, null=True, related_name="repairs")
 
+    objects = Visible("conversation__source")
+
     class Meta:
         ordering = ("-id",)
         indexes = (
@@ -151,6 +156,8 @@ class RepairComment(models.Model):
     verdict = models.CharField(max_length=10, blank=True, choices=Verdict)
     text = models.TextField(blank=True)
 
+    objects = Visible("repair__conversation__source")
+
     class Meta:
         ordering = ("id",)
 
@@ -169,6 +176,8 @@ class RepairChange(models.Model):
     before_type = models.CharField(max_length=10, blank=True)
     after = models.BinaryField(null=True)
     after_type = models.CharField(max_length=10, blank=True)
+
+    objects = Visible("repair__conversation__source")
 
     class Meta:
         ordering = ("position",)

@@ -5,7 +5,6 @@ looked up in an index of three-character parts: FTS5 on SQLite, pg_trgm on Postg
 comparison of the text, also where there is no index or where rows are not in it yet. Those are few: `index_texts` puts them in after an import.
 """
 
-import json
 import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -15,11 +14,11 @@ from itertools import islice
 from django.db import DatabaseError, connection, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import OuterRef, Q, QuerySet, Subquery
-from django.db.models.expressions import RawSQL
 
 from inspector.models import loading
 from inspector.models.conversation import ChunkRow, Conversation, Payload, Record, SearchText
 from inspector.models.transactions import is_in_memory, one_writer
+from inspector.models.visible import one_parameter
 from inspector.presentation.masked_json import masked_bytes
 from inspector.presentation.visible import folded
 
@@ -63,14 +62,7 @@ def conversations_with(q: str) -> Q:
     words = folded(q)
     named = Q(names__contains=words) | Q(oid__startswith=words)
     conversations = _few(words)
-    return named | Q(pk__in=_one_parameter(_many(words) if conversations is None else conversations))
-
-
-def _one_parameter(numbers: list[int]) -> RawSQL:
-    """A query for these numbers: as parameters of their own they would take longer than the search, and SQLite takes 32,766."""
-    if connection.vendor == "postgresql":
-        return RawSQL("SELECT unnest(%s::bigint[])", (numbers,))
-    return RawSQL("SELECT value FROM json_each(%s)", (json.dumps(numbers),))
+    return named | Q(pk__in=one_parameter(_many(words) if conversations is None else conversations))
 
 
 def counts(q: str, conversations: Sequence[int]) -> dict[int, int]:

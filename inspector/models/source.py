@@ -4,6 +4,7 @@ from django.db import models
 
 from inspector.models.identity import short_id
 from inspector.models.json_text import JsonText
+from inspector.models.visible import Visible
 from inspector.presentation.conversation.provenance import provenance
 from inspector.programs.base import Program
 from inspector.programs.registry import program_or_default
@@ -40,6 +41,8 @@ class Source(models.Model):
     damaged_stream_count = models.BigIntegerField(default=0)
     gone_stream_count = models.BigIntegerField(default=0)
     traces = models.ManyToManyField("self", symmetrical=False, related_name="stores", blank=True)
+
+    objects = Visible("pk")
 
     class Meta:
         ordering = ("path",)

@@ -7,6 +7,7 @@ from inspector.models.conversation import Payload
 from inspector.models.identity import short_id
 from inspector.models.json_text import JsonText
 from inspector.models.source import Source
+from inspector.models.visible import Visible
 
 
 class Stream(models.Model):
@@ -48,6 +49,8 @@ class Stream(models.Model):
     file_time = models.BigIntegerField(default=0)
     """Of the file as it was read: bytes, and when it was written, in nanoseconds since the epoch."""
 
+    objects = Visible("source")
+
     class Meta:
         ordering = (F("seen_at").desc(), "id")
         indexes = [
@@ -73,6 +76,8 @@ class StreamPart(models.Model):
     position = models.PositiveIntegerField()
     payload = models.ForeignKey(Payload, on_delete=models.PROTECT, db_constraint=False)
 
+    objects = Visible("stream__source")
+
     class Meta:
         ordering = ("position",)
         constraints = [models.UniqueConstraint(fields=("stream", "position"), name="stream_part_once")]
@@ -96,6 +101,8 @@ class StreamFinding(models.Model):
     events = JsonText(default=list)
     """The first few events that show it, counted from 0 within the side."""
     total = models.PositiveBigIntegerField(default=0)
+
+    objects = Visible("stream__source")
 
     class Meta:
         ordering = ("id",)

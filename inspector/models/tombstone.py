@@ -2,6 +2,8 @@
 
 from django.db import models
 
+from inspector.models.visible import Visible
+
 
 class Tombstone(models.Model):
     """One for each link: a conversation, its findings and its repairs."""
@@ -26,6 +28,8 @@ class Tombstone(models.Model):
     reason = models.TextField()
     is_import_allowed = models.BooleanField(default=False)
     """Else imports of its store leave the conversation out."""
+
+    objects = Visible("source", by="oid")
 
     def __str__(self) -> str:
         return self.oid

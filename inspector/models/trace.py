@@ -4,6 +4,7 @@ from django.db import models
 
 from inspector.models.json_text import JsonText
 from inspector.models.source import Source
+from inspector.models.visible import Visible
 
 
 class TraceRecord(models.Model):
@@ -18,6 +19,8 @@ class TraceRecord(models.Model):
     body = models.CharField(max_length=64, null=True)  # noqa: DJ001 (None: the record has no body)
     fields = JsonText()
     """Everything else of the record, as the core's TraceRecord has it."""
+
+    objects = Visible("source")
 
     class Meta:
         ordering = ("timestamp", "order")

@@ -16,6 +16,7 @@ from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import get_lexer_by_name
 
+from inspector.access import permits
 from inspector.conversation.model import Chunk
 from inspector.conversation.queries import span_text
 from inspector.presentation import visible as text
@@ -40,6 +41,12 @@ HIGHLIGHT_LIMIT = 20_000
 @register.filter
 def visible(value: object) -> str:
     return text.visible(str(value))
+
+
+@register.simple_tag
+def why_not(action: str, about: Any = None) -> str:
+    """Why the person of this request may not do it, for a button that is disabled; "" where they may."""
+    return permits.why_not(action, about)
 
 
 @register.filter

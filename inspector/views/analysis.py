@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
+from inspector.access.context import unlimited
 from inspector.actions.examining import finding_ids
 from inspector.conversation.model import Chunk, Dropped
 from inspector.models import Conversation, loading
@@ -75,6 +76,7 @@ def analysis(
 
 
 @lru_cache(maxsize=12)
+@unlimited
 def _analysis(
     pk: int, reader: str, projection_name: str, profile_name: str, revision: int, step: str, leaf: str, sources: tuple[object, ...]
 ) -> Analysis:

@@ -8,6 +8,7 @@ from typing import Any
 
 from django.http import HttpResponse
 
+from inspector.access.permits import permit
 from inspector.actions.audit import WHAT_NEXT, AuditState, sealed_sentence, state
 from inspector.middleware import OperatorRequest
 from inspector.models import AuditEntry, Conversation, Repair, Source
@@ -75,6 +76,7 @@ def _shown(value: Any) -> str:
 
 
 def _page(request: OperatorRequest) -> AuditPage:
+    permit("audit")
     # The first query: before it, the head is read (see `state`).
     log = state()
     filters = {name: value for name in FILTERS if (value := visible(request.GET.get(name, "").strip()))}

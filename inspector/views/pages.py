@@ -4,7 +4,7 @@ import hashlib
 import re
 import shlex
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial, wraps
 from typing import Any
@@ -12,14 +12,17 @@ from typing import Any
 from django.conf import settings
 from django.contrib.messages import get_messages
 from django.core.exceptions import RequestDataTooBig, TooManyFieldsSent, TooManyFilesSent
+from django.db.models import Model
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.utils.cache import get_conditional_response, patch_vary_headers
 from django.views import defaults
 
 from inspector import __version__
+from inspector.access.grants import whom_to_ask
+from inspector.access.roles import Access, refusal_of
 from inspector.installation import page_files_digest, program
-from inspector.models import Conversation, Repair, Source, Tombstone
+from inspector.models import Conversation, Finding, Problem, Repair, RepairGroup, Source, Stream, Tombstone
 from inspector.presentation import markdown
 from inspector.presentation.json_text import json_text
 from inspector.presentation.visible import visible
@@ -68,6 +71,8 @@ NAVIGATION = (
 )
 ACCOUNT = (("Sources", "/sources/"), ("Audit", "/audit/"))
 """Below the name of who is signed in."""
+FOR_ACCESS = (("Sources", "/sources/", "see"), ("Audit", "/audit/", "audit"))
+"""The same where people sign in, each with the action that its page is for."""
 
 
 OF_HTMX = ("HX-Request", "HX-Boosted", "HX-History-Restore-Request", "HX-Target")
@@ -97,6 +102,18 @@ def navigation(path: str) -> dict[str, list[Link]]:
     }
 
 
+def of_account(request: HttpRequest) -> dict[str, Any]:
+    """Where people sign in: below the name of a person what is for them; and whom an account without a role asks for one."""
+    if settings.INSPECTOR_LOCAL:
+        return {}
+    access = access_of_request(request)
+    allowed = [(label, href) for label, href, action in FOR_ACCESS if action == "see" or access.may(action)]
+    no_role = ""
+    if access.name and access.sources == frozenset():
+        no_role = f"Your account has no role on any source yet, so there is nothing to see. Ask {whom_to_ask()} for one."
+    return {"account": links(request.path, allowed), "no_role": no_role}
+
+
 def waiting_for_review(request: HttpRequest) -> int:
     """How many repairs, or groups of them, were proposed and are neither approved nor rejected; counted once for a request."""
     if not hasattr(request, "waiting_for_review"):
@@ -111,6 +128,7 @@ def page(request: HttpRequest, template: str, content: Any, part: str = "", twin
     context = {
         "page": content,
         **navigation(request.path),
+        **of_account(request),
         "waiting": partial(waiting_for_review, request),
         "local_mode": settings.INSPECTOR_LOCAL,
         "program": program(),
@@ -124,8 +142,53 @@ def page(request: HttpRequest, template: str, content: Any, part: str = "", twin
 
 
 def may_reveal(request: HttpRequest) -> bool:
-    """Whether who asks may see secrets as they are stored: by the permission `inspector.reveal`, and in local mode always."""
-    return bool(settings.INSPECTOR_LOCAL) or request.user.has_perm("inspector.reveal")
+    """Whether who asks may see secrets as they are stored: on the page of one source by the role there, on any other by that on all that they see. In
+    local mode always. Asked once for a request, and of the database only where the roles of a person differ."""
+    if settings.INSPECTOR_LOCAL:
+        return True
+    access = access_of_request(request)
+    if access.may_on_all("reveal"):
+        return True
+    if not any(access.may("reveal", source) for source in access.sources or ()):
+        return False
+    source = source_of_page(request)
+    return source is not None and access.may("reveal", source)
+
+
+def access_of_request(request: HttpRequest) -> Access:
+    """Of a person who signed in; nothing for a request that was refused before that was known."""
+    return getattr(request, "access", None) or Access("")
+
+
+def why_not_reveal(request: HttpRequest) -> str:
+    """One sentence for a person who may not."""
+    access, source = access_of_request(request), source_of_page(request)
+    if source is None and access.roles:
+        return f"This page shows several sources, and you may not reveal the secrets of all of them. Ask {whom_to_ask()} for the role of a proposer."
+    return refusal_of(access, "reveal", source, whom_to_ask(source))
+
+
+_OWNERS: Mapping[str, tuple[type[Model], str]] = {
+    "conversations": (Conversation, "source"),
+    "findings": (Finding, "conversation__source"),
+    "problems": (Problem, "source"),
+    "repairs": (Repair, "conversation__source"),
+    "repair-groups": (RepairGroup, "source"),
+    "sources": (Source, "pk"),
+    "streams": (Stream, "source"),
+}
+
+
+def source_of_page(request: HttpRequest) -> int | None:
+    """The row id of the one source that an address is about; None of a list, and of what is not there or may not be seen."""
+    if not hasattr(request, "source_of_page"):
+        kind, _, rest = request.path.strip("/").partition("/")
+        oid = re.split(r"[/.]", rest)[0]
+        model, path = _OWNERS.get(kind, (None, ""))
+        row = model._default_manager.filter(oid=oid).values_list(path, flat=True).first() if model and oid else None
+        request.source_of_page = row  # type: ignore[attr-defined]
+    known: int | None = request.source_of_page  # type: ignore[attr-defined]
+    return known
 
 
 def twin(request: HttpRequest, ending: str) -> str:
@@ -181,6 +244,7 @@ def _etag(request: HttpRequest, facts: object) -> str:
         (request.scheme, request.get_host(), request.get_full_path()),
         [request.headers.get(name) for name in OF_HTMX],
         (request.operator, request.user.is_authenticated, may_reveal(request)),  # type: ignore[attr-defined]
+        () if settings.INSPECTOR_LOCAL else access_of_request(request).facts,
         # The token in a form has another mask in each page, and every mask of one secret is accepted.
         request.META.get("CSRF_COOKIE"),
         [(write.repair.oid, write.sentence) for write in getattr(request, "interrupted", ())],
@@ -217,6 +281,15 @@ def origin_of(conversation: Conversation, revision: int, *command: str) -> str:
 def origin_of_source(source: Source, revision: int | None, *command: str) -> str:
     words = " ".join(shlex.quote(visible(word)) for word in (program(), *command))
     return markdown.origin(source.path, source.format, revision, __version__, words)
+
+
+def forbidden(request: HttpRequest, sentence: str) -> HttpResponse:
+    """403 in the form of the address: what the person may see, and not do. Nothing was done."""
+    if request.path.endswith(".json"):
+        return as_json({"error": sentence}, status=403)
+    if request.path.endswith(".md"):
+        return as_markdown(sentence + "\n", status=403)
+    return refusal(request, sentence, status=403)
 
 
 def refusal(request: HttpRequest, sentence: str, status: int = 409) -> HttpResponse:

@@ -9,6 +9,7 @@ from django.db.models import Q, Sum
 from django.http import Http404, HttpResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404
 
+from inspector.access.context import unlimited
 from inspector.cache_headers import exact
 from inspector.middleware import OperatorRequest
 from inspector.models import Source, Stream, StreamFinding, loading
@@ -156,6 +157,7 @@ def _view(row: Stream) -> StreamView:
 
 
 @lru_cache(maxsize=4)
+@unlimited
 def _viewed(stream_id: int, digest: str, file_time: int, reveals: bool) -> StreamView:
     """Of one that `reveals`, the events have all of their text. What is in the database under a digest never changes, nor does a file that is still the same."""
     return stream_view.viewed(loading.analysis(Stream.objects.select_related("source").get(pk=stream_id)))

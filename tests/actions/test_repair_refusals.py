@@ -6,7 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from django.contrib.auth import get_user_model
 from pytest_django import Settings
 
 from inspector.actions import audit, recording
@@ -16,6 +15,7 @@ from inspector.actions.decide_repair import approve_repair, reject_repair
 from inspector.actions.problems import Refused, Stale
 from inspector.actions.undo_repair import undo_repair, verify_repair
 from inspector.models import Repair, Source
+from tests.accounts import account
 from tests.actions.building import (
     WHO,
     U,
@@ -278,7 +278,7 @@ def test_the_pages_write_only_where_that_is_switched_on_and_commands_always(
 ) -> None:
     path = tmp_path / "a.db"
     repair = approved(imported(path, merged()), RENUMBER)
-    get_user_model().objects.create_user(WHO)
+    account(WHO)
     act = apply_repair
     if verb == "undo":
         apply_repair(repair, WHO, interactive=True)

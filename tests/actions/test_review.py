@@ -23,6 +23,7 @@ from inspector.actions.reviewing import comment, incident_link, request_reviewer
 from inspector.actions.undo_repair import undo_repair
 from inspector.actions.verification import verify_due
 from inspector.models import AuditEntry, Conversation, Repair, RepairComment, loading
+from tests.accounts import account
 from tests.actions.building import (
     WHO,
     A,
@@ -206,7 +207,7 @@ def of_ann(conversation: Conversation, settings: Settings) -> Repair:
     """Approved by an account that may."""
     repair = proposed(conversation, RENUMBER)
     settings.INSPECTOR_LOCAL, settings.INSPECTOR_APPROVERS = False, "reviewers"
-    get_user_model().objects.create_user("ann").groups.add(Group.objects.create(name="reviewers"))
+    account("ann").groups.add(Group.objects.create(name="reviewers"))
     approve_repair(repair, "ann", repair.plan_digest, "unfixed")
     return repair
 
@@ -215,10 +216,12 @@ def of_ann(conversation: Conversation, settings: Settings) -> Repair:
     ("change", "why"),
     [
         (lambda ann: ann.groups.clear(), "ann is not in the group reviewers"),
+        (lambda ann: ann.grants.update(role="proposer"), "ann has the role of a proposer on .*, and to approve takes an approver"),
+        (lambda ann: ann.grants.all().delete(), "ann has no role on "),
         (lambda ann: type(ann).objects.filter(pk=ann.pk).update(is_active=False), "the account ann is disabled"),
         (lambda ann: ann.delete(), "there is no account ann"),
     ],
-    ids=["left", "disabled", "deleted"],
+    ids=["left", "less", "none", "disabled", "deleted"],
 )
 def test_an_approval_ends_with_the_role_of_who_gave_it(of_ann: Repair, path: Path, change: Callable[..., object], why: str) -> None:
     before = everything(path)
@@ -231,7 +234,7 @@ def test_an_approval_ends_with_the_role_of_who_gave_it(of_ann: Repair, path: Pat
 
 def test_only_the_group_approves_and_superusers(of_ann: Repair, conversation: Conversation) -> None:
     repair = proposed(conversation, RENUMBER, mode="fork")
-    get_user_model().objects.create_user("bob")
+    account("bob")
     get_user_model().objects.create_superuser("root")
     with pytest.raises(Refused, match="bob is not in the group reviewers"):
         approve_repair(repair, "bob", repair.plan_digest, "unfixed")

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from django.contrib.auth import get_user_model
 from playwright.sync_api import Browser, Locator, Page, expect
 from pytest_django import Settings
 from pytest_django.live_server_helper import LiveServer
 
 from inspector.models import Problem, Source
+from tests.accounts import account
 from tests.actions.building import Store, bring, everything, merged, pairs, put
 from tests.sources.stores import make
 
@@ -146,7 +146,7 @@ def path(tmp_path: Path, transactional_db: None, several_people: None, settings:
     bring(path)
     Source.objects.update(write_enabled=True)
     for name in ("ann", "bob"):
-        get_user_model().objects.create_user(name, password=PASSWORD)
+        account(name, password=PASSWORD)
     return path
 
 

@@ -10,7 +10,6 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from django.contrib.auth.models import User
 from django.core.handlers.wsgi import WSGIHandler
 from django.test import Client, RequestFactory
 from django.utils import timezone
@@ -20,6 +19,7 @@ from inspector import large_pages
 from inspector.access_token import bearer, token
 from inspector.large_pages import LARGE, LargePages, is_let_in, reads_whole
 from inspector.models import AuditEntry, Conversation, StoredAnalysis, analyses
+from tests.accounts import account
 from tests.actions.building import imported, merged
 from tests.shell.test_serve import SECONDS, environ, fetch, manage, serving
 
@@ -167,9 +167,14 @@ def test_who_is_not_let_in_gets_no_process(tmp_path: Path, settings: Settings) -
     settings.INSPECTOR_LOCAL = False
     assert not is_let_in(program)
     client = Client()
-    client.force_login(User.objects.create_user("ada"))
+    user = account("ada", "viewer")
+    client.force_login(user)
     cookies = "; ".join(f"{name}={morsel.value}" for name, morsel in client.cookies.items())
     assert is_let_in(RequestFactory().get(path, headers={"cookie": cookies}).environ)
+    user.grants.all().delete()
+    assert not is_let_in(RequestFactory().get(path, headers={"cookie": cookies}).environ), (
+        "what a person may not see takes no longer than what is not there"
+    )
 
 
 @pytest.mark.django_db

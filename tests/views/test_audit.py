@@ -5,12 +5,12 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
-from django.contrib.auth.models import User
 from django.test import Client
 from pytest_django import Settings
 
 from inspector.actions import audit
 from inspector.models import AuditEntry
+from tests.accounts import account
 from tests.views.imported import HEALTHY, rows, store
 
 pytestmark = pytest.mark.django_db
@@ -62,7 +62,7 @@ def test_hostile_words_in_the_trail_are_shown_and_not_run(client: Client) -> Non
 
 def test_off_loopback_people_sign_in_on_a_plain_page(client: Client, settings: Settings) -> None:
     settings.INSPECTOR_LOCAL = False
-    User.objects.create_user("ada", password="correct horse battery")
+    account("ada", password="correct horse battery")
     assert client.get("/audit/")["Location"] == "/login/?next=/audit/"
     text = client.get("/login/?next=/audit/").content.decode()
     assert 'name="csrfmiddlewaretoken"' in text and 'value="/audit/"' in text and "<nav" not in text

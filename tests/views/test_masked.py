@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from django.contrib.auth.models import Permission, User
 from django.test import Client, override_settings
 
 from inspector.actions.import_source import import_targets
@@ -18,6 +17,7 @@ from inspector.demo.branch_incident import openclaw_files, pi_files
 from inspector.demo.creation import write_dispatch_store, write_trace_store
 from inspector.demo.stream_incident import capture_files
 from inspector.models import AuditEntry, Conversation, Source
+from tests.accounts import account
 from tests.commands.running import run
 from tests.programs.gemini_cli.test_kit import SAMPLES as GEMINI_CLI
 from tests.programs.opencode.test_opencode import SAMPLES as OPENCODE
@@ -233,17 +233,23 @@ def test_who_reveals_sees_what_is_stored_and_is_in_the_audit_trail(planted: Sequ
         assert not _leaks(_content(client.get(address))), "what follows is masked again"
 
 
-def test_without_the_permission_nothing_is_revealed(planted: Sequence[Source], client: Client) -> None:
+def test_without_the_role_nothing_is_revealed(planted: Sequence[Source], client: Client) -> None:
     row = Conversation.objects.get(native_id="canary-1")
-    user = User.objects.create_user("bob")
+    user = account("bob", "viewer")
     client.force_login(user)
     with override_settings(INSPECTOR_LOCAL=False):
         page = f"/conversations/{row.oid}/"
         assert b'id="reveal"' not in client.get(page).content
         refused = client.post(page, {"reveal": "1"})
-        assert refused.status_code == 403 and b"inspector.reveal" in refused.content and not _leaks(refused.content)
+        assert (
+            refused.status_code == 403
+            and b"takes a proposer, and your role here is viewer. Ask an administrator for it." in refused.content
+            and not _leaks(refused.content)
+        )
         assert not AuditEntry.objects.filter(verb="reveal").exists()
-        user.user_permissions.add(Permission.objects.get(codename="reveal"))
+        user.grants.update(role="proposer", is_masked=True)
+        assert b"whose secrets stay masked" in client.post(page, {"reveal": "1"}).content
+        user.grants.update(is_masked=False)
         assert b'id="reveal"' in client.get(page).content
         assert _leaks(client.post(page, {"reveal": "1"}).content)
 

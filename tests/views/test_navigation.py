@@ -3,13 +3,13 @@
 import re
 
 import pytest
-from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
 from pytest_django.fixtures import Settings
 
 from inspector.models import Conversation, Repair
 from inspector.views.pages import ACCOUNT, NAVIGATION
+from tests.accounts import account
 from tests.views.imported import MERGED, rows, store
 
 pytestmark = pytest.mark.django_db
@@ -67,7 +67,7 @@ def test_every_entry_leads_to_a_page_that_marks_it(client: Client) -> None:
 def test_sign_out_is_for_who_has_an_account(client: Client, settings: Settings) -> None:
     assert "Sign out" not in client.get("/").content.decode()
     settings.INSPECTOR_LOCAL = False
-    client.force_login(User.objects.create_user("ada"))
+    client.force_login(account("ada"))
     assert "Sign out" in client.get("/").content.decode()
     assert client.post("/logout/")["Location"] == "/login/"
     assert client.get("/")["Location"].startswith("/login/")

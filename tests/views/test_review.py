@@ -13,6 +13,7 @@ from pytest_django import Settings
 from inspector.actions.approvals import expires_at
 from inspector.actions.reviewing import comment, request_reviewers
 from inspector.models import Conversation, Repair, RepairComment
+from tests.accounts import account
 from tests.actions.building import WHO, applied, approved, bring, broken, chunk_key, imported, merged, pairs, proposed, put, row
 from tests.operators import OperatorClient
 
@@ -161,7 +162,7 @@ def test_who_may_not_approve_sees_why_and_reviewers_are_accounts(client: Client,
     repair = proposed(conversation, RENUMBER)
     settings.INSPECTOR_LOCAL, settings.INSPECTOR_APPROVERS, settings.ALLOWED_HOSTS = False, "reviewers", ["testserver"]
     for name in ("ann", "bob"):
-        get_user_model().objects.create_user(name)
+        account(name)
     client.force_login(get_user_model().objects.get(username="ann"))
     page = text(client, f"/repairs/{repair.oid}/")
     assert 'disabled aria-describedby="why-not">Approve plan' in page and "ann is not in the group reviewers" in page

@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from django.contrib.auth.models import User
 from django.db import connection
 from django.http import HttpResponse
 from django.test import Client
@@ -21,6 +20,7 @@ from inspector.demo.stream_incident import PREMATURE, capture_files
 from inspector.models import Conversation, Finding, Repair, Source, Stream, loading
 from inspector.sources import unchanged
 from inspector.views import streams
+from tests.accounts import account
 from tests.actions.building import WHO, again, applied, approved, chunk_key, imported, merged, put, row
 from tests.actions.test_hot_journal import in_delete_mode, killed_writer
 from tests.operators import OperatorClient
@@ -138,7 +138,7 @@ def _new_chunk(_: Client, conversation: Conversation, folder: Path) -> None:
 
 
 def _another_user(client: Client, *_: object) -> None:
-    client.force_login(User.objects.create_user("grace"))
+    client.force_login(account("grace"))
 
 
 def _another_token(client: Client, *_: object) -> None:
@@ -232,7 +232,7 @@ def test_a_comparison_shows_the_repairs_between(client: Client, tmp_path: Path) 
     ],
 )
 def test_every_setting_of_ours(client: Client, tmp_path: Path, settings: Settings, name: str, value: object) -> None:
-    client.force_login(User.objects.create_user("ada"))
+    client.force_login(account("ada"))
     client.get("/rules/")
     path = address(imported(tmp_path / "a.db", merged()), "diff/1..1.json")
     known = etag(client, path)

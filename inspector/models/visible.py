@@ -1,0 +1,50 @@
+"""The manager of every model that belongs to a source: while a request has a limit, it gives the rows of the sources that may be seen, and no others."""
+
+import json
+from collections.abc import Collection
+from typing import Any, TypeVar
+
+from django.db import connection, models
+from django.db.models import Q, QuerySet
+from django.db.models.expressions import RawSQL
+
+from inspector.access.context import current
+
+Row = TypeVar("Row", bound=models.Model)
+
+_FEW = 500
+
+
+def one_parameter(numbers: Collection[int]) -> RawSQL:
+    """A query for these numbers: as parameters of their own they would take longer than what asks for them, and SQLite takes 32,766."""
+    if connection.vendor == "postgresql":
+        return RawSQL("SELECT unnest(%s::bigint[])", (list(numbers),))
+    return RawSQL("SELECT value FROM json_each(%s)", (json.dumps(list(numbers)),))
+
+
+class Visible(models.Manager[Row]):
+    """`path` leads to the source; with `by`, to that field of it. Without a limit nothing is added to any query.
+
+    `own` is the column with the name of the person to whom a row belongs that has no source.
+    """
+
+    def __init__(self, path: str = "", by: str = "", own: str = "") -> None:
+        super().__init__()
+        self.path, self.by, self.own = path, by, own
+
+    def get_queryset(self) -> QuerySet[Row]:
+        rows = super().get_queryset()
+        access = current()
+        if access is None or access.sources is None:
+            return rows
+        # Django makes managers of related rows of this class too, and those do not know the path.
+        known: Any = self.model._default_manager
+        return rows.filter(known.condition(access.sources, access.name))
+
+    def condition(self, sources: frozenset[int], name: str) -> Q:
+        numbers: Any = sorted(sources) if len(sources) <= _FEW else one_parameter(sources)
+        if self.by:
+            source: Any = self.model._meta.apps.get_model("inspector", "Source")
+            numbers = source._base_manager.filter(pk__in=numbers).values(self.by)
+        seen = Q(**{f"{self.path}__in": numbers})
+        return seen | Q(**{f"{self.path}__isnull": True, self.own: name}) if self.own else seen
