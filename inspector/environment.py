@@ -44,7 +44,7 @@ VARIABLES = (
     (
         "INSPECTOR_BASE_URL",
         "not set",
-        "The public address, for links that leave the machine and for requests through a proxy. With `https`, cookies are secure, browsers keep to https for a year, and the proxy has to set `X-Forwarded-Proto`.",
+        "The public address, for links that leave the machine and for requests through a proxy; with a path, all pages are below it. With `https`, cookies are secure, browsers keep to https for a year, and the proxy has to set `X-Forwarded-Proto`.",
     ),
     (
         limits.VALUE_NAME,

@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 from csp.constants import NONE, SELF
 
 from inspector import environment
+from inspector.base_path import base_path
 from inspector.installation import INSTALLED, PACKAGE, data_folder
 
 # A long conversation is millions of frozen values, none of them in a cycle: with Python's own thresholds the collector looks through
@@ -52,6 +53,8 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     # Before whatever writes a body.
     "inspector.middleware.Compressed",
+    # Before whatever looks at an address.
+    "inspector.base_path.live_below_base_path",
     "csp.middleware.CSPMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "inspector.cache_headers.limit_what_is_kept",
@@ -145,6 +148,8 @@ AUTH_PASSWORD_VALIDATORS = [
 # Browsers share cookies between all ports of localhost: Django's own names would sign people out of other programs on this machine.
 SESSION_COOKIE_NAME = "inspector_session"
 CSRF_COOKIE_NAME = "inspector_csrf"
+# Other pages of the host do not get them.
+SESSION_COOKIE_PATH = CSRF_COOKIE_PATH = base_path(INSPECTOR_BASE_URL) or "/"
 SESSION_COOKIE_HTTPONLY = CSRF_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
 CSRF_FAILURE_VIEW = "inspector.views.pages.form_not_accepted"

@@ -15,7 +15,7 @@
   // This address by the ids that every copy of the store has: the other Inspector finds its own by them.
   const sharedAddress = ({ copyLink, finding }) => {
     const address = new URL(window.location.href);
-    if (copyLink) { address.pathname = address.pathname.replace(/^\/conversations\/[^/]+/, copyLink); }
+    if (copyLink) { address.pathname = address.pathname.replace(/^.*?\/conversations\/[^/]+/, copyLink); }
     if (finding) { address.searchParams.set("finding", finding); }
     return address.href;
   };
@@ -100,11 +100,11 @@
   // Rules, strategies and profiles were one page: an old link to a place of that leads to what is there now.
   const moved = () => {
     const name = decodeURIComponent(window.location.hash.slice(1));
-    if (window.location.pathname !== "/rules/" || !name) { return; }
+    if (!window.location.pathname.endsWith("/rules/") || !name) { return; }
     const target = document.getElementById(name);
     const link = target?.querySelector(":scope > td > .row-link");
-    const page = { streams: "/rules/#STREAM", strategies: "/strategies/", corrections: "/strategies/", profiles: "/profiles/" }[name];
-    if (link || !target) { window.location.replace(link ? link.href : page || `/profiles/${window.location.hash}`); }
+    const page = { streams: "#STREAM", strategies: "../strategies/", corrections: "../strategies/", profiles: "../profiles/" }[name];
+    if (link || !target) { window.location.replace(link ? link.href : page || `../profiles/${window.location.hash}`); }
   };
   window.addEventListener("hashchange", moved);
   moved();

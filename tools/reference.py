@@ -325,6 +325,8 @@ COMMANDS = (
     "strategies",
     "worker",
     "jobs",
+    "backup",
+    "restore",
     "check_settings",
 )
 """In the order in which a person needs them; a test says which are missing."""

@@ -60,6 +60,12 @@ def empty(_postgres: Server) -> Iterator[str]:
     yield from _fresh(_postgres, "")
 
 
+@pytest.fixture
+def other_empty(_postgres: Server) -> Iterator[str]:
+    """Another one."""
+    yield from _fresh(_postgres, "")
+
+
 def _fresh(server: Server, how: str) -> Iterator[str]:
     name = f"t{next(_numbers)}_{_worker()}"
     server.run(f"CREATE DATABASE {name} {how}")

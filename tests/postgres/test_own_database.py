@@ -182,3 +182,24 @@ def test_tables_of_an_older_version_are_said_on_every_page(migrated: str) -> Non
 
 def test_no_page_says_where_the_database_is() -> None:
     assert not re.search(r"\d+\.\d+\.\d+|port|role", BUSY + NOT_MIGRATED)
+
+
+def test_a_backup_comes_back_into_an_empty_database(
+    migrated: str, other_empty: str, server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # pg_dump refuses a server that is newer than itself.
+    monkeypatch.setenv("PATH", str(server.programs), prepend=os.pathsep)
+    store = tmp_path / "dispatch.db"
+    write_dispatch_store(store, store_rows())
+    assert manage(migrated, "import_source", store)[0] == 0
+    status, out, err = manage(migrated, "backup", tmp_path / "backup")
+    assert (status, err) == (0, ""), err
+    assert (tmp_path / "backup" / "inspector.pgdump").stat().st_size > 10_000
+    assert PASSWORD not in out and not any(PASSWORD.encode() in path.read_bytes() for path in (tmp_path / "backup").iterdir())
+    assert "holds something already" in refusal(migrated, "restore", tmp_path / "backup")
+    status, out, err = manage(other_empty, "restore", tmp_path / "backup")
+    assert (status, err) == (0, "") and "is restored" in out
+    assert manage(other_empty, "migrate", "--verbosity", "0")[0] == 0
+    verified = manage(other_empty, "audit", "--verify")
+    assert verified[0] == 0, verified
+    assert manage(other_empty, "purge", "--older-than", "1", "--json")[1] == manage(migrated, "purge", "--older-than", "1", "--json")[1]
