@@ -23,7 +23,7 @@ _WAITING = (Repair.State.PROPOSED, Repair.State.APPROVED)
 def occurrences_of(problem: Problem) -> list[Conversation]:
     """The conversations in which it occurs now, the worst first, as many as one group may have."""
     rows = Occurrence.objects.filter(problem=problem, state=Occurrence.State.OPEN).order_by(*WORST_FIRST)
-    return [row.conversation for row in rows.select_related("conversation__source")[:MOST]]
+    return [row.conversation for row in rows.select_related("conversation__source")[:MOST] if row.conversation]
 
 
 @unlimited

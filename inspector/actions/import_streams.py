@@ -10,7 +10,7 @@ from django.db.models import Count, Q
 from django.utils import timezone
 
 import inspector
-from inspector.models import Payload, Source, Stream, StreamFinding, StreamPart
+from inspector.models import Payload, Source, Stream, StreamFinding, StreamPart, occurrences
 from inspector.models.bulk import insert
 from inspector.models.identity import short_id
 from inspector.presentation.stream.report import StreamAnalysis, analysed
@@ -26,7 +26,7 @@ LARGEST_KEPT = 64 * 2**20
 PART_SIZE = 4 * 2**20
 """Bytes of a part, unpacked."""
 PROBLEMS_KEPT = 50
-TITLE_KEPT = 300
+TITLE_KEPT, MODEL_KEPT = 300, 60
 _MOST_UNPACKED = 4 * LARGEST_KEPT
 RANKED = ("error", "warning")
 _BATCH = 500
@@ -118,19 +118,24 @@ def write(source: Source, ready: PreparedCaptures) -> tuple[int, int, int]:
     source.problems = [asdict(problem) for problem in ready.captures.problems[:PROBLEMS_KEPT]]
     source.save()
     remaining = {stream.oid: stream for stream in source.streams.all()}
-    now, unchanged = timezone.now(), 0
+    now, unchanged, touched = timezone.now(), 0, set()
     for entry in ready.streams:
         stream = remaining.pop(entry.oid, None) or Stream(oid=entry.oid, source=source)
+        is_moved = stream.is_gone or stream.position != entry.position
         stream.position, stream.seen_at, stream.is_gone = entry.position, now, False
         stream.file_size, stream.file_time = ready.stamp
         stream.request_digest = request_digest(entry.exchange.request)
         if entry.analysis is None and stream.pk:
             unchanged += 1
+            touched |= {stream.pk} if is_moved else set()
             stream.save(update_fields=["position", "seen_at", "is_gone", "file_size", "file_time", "request_digest"])
             continue
         # Somebody else may have removed it since it was looked at.
         _fill(stream, entry, entry.analysis or analysed(ready.captures.exchanges[entry.position]))
+        touched.add(stream.pk)
+    touched |= {stream.pk for stream in remaining.values() if not stream.is_gone}
     gone_count = Stream.objects.filter(pk__in=[stream.pk for stream in remaining.values()], is_gone=False).update(is_gone=True)
+    occurrences.renew_streams(sorted(touched))
     present = source.streams.filter(is_gone=False).aggregate(all=Count("pk"), damaged=Count("pk", filter=Q(rank__lt=len(RANKED))))
     source.stream_count, source.damaged_stream_count = present["all"], present["damaged"]
     source.gone_stream_count = source.streams.filter(is_gone=True).count()
@@ -140,10 +145,13 @@ def write(source: Source, ready: PreparedCaptures) -> tuple[int, int, int]:
 
 def _fill(stream: Stream, entry: PreparedStream, analysis: StreamAnalysis) -> None:
     exchange = entry.exchange
+    if stream.pk and stream.digest != entry.digest:
+        stream.revision += 1
     is_other = stream.digest != entry.digest or stream.is_kept != (entry.parts is not None)
     stream.native_id, stream.title = visible(exchange.native_id), visible(exchange.title)[:TITLE_KEPT]
     stream.sides = ",".join(side.value for side in exchange.sides)
     stream.protocol, stream.events, stream.verdict = visible(analysis.protocol)[:200], analysis.events, visible(analysis.verdict)
+    stream.model = _model(exchange, analysis)
     stream.worst = analysis.worst.value if analysis.worst else ""
     stream.rank = RANKED.index(stream.worst) if stream.worst in RANKED else len(RANKED)
     stream.has_silent = any(finding.silent and finding.severity.value != "note" for finding in analysis.findings)
@@ -154,6 +162,12 @@ def _fill(stream: Stream, entry: PreparedStream, analysis: StreamAnalysis) -> No
         _keep(stream, entry.parts or ())
     stream.findings.all().delete()
     StreamFinding.objects.bulk_create(_findings(stream, analysis), batch_size=_BATCH)
+
+
+def _model(exchange: Exchange, analysis: StreamAnalysis) -> str:
+    answered = analysis.main.assembled.model if analysis.main else ""
+    requested = (exchange.request or {}).get("model")
+    return visible(answered or (requested if isinstance(requested, str) else ""))[:MODEL_KEPT]
 
 
 def _keep(stream: Stream, parts: tuple[PackedPart, ...]) -> None:

@@ -25,6 +25,8 @@ _CALL = (
     "<path>notes/backup.md</path><content># Backup\n\nThe nightly backup runs at 02:00.</content>",
     "</create_file></toolbridge:calls>",
 )
+CAPTURED_AT = 1782640000
+"""Epoch seconds, on 2026-06-28: when the files are said to have been written."""
 _TAIL = "I have written the file. Next I check that the timer of the backup is enabled."
 _THOUGHTS = (
     "The user", " asks how", " large the", " cache is", ".", " I have", " listed", " the folder", " twice", " already", ",", " and one",

@@ -1,25 +1,27 @@
 """The occurrences of problems, kept with every write as the counts of the lists are (see `counting`): an import costs what it touched."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
+from itertools import islice
 from typing import Any
 
 from django.db import connection
-from django.db.models import Max, Min
+from django.db.models import Count, Max, Min
 from django.utils import timezone
 
 from inspector.models.bulk import insert, update
 from inspector.models.conversation import Conversation
 from inspector.models.problem import WORST_FIRST, Occurrence, Problem, ProblemDay, ProblemEvent, ProblemState, rank_of
 from inspector.models.repair import Repair
+from inspector.models.stream import Stream, StreamFinding
 
 REPAIRED, OCCURRED, OPENED = "repaired", "occurred again", "opened again"
 """Verbs of events that nobody decided."""
 _State = Occurrence.State
 _FIELDS = (
-    *("problem", "conversation", "state", "rank", "place", "findings", "first_at", "day"),
+    *("problem", "conversation", "stream", "state", "rank", "place", "findings", "first_at", "day"),
     *("closed_at", "closed_revision", "repair", "regressed_at"),
 )
 _OF_DATA = (
@@ -30,11 +32,33 @@ _OF_DATA = (
 _COLUMNS = ("pk", *({field.name: field.attname for field in Occurrence._meta.concrete_fields}[name] for name in _FIELDS))
 _DayKey = tuple[int, date, str, str]
 """Problem, day, version of the client, model."""
+_BATCH = 500
+
+
+@dataclass(frozen=True, slots=True)
+class _Subject:
+    """What a rule occurs in, a conversation or a captured stream; `at` is its activity in epoch milliseconds.
+
+    `is_ours`: a repair wrote it, so that what it still has was not done again.
+    """
+
+    pk: int
+    source_id: int
+    source_oid: str
+    at: int
+    place: int
+    revision: int
+    model: str
+    client_version: str = ""
+    is_gone: bool = False
+    is_replaced: bool = False
+    is_ours: bool = False
+    is_stream: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class _Findings:
-    """Of one rule in one conversation, open ones: the name of the rule, the rank of the worst, and how many."""
+    """Of one rule in one conversation or stream, open ones: the name of the rule, the rank of the worst, and how many."""
 
     rule: str
     rank: int
@@ -47,7 +71,8 @@ class _Row:
 
     pk: int | None
     problem_id: int
-    conversation_id: int
+    conversation_id: int | None
+    stream_id: int | None
     state: int
     rank: int
     place: int
@@ -59,6 +84,12 @@ class _Row:
     repair_id: int | None = None
     regressed_at: datetime | None = None
     day_key: _DayKey | None = None
+
+    @property
+    def subject_id(self) -> int:
+        pk = self.stream_id if self.conversation_id is None else self.conversation_id
+        assert pk is not None
+        return pk
 
     @property
     def values(self) -> list[Any]:
@@ -84,7 +115,77 @@ def renew(ids: list[int], rule_rows: Iterable[tuple[Any, ...]]) -> None:
     findings = _by_rule(rule_rows)
     kept = [_Row(*row) for row in Occurrence.objects.filter(conversation__in=ids).values_list(*_COLUMNS).order_by()]
     if findings or kept:
-        _Batch(ids, findings, kept).run()
+        _Batch(_conversations(ids), findings, kept, _repairs(ids), _undone(kept)).run()
+
+
+def renew_streams(ids: Iterable[int]) -> None:
+    """Brings occurrences and problems of these streams up to what is stored of them now. Only inside `one_writer`."""
+    rest = iter(ids)
+    while batch := list(islice(rest, _BATCH)):
+        rows = StreamFinding.objects.filter(stream__in=batch).order_by()
+        grouped = rows.values_list("stream_id", "code", "severity", "silent").annotate(name=Min("rule"), n=Count("pk"))
+        findings = _by_rule(grouped.values_list("stream_id", "code", "severity", "silent", "name", "n"))
+        kept = [_Row(*row) for row in Occurrence.objects.filter(stream__in=batch).values_list(*_COLUMNS).order_by()]
+        if findings or kept:
+            _Batch(_streams(batch), findings, kept, {}, {}).run()
+
+
+def _conversations(ids: list[int]) -> dict[int, _Subject]:
+    now = _milliseconds(timezone.now())
+    only = ("source__oid", "revision", "last_activity", "place", "is_gone", "is_replaced", "forked_by_id", "client_version", "model")
+    rows = Conversation.objects.filter(pk__in=ids).select_related("source").only(*only).order_by()
+    return {
+        row.pk: _Subject(
+            pk=row.pk,
+            source_id=row.source_id,
+            source_oid=row.source.oid,
+            at=now if row.last_activity is None else row.last_activity,
+            place=row.place,
+            revision=row.revision,
+            model=row.model,
+            client_version=row.client_version,
+            is_gone=row.is_gone,
+            is_replaced=row.is_replaced,
+            is_ours=row.forked_by_id is not None,
+        )
+        for row in rows
+    }
+
+
+def _streams(ids: list[int]) -> dict[int, _Subject]:
+    """In the order of their file, since all of a problem are of one."""
+    only = ("source__oid", "revision", "file_time", "seen_at", "position", "is_gone", "model")
+    rows = Stream.objects.filter(pk__in=ids).select_related("source").only(*only).order_by()
+    return {
+        row.pk: _Subject(
+            pk=row.pk,
+            source_id=row.source_id,
+            source_oid=row.source.oid,
+            at=row.captured_at,
+            place=row.position,
+            revision=row.revision,
+            model=row.model,
+            is_gone=row.is_gone,
+            is_stream=True,
+        )
+        for row in rows
+    }
+
+
+def _repairs(ids: list[int]) -> dict[int, list[tuple[int, int, bool]]]:
+    """Of each conversation (repair, revision it was made for, whether it wrote a fork), as they were made."""
+    by_conversation: dict[int, list[tuple[int, int, bool]]] = defaultdict(list)
+    repairs = Repair.objects.filter(conversation__in=ids, state__in=(Repair.State.APPLIED, Repair.State.VERIFIED)).order_by("pk")
+    for pk, conversation, revision, options in repairs.values_list("pk", "conversation_id", "revision", "options"):
+        by_conversation[conversation].append((pk, revision, bool(options.get("fork_id"))))
+    return by_conversation
+
+
+def _undone(kept: list[_Row]) -> dict[int, datetime]:
+    """When a repair of a conversation with closed occurrences was undone last."""
+    closed = {row.subject_id for row in kept if row.state != _State.OPEN}
+    undone = Repair.objects.filter(conversation__in=closed, state=Repair.State.UNDONE).order_by() if closed else Repair.objects.none()
+    return dict(undone.values_list("conversation_id").annotate(Max("undone_at")))
 
 
 def _by_rule(rule_rows: Iterable[tuple[Any, ...]]) -> dict[tuple[int, str], _Findings]:
@@ -96,33 +197,29 @@ def _by_rule(rule_rows: Iterable[tuple[Any, ...]]) -> dict[tuple[int, str], _Fin
 
 
 class _Batch:
-    def __init__(self, ids: list[int], findings: dict[tuple[int, str], _Findings], kept: list[_Row]) -> None:
+    """Of conversations or of streams; what it looks at is by their ids."""
+
+    def __init__(
+        self,
+        subjects: dict[int, _Subject],
+        findings: dict[tuple[int, str], _Findings],
+        kept: list[_Row],
+        repairs: Mapping[int, list[tuple[int, int, bool]]],
+        undone: Mapping[int, datetime],
+    ) -> None:
         self._now = timezone.now()
-        self._findings = findings
-        only = (
-            *("source__oid", "revision", "last_activity", "place", "is_gone", "is_replaced", "forked_by_id"),
-            *("client_version", "model"),
-        )
-        rows = Conversation.objects.filter(pk__in=ids).select_related("source").only(*only).order_by()
-        self._conversations = {row.pk: row for row in rows}
-        sources = {row.source_id for row in self._conversations.values()}
+        self._subjects, self._findings, self._repairs, self._undone = subjects, findings, repairs, undone
+        sources = {subject.source_id for subject in subjects.values()}
         self._problems = {(problem.source_id, problem.code): problem for problem in Problem.objects.filter(source__in=sources)}
         codes = {problem.pk: problem.code for problem in self._problems.values()}
-        self._kept = {(row.conversation_id, codes[row.problem_id]): row for row in kept}
-        self._repairs: dict[int, list[tuple[int, int, bool]]] = defaultdict(list)
-        repairs = Repair.objects.filter(conversation__in=ids, state__in=(Repair.State.APPLIED, Repair.State.VERIFIED)).order_by("pk")
-        for pk, conversation, revision, options in repairs.values_list("pk", "conversation_id", "revision", "options"):
-            self._repairs[conversation].append((pk, revision, bool(options.get("fork_id"))))
-        closed = {row.conversation_id for row in kept if row.state != _State.OPEN}
-        undone = Repair.objects.filter(conversation__in=closed, state=Repair.State.UNDONE).order_by() if closed else Repair.objects.none()
-        self._undone: dict[int, datetime] = dict(undone.values_list("conversation_id").annotate(Max("undone_at")))
+        self._kept = {(row.subject_id, codes[row.problem_id]): row for row in kept}
         self._changes: dict[int, _Change] = defaultdict(_Change)
         self._written: list[_Row] = []
 
     def run(self) -> None:
         self._add_problems()
         for key in {**self._kept, **self._findings}:
-            self._renew(self._conversations[key[0]], key[1])
+            self._renew(self._subjects[key[0]], key[1])
         self._count_days()
         insert(Occurrence, _FIELDS, (row.values for row in self._written if row.pk is None))
         update(Occurrence, _FIELDS, ([*row.values, row.pk] for row in self._written if row.pk is not None))
@@ -138,28 +235,25 @@ class _Batch:
         """Those that occur for the first time."""
         new: dict[tuple[int, str], Problem] = {}
         for (pk, code), findings in self._findings.items():
-            conversation = self._conversations[pk]
-            source, key = conversation.source, (conversation.source_id, code)
-            if key not in self._problems and key not in new and _state(conversation, findings, None) == _State.OPEN:
-                at, oid = self._at(conversation), Problem.oid_of(source.oid, code)
-                new[key] = Problem(
-                    oid=oid, source_id=source.pk, code=code, rule=findings.rule, rank=findings.rank, first_seen=at, last_seen=at
-                )
+            subject = self._subjects[pk]
+            key = (subject.source_id, code)
+            if key not in self._problems and key not in new and _state(subject, findings, None) == _State.OPEN:
+                oid = Problem.oid_of(subject.source_oid, code)
+                seen = {"first_seen": subject.at, "last_seen": subject.at}
+                new[key] = Problem(oid=oid, source_id=subject.source_id, code=code, rule=findings.rule, rank=findings.rank, **seen)
         self._problems |= zip(new, Problem.objects.bulk_create(new.values()), strict=True)
 
-    def _at(self, conversation: Conversation) -> int:
-        return conversation.last_activity if conversation.last_activity is not None else _milliseconds(self._now)
-
-    def _renew(self, conversation: Conversation, code: str) -> None:
-        findings, row = self._findings.get((conversation.pk, code)), self._kept.get((conversation.pk, code))
-        state = _state(conversation, findings, row)
+    def _renew(self, subject: _Subject, code: str) -> None:
+        findings, row = self._findings.get((subject.pk, code)), self._kept.get((subject.pk, code))
+        state = _state(subject, findings, row)
         if row is None and (findings is None or state != _State.OPEN):
             return
-        at, problem = self._at(conversation), self._problems[conversation.source_id, code]
+        at, problem = subject.at, self._problems[subject.source_id, code]
         if row is None:
             assert findings is not None
-            row = _Row(None, problem.pk, conversation.pk, _State.GONE, findings.rank, conversation.place, 0, at)
-        after = (state, findings.rank if findings else row.rank, conversation.place, findings.number if findings else 0)
+            of_conversation, of_stream = (None, subject.pk) if subject.is_stream else (subject.pk, None)
+            row = _Row(None, problem.pk, of_conversation, of_stream, _State.GONE, findings.rank, subject.place, 0, at)
+        after = (state, findings.rank if findings else row.rank, subject.place, findings.number if findings else 0)
         if after == (row.state, row.rank, row.place, row.findings):
             return
         change, was_open, is_open = self._changes[problem.pk], row.state == _State.OPEN, state == _State.OPEN
@@ -170,37 +264,36 @@ class _Batch:
             change.best = min(change.best, after[1])
             problem.first_seen, problem.last_seen = min(problem.first_seen, at), max(problem.last_seen, at)
         if is_open and not was_open:
-            self._open(conversation, row, change, at)
+            self._open(subject, row, change)
         elif was_open and not is_open:
-            row.closed_at, row.closed_revision = self._now, conversation.revision
-            row.repair_id = self._repair(conversation, state)
+            row.closed_at, row.closed_revision = self._now, subject.revision
+            row.repair_id = self._repair(subject, state)
         row.state, row.rank, row.place, row.findings = after
         self._written.append(row)
 
-    def _open(self, conversation: Conversation, row: _Row, change: _Change, at: int) -> None:
+    def _open(self, subject: _Subject, row: _Row, change: _Change) -> None:
         if row.pk is None:
             change.total += 1
-            # What a fork still has was not done again.
-            is_new = conversation.forked_by_id is None
+            is_new = not subject.is_ours
         else:
-            undone_at = self._undone.get(conversation.pk)
+            undone_at = self._undone.get(subject.pk)
             is_undone = undone_at is not None and row.closed_at is not None and undone_at >= row.closed_at
             # The same bytes are only judged otherwise: by another reader, or other rules.
-            is_new = row.state in (_State.REPAIRED, _State.REPLACED) and conversation.revision != row.closed_revision and not is_undone
+            is_new = row.state in (_State.REPAIRED, _State.REPLACED) and subject.revision != row.closed_revision and not is_undone
             change.regressed |= is_new
             row.regressed_at = self._now if is_new else None
             row.closed_at = row.repair_id = None
         change.occurred |= is_new
         if is_new:
-            row.day_key = (row.problem_id, _day(at), conversation.client_version, conversation.model)
+            row.day_key = (row.problem_id, _day(subject.at), subject.client_version, subject.model)
 
-    def _repair(self, conversation: Conversation, state: int) -> int | None:
+    def _repair(self, subject: _Subject, state: int) -> int | None:
         """The repair of ours after which it is not found in this revision, or the fork that replaced it."""
-        repairs = self._repairs[conversation.pk]
+        repairs = self._repairs.get(subject.pk, [])
         if state == _State.REPLACED:
             return next((pk for pk, _, is_fork in reversed(repairs) if is_fork), None)
         if state == _State.REPAIRED:
-            return next((pk for pk, revision, is_fork in reversed(repairs) if not is_fork and revision == conversation.revision - 1), None)
+            return next((pk for pk, revision, is_fork in reversed(repairs) if not is_fork and revision == subject.revision - 1), None)
         return None
 
     def _count_days(self) -> None:
@@ -246,12 +339,12 @@ class _Batch:
             _record(problem, self._now, OPENED)
 
 
-def _state(conversation: Conversation, findings: _Findings | None, row: _Row | None) -> int:
-    if conversation.is_gone:
+def _state(subject: _Subject, findings: _Findings | None, row: _Row | None) -> int:
+    if subject.is_gone:
         return _State.GONE if row is None or row.state == _State.OPEN else row.state
     if findings is None:
         return _State.REPAIRED
-    return _State.REPLACED if conversation.is_replaced else _State.OPEN
+    return _State.REPLACED if subject.is_replaced else _State.OPEN
 
 
 def _record(problem: Problem, at: datetime, verb: str) -> None:

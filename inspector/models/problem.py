@@ -1,4 +1,4 @@
-"""A problem: one rule in one source, the conversations in which it occurs, and what people decided about it."""
+"""A problem: one rule in one source, the conversations or captured streams in which it occurs, and what people decided about it."""
 
 from datetime import UTC, date, datetime
 
@@ -10,6 +10,7 @@ from inspector.models.identity import short_id
 from inspector.models.json_text import JsonText
 from inspector.models.repair import Repair
 from inspector.models.source import Source
+from inspector.models.stream import Stream
 from inspector.models.visible import Visible
 
 SEVERITIES = ("error", "warning", "note")
@@ -33,12 +34,12 @@ class Problem(models.Model):
     rank = models.PositiveSmallIntegerField()
     """Of the worst open occurrence, `rank_of`: 0 for a silent error, 5 for a note that raises an error; of a repaired problem as it was."""
     conversations = models.BigIntegerField(default=0)
-    """In which it occurs now: of open occurrences, with their `findings`."""
+    """In which it occurs now, or captured streams of a source that is a capture: of open occurrences, with their `findings`."""
     findings = models.BigIntegerField(default=0)
     total = models.BigIntegerField(default=0)
-    """Conversations in which it ever occurred."""
+    """Conversations or streams in which it ever occurred."""
     first_seen = models.BigIntegerField()
-    """Epoch milliseconds, as `last_seen`: activity in the conversation where it is known, else when it was read."""
+    """Epoch milliseconds, as `last_seen`: activity in the conversation where it is known, when the file of a stream was written, else when it was read."""
     last_seen = models.BigIntegerField()
     repaired_at = models.DateTimeField(null=True)
     """Since when it has no open occurrence; None while it has one."""
@@ -72,8 +73,18 @@ class Problem(models.Model):
     @property
     def shared_id(self) -> str:
         """What a link names it by that opens wherever a copy of the store is: a conversation that has it, by the id of all its copies, and the rule."""
-        first = self.occurrences.select_related("conversation").first()
-        return f"{first.conversation.identity}-{self.code}" if first and first.conversation.identity else self.oid
+        first = self.occurrences.filter(conversation__isnull=False).select_related("conversation").first()
+        of_copies = first.conversation.identity if first and first.conversation else ""
+        return f"{of_copies}-{self.code}" if of_copies else self.oid
+
+    @property
+    def is_of_streams(self) -> bool:
+        """Whether it occurs in captured streams, which are evidence: nothing is written to them."""
+        return self.source.is_trace
+
+    @property
+    def noun(self) -> str:
+        return "stream" if self.is_of_streams else "conversation"
 
     @property
     def severity(self) -> str:
@@ -99,7 +110,7 @@ class Problem(models.Model):
 
 
 class ProblemDay(models.Model):
-    """How many conversations a rule began to occur in on a day (UTC), by the client that wrote them and the model that answered."""
+    """How many conversations or streams a rule began to occur in on a day (UTC), by the client that wrote them and the model that answered."""
 
     problem = models.ForeignKey(Problem, on_delete=models.CASCADE, related_name="days", db_index=False)
     day = models.DateField()
@@ -117,12 +128,12 @@ class ProblemDay(models.Model):
         return f"{self.occurrences} on {self.day}"
 
 
-WORST_FIRST = ("state", "rank", "place", "conversation_id")
-"""The order of the occurrences of a problem: those that are open, the worst, those that were active last."""
+WORST_FIRST = ("state", "rank", "place", "id")
+"""The order of the occurrences of a problem: those that are open, the worst, those that were active last; streams as in their file."""
 
 
 class Occurrence(models.Model):
-    """A conversation in which a rule occurs, or did. Only `counting` writes it."""
+    """A conversation or a captured stream in which a rule occurs, or did. Only `counting` and the import of captures write it."""
 
     class State(models.IntegerChoices):
         OPEN = 0
@@ -131,12 +142,13 @@ class Occurrence(models.Model):
         GONE = 3
 
     problem = models.ForeignKey(Problem, on_delete=models.CASCADE, related_name="occurrences", db_index=False)
-    conversation = models.ForeignKey(Conversation, on_delete=models.CASCADE, related_name="occurrences")
+    conversation = models.ForeignKey(Conversation, on_delete=models.CASCADE, null=True, related_name="occurrences")
+    stream = models.ForeignKey(Stream, on_delete=models.CASCADE, null=True, related_name="occurrences", db_index=False)
     state = models.PositiveSmallIntegerField(choices=State)
-    """REPLACED: repaired by a fork, and still found in the original. GONE: the store does not have the conversation any more."""
+    """REPLACED: repaired by a fork, and still found in the original. GONE: the store does not have the conversation any more, or the file the stream."""
     rank = models.PositiveSmallIntegerField()
     place = models.BigIntegerField()
-    """That of the conversation, so that one index lists the occurrences of a problem."""
+    """That of the conversation, or the position of the stream, so that one index lists the occurrences of a problem."""
     findings = models.BigIntegerField()
     first_at = models.BigIntegerField()
     """Epoch milliseconds, as `Problem.first_seen`."""
@@ -153,11 +165,18 @@ class Occurrence(models.Model):
 
     class Meta:
         ordering = WORST_FIRST
-        constraints = [models.UniqueConstraint(fields=("problem", "conversation"), name="occurrence_once")]
-        indexes = [models.Index(fields=("problem", "state", "rank", "place", "conversation"), name="listed_of_problem")]
+        constraints = [
+            models.UniqueConstraint(fields=("problem", "conversation"), name="occurrence_once"),
+            models.UniqueConstraint(fields=("stream", "problem"), name="occurrence_in_stream_once", condition=Q(stream__isnull=False)),
+            models.CheckConstraint(
+                name="occurrence_of_one",
+                condition=Q(conversation__isnull=False, stream__isnull=True) | Q(conversation__isnull=True, stream__isnull=False),
+            ),
+        ]
+        indexes = [models.Index(fields=("problem", "state", "rank", "place", "id"), name="listed_of_problem")]
 
     def __str__(self) -> str:
-        return f"{self.problem_id} in {self.conversation_id}"
+        return f"{self.problem_id} in {self.conversation_id or self.stream_id}"
 
 
 class ProblemEvent(models.Model):

@@ -39,6 +39,10 @@ class Stream(models.Model):
     """Equal for equal request bodies; "" where none was captured."""
     digest = models.CharField(max_length=64)
     """SHA-256 of its lines in our own format."""
+    revision = models.PositiveIntegerField(default=1, db_default=1)
+    """One more each time its bytes are others."""
+    model = models.TextField(blank=True, db_default="")
+    """That the answer names, else the one that was asked; "" where neither is known, and of streams that were read before this was kept."""
     problems = JsonText(default=list)
     """What could not be read of it, as sentences."""
     size = models.PositiveBigIntegerField(default=0)
@@ -63,6 +67,11 @@ class Stream(models.Model):
     @staticmethod
     def oid_of(source: Source, native_id: str) -> str:
         return short_id(source.path, "stream", native_id)
+
+    @property
+    def captured_at(self) -> int:
+        """Epoch milliseconds: when its file was written, as it was read; where that is not known, when it was read. Captures have no clock of their own."""
+        return self.file_time // 10**6 if self.file_time > 0 else int(self.seen_at.timestamp() * 1000)
 
     @property
     def side_names(self) -> tuple[str, ...]:
@@ -110,3 +119,9 @@ class StreamFinding(models.Model):
 
     def __str__(self) -> str:
         return f"{self.code} in {self.stream_id}"
+
+    @property
+    def href(self) -> str:
+        """The page of its stream at the first event that shows it."""
+        address = f"/streams/{self.stream.oid}/"
+        return f"{address}?side={self.side}&at={self.events[0]}#e-{self.side}-{self.events[0]}" if self.events else f"{address}#findings"

@@ -84,13 +84,14 @@ def finding_md(report: Json, finding: Finding, chunk_lines: Sequence[str], links
 
 
 def problem_md(report: Json, source: str, occurrences: Sequence[Sequence[str]], links: Mapping[str, str]) -> str:
-    """A problem, `report` as its `.json` twin has it; `occurrences` are (conversation, title, state, verdict)."""
+    """A problem, `report` as its `.json` twin has it; `occurrences` are (id of the conversation or stream, title, state, verdict)."""
+    noun = "stream" if report["streams_ever"] else "conversation"
     parts = [
         f"**{report['code']} {code(report['rule'])} in {prose(source)}**",
-        f"{report['severity']}, {_visibility(report['silent'])}; {report['state']}; open in {report['conversations']:,} of {report['conversations_ever']:,} conversations",
+        f"{report['severity']}, {_visibility(report['silent'])}; {report['state']}; open in {report[f'{noun}s']:,} of {report[f'{noun}s_ever']:,} {noun}s",
         prose(report["summary"]),
         prose(f"Ignored: {report['reason']}") if report["reason"] else "",
-        table(("conversation", "title", "state", "verdict"), [[code(row[0]), *map(prose, row[1:])] for row in occurrences[:ROWS_SHOWN]]),
+        table((noun, "title", "state", "verdict"), [[code(row[0]), *map(prose, row[1:])] for row in occurrences[:ROWS_SHOWN]]),
     ]
     return _joined([*parts, *_links(links)])
 

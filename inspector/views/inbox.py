@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from django.db.models import Count, Max, Min, OuterRef, Subquery, Sum
+from django.db.models import Count, Max, Min, OuterRef, Q, Subquery, Sum
 from django.http import Http404, HttpResponse
 
 from inspector.actions.examining import finding_ids
@@ -22,6 +22,7 @@ from inspector.models import (
     RuleCount,
     SavedView,
     Source,
+    StreamFinding,
     Tombstone,
     loading,
 )
@@ -44,6 +45,8 @@ from inspector.views.problem_list import TABS, Choices, ProblemFilters, ProblemR
 from inspector.views.streams import summaries, worst
 
 RECENT = 12
+HOLDING = Q(is_trace=False) | Q(stream_count__gt=0) | Q(gone_stream_count__gt=0)
+"""Sources that may have problems: stores, and captures."""
 CHUNKS_SHOWN = 30
 REVIEWS = 50
 NO_SUCH_FINDING = "There is no finding with this id here: its conversation was never imported, or with another Inspector. The inbox lists what is open now."
@@ -89,11 +92,10 @@ class Tab:
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """The first finding of a problem in the conversation that was active last, by their ids; `message` is that of the finding."""
+    """The first finding of a problem in the conversation that was active last, or in the first stream; `message` is that of the finding."""
 
-    conversation: str
+    href: str
     title: str
-    finding: str
     message: str
 
     @property
@@ -181,18 +183,23 @@ def _inbox(request: OperatorRequest) -> InboxPage:
         rows=rows,
         here=here,
         repairs=tuple(repairs[:REVIEWS]),
-        choices=problem_list.choices(list(Source.objects.filter(is_trace=False).only("oid", "path", "format"))),
+        choices=problem_list.choices(list(Source.objects.filter(HOLDING).only("oid", "path", "format", "is_trace"))),
         views=tuple(SavedView.objects.filter(who=request.operator)),
         start=_start(rows[0].problem) if is_first and rows[0].severity != "note" else None,
     )
 
 
 def _start(problem: Problem) -> Start | None:
-    occurrences = Occurrence.objects.filter(problem=problem, state=Occurrence.State.OPEN)
-    first = occurrences.order_by(*WORST_FIRST).values("conversation")[:1]
-    rows = ConversationRule.objects.filter(conversation=first, code=problem.code, is_worst=True).order_by()
-    row = rows.values_list("conversation__oid", "conversation__title", "first__oid", "first__message").first()
-    return Start(*row) if row else None
+    opened = Occurrence.objects.filter(problem=problem, state=Occurrence.State.OPEN).order_by(*WORST_FIRST)
+    if problem.is_of_streams:
+        of_streams = StreamFinding.objects.filter(stream=opened.values("stream")[:1], code=problem.code).order_by(
+            SEVERITY_RANK, "-silent", "pk"
+        )
+        of_stream = of_streams.select_related("stream").first()
+        return Start(of_stream.href, of_stream.stream.title, of_stream.message) if of_stream else None
+    rows = ConversationRule.objects.filter(conversation=opened.values("conversation")[:1], code=problem.code, is_worst=True).order_by()
+    row = rows.values_list("conversation__oid", "first__oid", "conversation__title", "first__message").first()
+    return Start(f"/conversations/{row[0]}/?finding={row[1]}", *row[2:]) if row else None
 
 
 def inbox(request: OperatorRequest) -> HttpResponse:

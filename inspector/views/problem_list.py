@@ -15,8 +15,9 @@ from inspector.presentation.json_text import Json, json_fields
 from inspector.presentation.sparkline import Sparkline, sparkline
 from inspector.presentation.visible import clipped, visible
 from inspector.programs.registry import program_or_default, programs
-from inspector.rules.base import Rule
+from inspector.rules.base import Rule, RuleEntry
 from inspector.rules.catalogue import RULES, UnknownRule, rule
+from inspector.streams.violations import ALL_STREAM_RULES
 from inspector.views.paging import ListWindow, window
 
 REVIEW, OPEN, REPAIRED, IGNORED = "review", "open", "repaired", "ignored"
@@ -26,6 +27,9 @@ DAYS = 30
 SHOWN = 25
 """Problems of a page."""
 ME, NOBODY = "me", "none"
+KINDS = {"conversations": False, "streams": True}
+"""What the address may ask for -> whether the source is evidence, as each that holds streams is."""
+_OF_STREAMS: dict[str, RuleEntry] = {entry.code: entry for entry in ALL_STREAM_RULES}
 SORTS: dict[str, tuple[str, ...]] = {
     "": ("rank", "-conversations", "id"),
     "conversations": ("conversations", "id"),
@@ -44,6 +48,7 @@ class ProblemFilters:
 
     tab: str = OPEN
     q: str = ""
+    kind: str = ""
     source: str = ""
     program: str = ""
     severity: str = ""
@@ -54,7 +59,7 @@ class ProblemFilters:
     @property
     def number(self) -> int:
         """Of the filters that are set, the search apart."""
-        return sum(map(bool, (self.source, self.program, self.severity, self.silent, self.assigned)))
+        return sum(map(bool, (self.kind, self.source, self.program, self.severity, self.silent, self.assigned)))
 
     @property
     def query(self) -> str:
@@ -65,7 +70,7 @@ class ProblemFilters:
 @dataclass(frozen=True, slots=True)
 class ProblemRow:
     problem: Problem
-    about: Rule | None
+    about: RuleEntry | None
     """None for a code that an older Inspector stored and this one has no rule for."""
     days: Sparkline
 
@@ -78,6 +83,16 @@ class ProblemRow:
         return self.problem.rule
 
     @property
+    def summary(self) -> str:
+        """Of the rule, without a point at its end."""
+        return self.about.summary.rstrip(".") if self.about else ""
+
+    @property
+    def has_corrected_copy(self) -> bool:
+        """Of a rule of streams of which a strategy corrects a copy."""
+        return self.problem.is_of_streams and bool(self.about and self.about.code in _OF_STREAMS and self.about.repaired_by)
+
+    @property
     def severity(self) -> str:
         return self.problem.severity
 
@@ -88,6 +103,7 @@ class Choices:
 
     sources: tuple[tuple[str, str], ...]
     programs: tuple[tuple[str, str], ...]
+    kinds: tuple[tuple[str, str], ...] = tuple((name, name) for name in KINDS)
     severities: tuple[tuple[str, str], ...] = tuple((name, name) for name in SEVERITIES)
     assigned: tuple[tuple[str, str], ...] = ((ME, "me"), (NOBODY, "nobody"))
 
@@ -100,12 +116,18 @@ def known_rule(code: str) -> Rule | None:
         return None
 
 
+def any_rule(code: str) -> RuleEntry | None:
+    """Of conversations or of streams; None for one that an older Inspector stored."""
+    return _OF_STREAMS.get(code) or known_rule(code)
+
+
 def filters_of(params: dict[str, str]) -> ProblemFilters:
     """`params`: of an address, one value of each name."""
-    tab, severity, sort = (params.get(name, "") for name in ("tab", "severity", "sort"))
+    tab, severity, sort, kind = (params.get(name, "") for name in ("tab", "severity", "sort", "kind"))
     return ProblemFilters(
         tab=tab if tab in TABS else OPEN,
         q=visible(params.get("q", "").strip())[:200],
+        kind=kind if kind in KINDS else "",
         source=visible(params.get("source", ""))[:12],
         program=visible(params.get("program", ""))[:40],
         severity=severity if severity in SEVERITIES else "",
@@ -119,8 +141,12 @@ def chosen(filters: ProblemFilters, operator: str) -> QuerySet[Problem]:
     """Those that the filters let through, of every tab."""
     rows = Problem.objects.all()
     if filters.q:
-        named = [entry.code for entry in RULES if filters.q.lower() in f"{entry.code} {entry.name} {entry.summary}".lower()]
+        named = [
+            entry.code for entry in (*RULES, *ALL_STREAM_RULES) if filters.q.lower() in f"{entry.code} {entry.name} {entry.summary}".lower()
+        ]
         rows = rows.filter(Q(code__in=named) | Q(rule__icontains=filters.q) | Q(source__path__icontains=filters.q) | Q(oid=filters.q))
+    if filters.kind:
+        rows = rows.filter(source__is_trace=KINDS[filters.kind])
     if filters.source:
         rows = rows.filter(source__oid=filters.source)
     if filters.program:
@@ -160,7 +186,7 @@ def rows_of(problems: Iterable[Problem]) -> tuple[ProblemRow, ...]:
     of_days = ProblemDay.objects.filter(problem__in=problems, day__gt=last - timedelta(days=DAYS), day__lte=last).order_by()
     for pk, day, number in of_days.values_list("problem_id", "day").annotate(n=Sum("occurrences")).values_list("problem_id", "day", "n"):
         days[pk][day] = number
-    return tuple(ProblemRow(problem, known_rule(problem.code), sparkline(days[problem.pk], last, DAYS)) for problem in problems)
+    return tuple(ProblemRow(problem, any_rule(problem.code), sparkline(days[problem.pk], last, DAYS)) for problem in problems)
 
 
 def last_day(moments: Iterable[int]) -> date:
@@ -170,13 +196,15 @@ def last_day(moments: Iterable[int]) -> date:
 
 
 def choices(sources: Sequence[Source]) -> Choices:
-    names = sorted({(program.name, program.title) for source in sources for program in (program_or_default(source.format),)})
+    names = sorted(
+        {(program.name, program.title) for source in sources if not source.is_trace for program in (program_or_default(source.format),)}
+    )
     return Choices(sources=tuple((source.oid, clipped(source.name, 40)[0]) for source in sources), programs=tuple(names))
 
 
 _PROBLEM = (
     "id=problem.oid code rule=name severity silent=problem.silent state=problem.state source=problem.source.oid "
-    "conversations=problem.conversations findings=problem.findings conversations_ever=problem.total first_seen=problem.first_seen "
+    "findings=problem.findings first_seen=problem.first_seen "
     "last_seen=problem.last_seen repaired_at=problem.repaired_at regressed_at=problem.regressed_at assigned_to=problem.assigned_to "
     "reason=problem.reason until_it_occurs=problem.until_occurs decided_by=problem.decided_by decided_at=problem.decided_at"
 )
@@ -184,9 +212,12 @@ _PROBLEM = (
 
 def problem_report(row: ProblemRow) -> Json:
     """One problem of a `.json` list; `days` are new occurrences, the last of them on `days_to`."""
-    until = row.problem.ignored_until
+    problem, until = row.problem, row.problem.ignored_until
+    counts = {f"{noun}s": (problem.conversations, problem.total) if noun == problem.noun else (0, 0) for noun in ("conversation", "stream")}
     return {
         **json_fields(row, _PROBLEM),
+        **{name: number for name, (number, _) in counts.items()},
+        **{f"{name}_ever": number for name, (_, number) in counts.items()},
         "ignored_until": until.isoformat() if until else None,
         "days": list(row.days.counts),
         "days_to": row.days.last.isoformat(),

@@ -12,7 +12,7 @@ from inspector.actions import decide_problem
 from inspector.actions.decide_problem import Decision
 from inspector.actions.problems import Refused
 from inspector.middleware import OperatorRequest, accepts
-from inspector.models import Conversation, ConversationRule, Occurrence, Problem, ProblemDay, ProblemEvent
+from inspector.models import Conversation, ConversationRule, Occurrence, Problem, ProblemDay, ProblemEvent, Stream, StreamFinding
 from inspector.models.problem import WORST_FIRST
 from inspector.presentation import markdown
 from inspector.presentation.json_text import Json, json_fields
@@ -32,15 +32,24 @@ _State = Occurrence.State
 
 @dataclass(frozen=True, slots=True)
 class OccurrenceRow:
-    """`finding` is the id of the first one while it is found; `fork` what replaced the conversation."""
+    """`finding` is the id of the first one while it is found, and `href` leads to it; `fork` what replaced the conversation."""
 
     occurrence: Occurrence
     finding: str
-    fork: Conversation | None
+    href: str
+    fork: Conversation | None = None
 
     @property
-    def conversation(self) -> Conversation:
-        return self.occurrence.conversation
+    def subject(self) -> Conversation | Stream:
+        subject = self.occurrence.conversation or self.occurrence.stream
+        assert subject is not None
+        return subject
+
+    @property
+    def seen(self) -> int | None:
+        """Epoch milliseconds."""
+        subject = self.subject
+        return subject.captured_at if isinstance(subject, Stream) else subject.last_activity
 
     @property
     def words(self) -> str:
@@ -49,7 +58,7 @@ class OccurrenceRow:
             return "occurs again" if row.regressed_at else "open"
         if row.state == _State.REPAIRED:
             return "repaired" if row.repair_id else "no longer detected"
-        return "repaired by a fork" if row.state == _State.REPLACED else "gone from its store"
+        return "repaired by a fork" if row.state == _State.REPLACED else f"gone from its {'file' if row.stream_id else 'store'}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,25 +77,43 @@ class ProblemPage:
 def _page(request: OperatorRequest, oid: str) -> ProblemPage:
     problem = get_object_or_404(Problem.objects.select_related("source"), oid=oid)
     (row,) = problem_list.rows_of([problem])
-    here = window(problem.occurrences.select_related("conversation", "repair"), WORST_FIRST, problem.total, request.GET)
+    occurrences = problem.occurrences.select_related("stream" if problem.is_of_streams else "conversation", "repair")
+    here = window(occurrences, WORST_FIRST, problem.total, request.GET)
     return ProblemPage(
         row=row,
         problem=problem,
         days=row.days,
         here=here,
-        rows=_rows(problem, here.rows),
+        rows=(_of_streams if problem.is_of_streams else _of_conversations)(problem, here.rows),
         versions=_most(problem, "client_version"),
         models=_most(problem, "model"),
         events=tuple(problem.events.all()[:EVENTS]),
     )
 
 
-def _rows(problem: Problem, occurrences: tuple[Occurrence, ...]) -> tuple[OccurrenceRow, ...]:
+def _of_conversations(problem: Problem, occurrences: tuple[Occurrence, ...]) -> tuple[OccurrenceRow, ...]:
     ids = [row.conversation_id for row in occurrences]
     rules = ConversationRule.objects.filter(conversation__in=ids, code=problem.code).order_by("-findings")
     first = dict(rules.values_list("conversation_id", "first__oid"))
-    forks = forks_of(row.conversation_id for row in occurrences if row.state == _State.REPLACED)
-    return tuple(OccurrenceRow(row, first.get(row.conversation_id, ""), forks.get(row.conversation_id)) for row in occurrences)
+    forks = forks_of(row.conversation_id for row in occurrences if row.conversation_id and row.state == _State.REPLACED)
+    return tuple(_of_conversation(row, row.conversation, first, forks) for row in occurrences if row.conversation)
+
+
+def _of_conversation(row: Occurrence, about: Conversation, first: dict[int, str], forks: dict[int, Conversation]) -> OccurrenceRow:
+    finding = first.get(about.pk, "")
+    return OccurrenceRow(row, finding, f"/conversations/{about.oid}/{f'?finding={finding}' if finding else ''}", forks.get(about.pk))
+
+
+def _of_streams(problem: Problem, occurrences: tuple[Occurrence, ...]) -> tuple[OccurrenceRow, ...]:
+    findings = StreamFinding.objects.filter(stream__in=[row.stream_id for row in occurrences], code=problem.code)
+    # Of each stream the first stays.
+    first = {finding.stream_id: finding for finding in findings.select_related("stream").order_by("-pk")}
+    return tuple(
+        OccurrenceRow(row, finding.oid, finding.href) if finding else OccurrenceRow(row, "", f"/streams/{row.stream.oid}/")
+        for row in occurrences
+        if row.stream
+        for finding in (first.get(row.stream.pk),)
+    )
 
 
 def _most(problem: Problem, column: str) -> tuple[tuple[str, int], ...]:
@@ -119,7 +146,8 @@ def _report(request: OperatorRequest, content: ProblemPage) -> Json:
 def _occurrence_report(row: OccurrenceRow) -> Json:
     repair = row.occurrence.repair
     return {
-        **json_fields(row, "conversation=conversation.oid title=conversation.title state=words finding"),
+        ("stream" if isinstance(row.subject, Stream) else "conversation"): row.subject.oid,
+        **json_fields(row, "title=subject.title state=words finding"),
         **json_fields(row.occurrence, "findings first_at closed_at regressed_at"),
         "repair": repair.oid if repair else "",
         "fork": row.fork.oid if row.fork else "",
@@ -128,7 +156,7 @@ def _occurrence_report(row: OccurrenceRow) -> Json:
 
 def problem_md(request: OperatorRequest, oid: str) -> HttpResponse:
     content = _page(request, oid)
-    rows = [(row.conversation.oid, row.conversation.title, row.words, row.conversation.verdict) for row in content.rows]
+    rows = [(row.subject.oid, row.subject.title, row.words, row.subject.verdict) for row in content.rows]
     links = {
         "problem": absolute(request, f"/problems/{content.problem.shared_id}/"),
         "rule": absolute(request, f"/rules/{content.problem.code}/"),

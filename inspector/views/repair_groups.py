@@ -47,6 +47,7 @@ PER_CONVERSATION = 50
 PER_PAGE = 25
 OPEN = 500
 """What the diffs of one page may cost in the same way; those of the others are asked for one by one."""
+OF_STREAMS = "A captured stream is evidence and is never written: fix what sent it; its page has a corrected copy where one can be made."
 _CHOSEN = re.compile(r"([0-9a-f]{12}):([0-9a-f]{64}):([0-9]{0,14})")
 _SIGNED = re.compile(r"([0-9a-f]{12}):([0-9a-f]{64})")
 _State = Repair.State
@@ -133,7 +134,9 @@ def _cost(row: Conversation) -> int:
 
 
 def _choice(request: OperatorRequest, problem: Problem) -> GroupChoice:
-    """Raises Refused for a mode that there is none of."""
+    """Raises Refused for a mode that there is none of, and for a problem of streams."""
+    if problem.is_of_streams:
+        raise Refused(OF_STREAMS)
     data = request.POST if request.method == "POST" else request.GET
     named = data.getlist("strategy")
     mode = mode_named(loading.format_of(problem.source), data.get("mode", ""))
@@ -181,6 +184,9 @@ def _new_page(request: OperatorRequest, problem: Problem, choice: GroupChoice, s
 def new(request: OperatorRequest, oid: str) -> HttpResponse:
     """GET previews and writes nothing; POST proposes the conversations that are chosen, each with what was previewed of it."""
     problem = get_object_or_404(Problem.objects.select_related("source"), oid=oid)
+    if problem.is_of_streams:
+        messages.error(request, OF_STREAMS)
+        return HttpResponseRedirect(f"/problems/{problem.oid}/")
     try:
         choice, sealed = _choice(request, problem), READ_ONLY.get(problem.source.format, "")
     except Refused as refusal:

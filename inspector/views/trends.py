@@ -15,8 +15,9 @@ from inspector.presentation.json_text import json_fields
 from inspector.presentation.sparkline import Sparkline, sparkline
 from inspector.presentation.visible import clipped, visible
 from inspector.rules.catalogue import RULES
+from inspector.streams.violations import ALL_STREAM_RULES
 from inspector.views.pages import as_json, page
-from inspector.views.problem_list import known_rule
+from inspector.views.problem_list import any_rule
 
 SHOWN = 50
 SPANS = (30, 90, 365)
@@ -56,7 +57,7 @@ def _page(request: OperatorRequest) -> TrendsPage:
     by, span, code = (request.GET.get(name, "") for name in ("by", "days", "rule"))
     by = by if by in GROUPS else "rule"
     days = int(span) if span in map(str, SPANS) else SPANS[0]
-    code = code if known_rule(code) else ""
+    code = code if any_rule(code) else ""
     of_days = ProblemDay.objects.filter(**({"problem__code": code} if code else {})).order_by()
     newest = of_days.filter(day__lte=today()).aggregate(last=Max("day"))["last"] or today()
     rows, more = _rows(of_days.filter(day__gt=newest - timedelta(days=days), day__lte=newest), by, code, newest, days)
@@ -69,7 +70,7 @@ def _page(request: OperatorRequest) -> TrendsPage:
         more=more,
         groups=tuple((name, words) for name, (words, _) in GROUPS.items()),
         spans=tuple((str(number), f"{number} days") for number in SPANS),
-        rules=tuple((entry.code, f"{entry.code} {entry.name}") for entry in RULES),
+        rules=tuple((entry.code, f"{entry.code} {entry.name}") for entry in (*RULES, *ALL_STREAM_RULES)),
     )
 
 
@@ -89,7 +90,7 @@ def _rows(of_days: QuerySet[ProblemDay], by: str, code: str, last: date, days: i
 
 def _name(by: str, key: str, sources: dict[str, str]) -> str:
     if by == "rule":
-        about = known_rule(key)
+        about = any_rule(key)
         return about.name if about else ""
     if by == "source":
         return clipped(sources.get(key, key), 60)[0]

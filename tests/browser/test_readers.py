@@ -164,7 +164,7 @@ def inbox_page(text: str) -> Shown:
     tab = re.search(r'aria-current="page">Open\s*<span class="count">(\d+)<', text)
     assert tab
     same("open problems", int(tab[1]), len(lines))
-    merged = [cells(line, "conversations")[0] for line in lines if MERGED in line or GLUED in line]
+    merged = [cells(line, "occurs in")[0] for line in lines if MERGED in line or GLUED in line]
     same("merged conversations", *merged)
     return iter(())
 

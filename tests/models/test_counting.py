@@ -1,6 +1,7 @@
 """The stored counts of the lists are those that counting everything would give, after whatever was written."""
 
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ from inspector.models import (
     RuleCount,
     Source,
     Stream,
+    StreamFinding,
     TraceRecord,
     counting,
 )
@@ -55,7 +57,7 @@ def stored() -> dict[str, Any]:
         ),
         "occurrences": sorted(
             Occurrence.objects.values_list(
-                "problem__oid", "conversation_id", "state", "rank", "place", "findings", "first_at", "closed_revision"
+                "problem__oid", "conversation_id", "state", "rank", "place", "findings", "first_at", "closed_revision", "stream_id"
             )
         ),
         "days": sorted(ProblemDay.objects.values_list("problem__oid", "day", "model", "occurrences")),
@@ -76,7 +78,7 @@ def assert_true() -> None:
         counts[flags] += 1
         chunks[flags] += row.chunk_count
     assert stored()["conversations"] == sorted((*flags, number, chunks[flags]) for flags, number in counts.items())
-    findings: dict[tuple[int, str], list[Finding]] = {}
+    findings: dict[tuple[int, str], list[Finding | StreamFinding]] = {}
     for finding in Finding.objects.filter(is_open=True).order_by("pk"):
         findings.setdefault((finding.conversation_id, finding.code), []).append(finding)
     of_rules: Counter[Any] = Counter()
@@ -89,7 +91,23 @@ def assert_true() -> None:
     expected = sorted((*key, of_rules[key], number) for key, number in number_of_findings.items())
     assert stored()["rules"] == expected
     assert ConversationRule.objects.filter(is_worst=True).count() == sum(not conversations[pk].is_replaced for pk, _ in findings)
-    assert_problems_true(conversations, findings)
+    of_streams: dict[tuple[int, str], list[Finding | StreamFinding]] = {}
+    for of_stream in StreamFinding.objects.all():
+        of_streams.setdefault((of_stream.stream_id, of_stream.code), []).append(of_stream)
+    streams = Stream.objects.in_bulk()
+    for row in Occurrence.objects.select_related("problem__source"):
+        assert row.problem.is_of_streams == (row.stream_id is not None) != (row.conversation_id is not None)
+    assert_occurrences_true(
+        {(row.conversation_id, row.problem.code): row for row in Occurrence.objects.filter(stream=None).select_related("problem")},
+        {pk: (row.source_id, row.place, not row.is_gone and not row.is_replaced) for pk, row in conversations.items()},
+        findings,
+    )
+    assert_occurrences_true(
+        {(row.stream_id, row.problem.code): row for row in Occurrence.objects.filter(conversation=None).select_related("problem")},
+        {pk: (row.source_id, row.position, not row.is_gone) for pk, row in streams.items()},
+        of_streams,
+    )
+    assert_problems_true()
     for source in Source.objects.all():
         assert source.trace_record_count == TraceRecord.objects.filter(source=source).count()
         assert source.stream_count == source.streams.filter(is_gone=False).count()
@@ -97,18 +115,22 @@ def assert_true() -> None:
         assert source.gone_stream_count == source.streams.filter(is_gone=True).count()
 
 
-def assert_problems_true(conversations: dict[int, Conversation], findings: dict[tuple[int, str], list[Finding]]) -> None:
-    """`findings` are the open ones of each conversation and rule."""
-    occurrences = list(Occurrence.objects.select_related("problem", "conversation"))
-    by_key = {(row.conversation_id, row.problem.code): row for row in occurrences}
-    assert {key for key, row in by_key.items() if row.state == Occurrence.State.OPEN} == {
-        (pk, code) for pk, code in findings if not conversations[pk].is_gone and not conversations[pk].is_replaced
-    }
+def assert_occurrences_true(
+    by_key: Mapping[tuple[int | None, str], Occurrence],
+    subjects: Mapping[int, tuple[int, int, bool]],
+    findings: Mapping[tuple[int, str], Sequence[Finding | StreamFinding]],
+) -> None:
+    """`subjects`: (source, place, whether what is found in it is open) of each; `findings` are the open ones of each and rule."""
+    assert {key for key, row in by_key.items() if row.state == Occurrence.State.OPEN} == {key for key in findings if subjects[key[0]][2]}
     for (pk, code), row in by_key.items():
-        assert row.place == conversations[pk].place and row.problem.source_id == conversations[pk].source_id
+        assert pk is not None and (row.problem.source_id, row.place) == subjects[pk][:2]
         if row.state == Occurrence.State.OPEN:
             ranks = [rank_of(finding.severity, finding.silent) for finding in findings[pk, code]]
             assert (row.rank, row.findings, row.closed_at, row.repair) == (min(ranks), len(ranks), None, None)
+
+
+def assert_problems_true() -> None:
+    occurrences = list(Occurrence.objects.all())
     for problem in Problem.objects.all():
         of_problem = [row for row in occurrences if row.problem_id == problem.pk]
         opened = [row for row in of_problem if row.state == Occurrence.State.OPEN]
@@ -118,7 +140,8 @@ def assert_problems_true(conversations: dict[int, Conversation], findings: dict[
         assert problem.total and problem.rank == min((row.rank for row in opened), default=problem.rank)
         assert (problem.repaired_at is None) == bool(opened)
         assert problem.first_seen == min(row.first_at for row in of_problem)
-        assert sum(day.occurrences for day in problem.days.all()) >= sum(row.conversation.forked_by is None for row in of_problem)
+        ours = Conversation.objects.filter(forked_by__isnull=False, occurrences__problem=problem).count()
+        assert sum(day.occurrences for day in problem.days.all()) >= len(of_problem) - ours
 
 
 def written_again(path: Path, *conversations: list[tuple[str, str, str]]) -> None:

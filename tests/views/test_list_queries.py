@@ -10,7 +10,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from inspector.actions import audit
-from inspector.models import Conversation, Finding, Problem, Repair, Source, Stream, StreamFinding, counting
+from inspector.models import Conversation, Finding, Problem, Repair, Source, Stream, StreamFinding, counting, occurrences
 from inspector.models.transactions import one_writer
 from tests.views.imported import MERGED, rows, store
 
@@ -24,6 +24,9 @@ PAGES = (
     "/?q=MSG101&silent=1&severity=error&sort=-seen",
     "/problems/PROBLEM/",
     "/problems/PROBLEM/?page=2",
+    "/?kind=streams",
+    "/problems/CAPTURED/",
+    "/problems/CAPTURED/?page=2",
     "/trends/",
     "/trends/?by=source",
     "/trends/?by=version&rule=MSG101",
@@ -98,6 +101,7 @@ def more(source: Source, start: int, count: int) -> None:
             )
             for row in Stream.objects.filter(oid__in=[f"{number:012d}" for number in numbers])
         )
+        occurrences.renew_streams(Stream.objects.filter(oid__in=[f"{number:012d}" for number in numbers]).values_list("pk", flat=True))
         Source.objects.filter(pk=capture.pk).update(stream_count=start + count, damaged_stream_count=(start + count) // 2)
         Repair.objects.bulk_create(
             Repair(
@@ -110,7 +114,8 @@ def more(source: Source, start: int, count: int) -> None:
 
 
 def named(address: str, source: Source) -> str:
-    return address.replace("SOURCE", source.oid).replace("PROBLEM", Problem.objects.get(code="MSG101").oid)
+    captured = Problem.oid_of("5" * 12, "STR101")
+    return address.replace("SOURCE", source.oid).replace("PROBLEM", Problem.objects.get(code="MSG101").oid).replace("CAPTURED", captured)
 
 
 def queries_of(client: Client, address: str) -> list[str]:
@@ -121,8 +126,8 @@ def queries_of(client: Client, address: str) -> list[str]:
 
 def test_the_number_of_queries_of_a_page_does_not_grow(client: Client, tmp_path: Path) -> None:
     source = filled(tmp_path)
-    pages = [named(page, source) for page in (*PAGES, "/audit/", f"/sources/{source.oid}/", "/rules/")]
     more(source, 0, 120)
+    pages = [named(page, source) for page in (*PAGES, "/audit/", f"/sources/{source.oid}/", "/rules/")]
     few = {page: len(queries_of(client, page)) for page in pages}
     more(source, 120, 200)
     many = {page: len(queries_of(client, page)) for page in pages}

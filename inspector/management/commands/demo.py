@@ -16,7 +16,7 @@ from inspector.demo.dispatch_incident import CONVERSATION, store_rows, trace_rec
 from inspector.demo.ownership import CAPTURES, STREAMS, TREES, is_ours
 from inspector.demo.private_postgres import CannotStart
 from inspector.demo.rollouts_incident import SESSION, incident_files
-from inspector.demo.stream_incident import PREMATURE
+from inspector.demo.stream_incident import CAPTURED_AT, PREMATURE
 from inspector.environment import os_user
 from inspector.installation import program
 from inspector.management.answering import AnsweringCommand
@@ -72,6 +72,9 @@ class Command(AnsweringCommand):
             if path.name in written:
                 _write(path, TREES[path.name])
         _write(folder / STREAMS, captured)
+        for path in streams:
+            # A capture is as old as its file: these are of the day of the first incident, as the conversations around them.
+            os.utime(path, (CAPTURED_AT, CAPTURED_AT))
         if export.name in written:
             _write(folder, {export.name: gbrain_incident.script().encode()})
         imported, _ = import_targets([str(store), str(traces)], os_user(), demo=True)
