@@ -35,7 +35,7 @@
     if (tab && table) {
       event.preventDefault();
       table.dataset.stage = tab.dataset.stage;
-      document.querySelectorAll(".tabs a").forEach((each) => each.toggleAttribute("aria-current", each === tab));
+      document.querySelectorAll(".stages a").forEach((each) => each.toggleAttribute("aria-current", each === tab));
       history.replaceState(null, "", tab.href);
     }
   });

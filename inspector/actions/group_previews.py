@@ -32,7 +32,7 @@ def planned_all(rows: Iterable[Conversation], code: str, strategies: Sequence[st
     rows = list(rows)
     waiting = dict(Repair.objects.filter(conversation__in=rows, state__in=_WAITING).values_list("conversation_id", "oid"))
     return [
-        _member(row, mode, problem=f"Repair {waiting[row.pk]} of it waits for a decision already.")
+        _member(row, mode, problem=f"Repair {waiting[row.pk]} of it waits for a decision already.") | {"repair": waiting[row.pk]}
         if row.pk in waiting
         else planned(row, code, strategies, mode)
         for row in rows

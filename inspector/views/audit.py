@@ -63,7 +63,7 @@ def _rows(entries: Sequence[AuditEntry]) -> tuple[AuditRow, ...]:
             f"/sources/{sources[entry.source_path]}/" if entry.source_path in sources else "",
             f"/conversations/{entry.conversation}/" if entry.conversation in conversations else "",
             f"/repairs/{entry.repair}/" if entry.repair in repairs else "",
-            tuple((name.replace("_", " "), _shown(value)) for name, value in entry.detail.items() if value not in (0, "")),
+            tuple((name.replace("_", " "), _shown(value)) for name, value in entry.detail.items() if value not in (0, "", [], {})),
         )
         for entry in entries
     )

@@ -90,6 +90,11 @@ class NewGroupPage:
     accounts: tuple[str, ...]
     goes_on: bool
 
+    @property
+    def is_waiting(self) -> bool:
+        """Whether there is nothing to propose before others are decided on."""
+        return not self.plans and not self.left and all("repair" in other.member for other in self.others)
+
 
 class GroupMember(NamedTuple):
     """`part` is None where its diff is not shown until it is asked for."""

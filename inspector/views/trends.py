@@ -52,6 +52,10 @@ class TrendsPage:
     spans: tuple[tuple[str, str], ...]
     rules: tuple[tuple[str, str], ...]
 
+    @property
+    def first(self) -> date:
+        return self.last - timedelta(days=self.span - 1)
+
 
 def _page(request: OperatorRequest) -> TrendsPage:
     by, span, code = (request.GET.get(name, "") for name in ("by", "days", "rule"))

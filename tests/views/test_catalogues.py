@@ -134,7 +134,7 @@ def test_an_unknown_name_is_nothing_at_this_address(client: Client, address: str
 def test_the_formats_page_names_every_kind_of_capture_with_its_size(client: Client) -> None:
     text = unescape(client.get("/formats/").content.decode())
     for kind in KINDS:
-        assert f'<td class="mono id">{kind.name}</td><td>{kind.title}</td><td data-label="up to">{kind.up_to}</td>' in text
+        assert f'<td class="id"><b>{kind.name}</b></td><td>{kind.title}</td><td data-label="up to">{kind.up_to}</td>' in text
     assert "256 MB, in YAML 64 MB" in text
 
 

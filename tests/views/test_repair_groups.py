@@ -109,7 +109,7 @@ def test_a_conversation_without_a_repair_is_named_with_the_reason(client: Client
         page.count("Nothing to do: drop-empty-blocks would change nothing") == 3
         and "Propose" not in page.partition("<main")[2].partition("</main")[0]
     )
-    assert "No strategy repairs a conversation of this problem by itself." in page
+    assert "No strategy repairs a conversation of this problem by itself" in page
 
 
 def test_many_chunks_are_planned_by_a_task(client: Client, problem: Problem, monkeypatch: pytest.MonkeyPatch) -> None:

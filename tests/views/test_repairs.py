@@ -343,7 +343,7 @@ def test_an_undo_that_would_take_more_away_is_switched_off_with_the_reason(
     repair = applied(merged_one, RENUMBER)
     put(path, chunk_key(5), row("new"))
     page = text(client, f"/repairs/{repair.oid}/")
-    assert re.search(r'<button class="btn danger" disabled>Undo', page) and "chunk:0000000005 is new" in page
+    assert re.search(r'<button class="btn" disabled>Undo', page) and "chunk:0000000005 is new" in page
     assert "Undo is refused, since the store went on after the repair" in post(repair, "undo") and repair.state == "verified"
 
 
@@ -482,12 +482,6 @@ def test_a_finding_that_the_repair_itself_makes_is_not_called_still_found(client
     page = post(approved(conversation, "insert-interrupted-result"), "apply")
     remains = page.split("<h2>Follow-up</h2>", 1)[1].split("</section>", 1)[0]
     assert "synthetic-result: 1 new, made by this repair." in remains and "synthetic-result: 1 still found" not in remains
-
-
-def test_a_list_of_repairs_says_what_is_not_written_yet(client: Client, merged_one: Conversation) -> None:
-    proposed(merged_one, RENUMBER)
-    page = text(client, "/repairs/")
-    assert '<table class="list">' in page and "nothing is written yet" in page
 
 
 def test_a_strategy_that_a_finding_names_says_so_where_another_one_already_does_its_work(client: Client, path: Path) -> None:

@@ -54,7 +54,7 @@ def test_the_list_says_what_each_source_holds(client: Client, tmp_path: Path, dj
         store(tmp_path / f"{number}.db", rows("one", MERGED))
     with django_assert_max_num_queries(5):
         text = client.get("/sources/").content.decode()
-    assert "6 conversations" in text and "5 damaged or rejected" in text and "55 trace records" in text and "never: a trace" in text
+    assert "6 conversations" in text and 'state=damaged">5</a>' in text and "55 trace records" in text and "never: a trace" in text
 
 
 def test_the_list_is_sorted_by_what_its_address_says(client: Client, tmp_path: Path) -> None:
