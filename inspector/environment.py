@@ -1,6 +1,7 @@
 """Settings that come from the environment; a bad value stops startup with one sentence that names its variable."""
 
 import getpass
+import ipaddress
 import os
 import platform
 import re
@@ -12,8 +13,10 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import environ  # type: ignore[import-untyped]
-from django.core.exceptions import ImproperlyConfigured
+from django.core.exceptions import ImproperlyConfigured, ValidationError
+from django.core.validators import validate_email
 
+from inspector.notifying.addresses import Network
 from inspector.sources.dsn import Place
 from inspector.sources.places import SCHEMES, NoAddress, place
 from inspector.text import limits
@@ -45,6 +48,22 @@ VARIABLES = (
         "INSPECTOR_BASE_URL",
         "not set",
         "The public address, for links that leave the machine and for requests through a proxy; with a path, all pages are below it. With `https`, cookies are secure, browsers keep to https for a year, and the proxy has to set `X-Forwarded-Proto`.",
+    ),
+    (
+        "INSPECTOR_NOTIFY_PRIVATE",
+        "not set",
+        "Networks that [notifications](../how-to/notifications.md) may be sent to although they are private or local, as addresses or with a prefix, with commas between them: `10.1.0.0/16,127.0.0.1`. Only to them also without encryption (`http`).",
+    ),
+    (
+        "INSPECTOR_EMAIL_URL",
+        "not set",
+        "The mail server for notifications: `smtp://HOST:25`, `smtp+tls://USER:PASSWORD@HOST:587` (STARTTLS) or `smtp+ssl://USER:PASSWORD@HOST:465`. Characters such as `@` in a password are written `%40`.",
+    ),
+    ("INSPECTOR_EMAIL_FROM", "`inspector@` and the name of this machine", "The sender of these e-mails."),
+    (
+        "INSPECTOR_METRICS_TOKEN",
+        "not set",
+        "A bearer token of at least 16 characters that reads `/metrics`, and nothing else.",
     ),
     (
         limits.VALUE_NAME,
@@ -179,6 +198,61 @@ def base_url(name: str) -> str:
             f"{name} must be an address such as https://inspector.example.org, and {value!r} is not: correct or unset it."
         )
     return value.rstrip("/")
+
+
+def networks(name: str) -> list[Network]:
+    """The networks and addresses in variable `name`."""
+    listed = []
+    for part in _listed(os.environ.get(name, ""), ","):
+        try:
+            listed.append(ipaddress.ip_network(part))
+        except ValueError:
+            raise ImproperlyConfigured(
+                f"{name} must list addresses and networks such as 127.0.0.1 and 10.1.0.0/16, and {part!r} is none: correct or unset it."
+            ) from None
+    return listed
+
+
+def email(name: str) -> dict[str, Any]:
+    """Django's settings for the mail server in variable `name`; {} when unset."""
+    url = os.environ.get(name, "").strip()
+    if not url:
+        return {}
+    # The sentences never repeat the URL: it may hold a password.
+    try:
+        settings: dict[str, Any] = environ.Env.email_url_config(url) if url.partition("://")[0] in _MAIL_SCHEMES else {}
+    except (KeyError, ValueError):
+        settings = {}
+    if not settings.get("EMAIL_HOST"):
+        raise ImproperlyConfigured(f"{name} must be an address such as smtp+tls://USER:PASSWORD@HOST:587, and is not: correct or unset it.")
+    return {name: value for name, value in settings.items() if name.startswith("EMAIL_") and name != "EMAIL_FILE_PATH"}
+
+
+def sender(name: str) -> str:
+    """The e-mail address in variable `name`, else one of this machine."""
+    address = os.environ.get(name, "").strip()
+    try:
+        validate_email(address or f"inspector@{host_name()}")
+    except ValidationError:
+        if address:
+            raise ImproperlyConfigured(
+                f"{name} must be an e-mail address such as inspector@example.org, and {address!r} is none: correct or unset it."
+            ) from None
+        return "inspector@localhost"
+    return address or f"inspector@{host_name()}"
+
+
+_MAIL_SCHEMES = ("smtp", "smtps", "smtp+tls", "smtp+ssl")
+
+
+def bearer_token(name: str) -> str:
+    """The secret in variable `name`, or ""."""
+    token = os.environ.get(name, "").strip()
+    if token and (len(token) < 16 or not token.isascii() or re.search(r"\s", token)):
+        raise ImproperlyConfigured(
+            f"{name} must have at least 16 characters without spaces: make one with `openssl rand -hex 32`, or unset it."
+        )
+    return token
 
 
 def database(name: str, default: Path, start: Path) -> dict[str, Any]:

@@ -9,10 +9,13 @@ from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 
+from inspector import delivering
 from inspector.cache_headers import NOTHING
 from inspector.presentation.json_text import json_text
 
 PATH = "/healthz"
+WAITS_FOR_WORKERS = 300
+"""Seconds that a job may wait while no worker is alive."""
 _SPOOLED = b"\0" * 65_536
 """More than is kept in memory of an answer: a full disk is noticed."""
 
@@ -66,4 +69,27 @@ def _spool_is_writable() -> bool:
     return True
 
 
-CHECKS: dict[str, Callable[[], bool]] = {"database": _database_answers, "migrations": _is_migrated, "spool": _spool_is_writable}
+def _workers_work() -> bool:
+    """Failed where jobs wait and no worker says that it is alive. Without a queue (SQLite), and without jobs, there is nothing for them to do."""
+    if connection.vendor != "postgresql":
+        return True
+    from inspector.management import jobs
+
+    try:
+        return jobs.has_worker() or jobs.oldest_waiting() < WAITS_FOR_WORKERS
+    except (DatabaseError, InterfaceError):
+        return False
+
+
+def _deliveries_go_on() -> bool:
+    """Failed where this server began to deliver messages, and goes on no more."""
+    return delivering.is_alive() is not False
+
+
+CHECKS: dict[str, Callable[[], bool]] = {
+    "database": _database_answers,
+    "migrations": _is_migrated,
+    "spool": _spool_is_writable,
+    "workers": _workers_work,
+    "deliveries": _deliveries_go_on,
+}

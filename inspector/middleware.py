@@ -28,6 +28,8 @@ from inspector.database_problems import for_a_page
 from inspector.environment import os_user
 from inspector.health import PATH as HEALTH_PATH
 from inspector.masked_answers import asks_to_reveal
+from inspector.metrics import PATH as METRICS_PATH
+from inspector.metrics import READER, has_token
 from inspector.models import Source
 from inspector.models.transactions import one_snapshot
 from inspector.sources.audit_files import AuditKeyProblem
@@ -46,6 +48,7 @@ NOT_THROUGH_PROXY = (
     "set it there, or open"
 )
 WRONG_HOST = "Inspector does not answer for this host name: if it is yours, add it to DJANGO_ALLOWED_HOSTS and start again."
+NO_METRICS = "The metrics are for who shows the bearer token of INSPECTOR_METRICS_TOKEN, and for who is signed in: set the token on the server, and send it."
 
 View = Callable[..., HttpResponse]
 AnyView = TypeVar("AnyView", bound=Callable[..., HttpResponseBase])
@@ -89,7 +92,7 @@ def name_the_operator(get_response: Callable[[HttpRequest], HttpResponse]) -> Ca
         if settings.INSPECTOR_LOCAL and not _from_this_machine(request):
             return _sentence(NOT_LOCAL, 403)
         try:
-            if settings.INSPECTOR_LOCAL and (answer := refusal_or_redirect(request)):
+            if settings.INSPECTOR_LOCAL and not has_token(request) and (answer := refusal_or_redirect(request)):
                 if answer.cookies:
                     record(os_user(), "sign in", by="link")
                 return answer
@@ -99,6 +102,8 @@ def name_the_operator(get_response: Callable[[HttpRequest], HttpResponse]) -> Ca
             if sentence := _own_problem(error):
                 return _sentence(sentence, 503)
             raise
+        if not operator and request.path == METRICS_PATH:
+            return _sentence(NO_METRICS, 401)
         if not operator and not _open_to_all(request.path):
             return _to_login(request)
         request.operator = operator  # type: ignore[attr-defined]
@@ -113,7 +118,7 @@ def limit_access(get_response: Callable[[HttpRequest], HttpResponse]) -> Callabl
 
     def middleware(request: HttpRequest) -> HttpResponse:
         try:
-            access = None if settings.INSPECTOR_LOCAL else access_of(request.user)
+            access = None if settings.INSPECTOR_LOCAL or has_token(request) else access_of(request.user)
         except (DatabaseError, InterfaceError) as error:
             if sentence := _own_problem(error):
                 return _sentence(sentence, 503)
@@ -133,6 +138,8 @@ def limit_access(get_response: Callable[[HttpRequest], HttpResponse]) -> Callabl
 
 
 def _operator(request: HttpRequest) -> str:
+    if has_token(request):
+        return READER
     if request.user.is_authenticated:
         return str(request.user.get_username())
     return os_user() if settings.INSPECTOR_LOCAL else ""

@@ -33,6 +33,18 @@ environment.megabytes("INSPECTOR_LARGEST_VALUE")
 environment.megabytes("INSPECTOR_LARGEST_FILE")
 environment.count("INSPECTOR_MOST_EMPTY")
 INSPECTOR_BASE_URL = environment.base_url("INSPECTOR_BASE_URL")
+INSPECTOR_NOTIFY_PRIVATE = environment.networks("INSPECTOR_NOTIFY_PRIVATE")
+INSPECTOR_EMAIL_FROM = environment.sender("INSPECTOR_EMAIL_FROM")
+INSPECTOR_METRICS_TOKEN = environment.bearer_token("INSPECTOR_METRICS_TOKEN")
+_mail_server = environment.email("INSPECTOR_EMAIL_URL")
+INSPECTOR_EMAIL = bool(_mail_server)
+EMAIL_HOST = _mail_server.get("EMAIL_HOST", "")
+EMAIL_PORT = _mail_server.get("EMAIL_PORT") or 25
+EMAIL_HOST_USER = _mail_server.get("EMAIL_HOST_USER") or ""
+EMAIL_HOST_PASSWORD = _mail_server.get("EMAIL_HOST_PASSWORD") or ""
+EMAIL_USE_TLS = _mail_server.get("EMAIL_USE_TLS", False)
+EMAIL_USE_SSL = _mail_server.get("EMAIL_USE_SSL", False)
+EMAIL_TIMEOUT = 15
 
 INSTALLED_APPS = [
     "inspector",
@@ -48,6 +60,7 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
+    "inspector.metrics.time_requests",
     "inspector.middleware.answer_plainly",
     "inspector.middleware.come_through_the_proxy",
     "django.middleware.security.SecurityMiddleware",

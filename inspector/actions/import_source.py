@@ -24,7 +24,7 @@ from inspector.actions.problems import Refused
 from inspector.actions.revisions import BATCH
 from inspector.actions.verification import verify_source
 from inspector.checking import known_judges
-from inspector.models import Conversation, Payload, Source, Tombstone, TraceRecord, counting, loading
+from inspector.models import Conversation, Payload, Source, Tombstone, TraceRecord, counting, loading, outbox
 from inspector.models.identity import LONGEST, indexed, native_hash
 from inspector.models.transactions import many_rows, one_writer
 from inspector.presentation.conversation import work
@@ -143,6 +143,7 @@ def import_targets(
             counts: dict[str, Any] = {"conversations": imported.conversations, "records": imported.records}
             counts |= {"streams": imported.streams} if imported.source.is_capture else {}
             audit.record(operator, "import", source_path=imported.source.path, **counts)
+            outbox.release(imported.source.oid)
     for imported in done:
         verify_source(imported.source, operator)
     return done

@@ -6,7 +6,7 @@ from django.utils import timezone
 
 from inspector.actions import audit
 from inspector.actions.writing import keep
-from inspector.models import Repair, counting
+from inspector.models import Repair, counting, outbox
 from inspector.models.transactions import one_writer
 from inspector.programs.formats import Change
 
@@ -67,7 +67,7 @@ _BY = {Repair.Intent.APPLY: "applied_by", Repair.Intent.UNDO: "undone_by"}
 
 
 def audit_repair(repair: Repair, who: str, verb: str, **detail: Any) -> None:
-    """With a digest of the repair's row as this act leaves it, so that one that is changed in the database shows."""
+    """With a digest of the repair's row as this act leaves it, so that one that is changed in the database shows; and to whom it is announced."""
     conversation = repair.conversation
     audit.record(
         who,
@@ -78,3 +78,4 @@ def audit_repair(repair: Repair, who: str, verb: str, **detail: Any) -> None:
         record=audit.repair_digest(repair.oid),
         **detail,
     )
+    outbox.announce_repair(repair, who, verb, str(detail.get("outcome", "")))

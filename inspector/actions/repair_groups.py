@@ -14,7 +14,7 @@ from inspector.actions.planning import request_for
 from inspector.actions.problems import Refused
 from inspector.actions.propose_repair import propose_repair
 from inspector.actions.undo_repair import UNDOABLE, undo_repair
-from inspector.models import Conversation, Repair, RepairGroup, Source, loading
+from inspector.models import Conversation, Repair, RepairGroup, Source, loading, outbox
 from inspector.models.transactions import one_writer
 from inspector.presentation.visible import clipped, visible
 from inspector.sources.problems import SourceProblem
@@ -157,6 +157,7 @@ def _one_by_one(group: RepairGroup, items: Iterable[Any], act: Callable[[Any], o
             if not goes_on:
                 left = len(items) - place - 1
                 break
+    outbox.release(group.oid)
     total = f"{done} of {len(items)} {done_word}."
     if not refused:
         return total

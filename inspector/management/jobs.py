@@ -31,6 +31,7 @@ from procrastinate.jobs import Job, Status
 from inspector import background
 from inspector.actions import renewing, verification
 from inspector.command_line import expected, printable, unexpected
+from inspector.delivering import delivering
 from inspector.environment import os_user
 from inspector.management.answering import refusals
 from inspector.models import Conversation, JobResult
@@ -134,6 +135,21 @@ def counts() -> dict[str, int]:
     return {state: own.get(status, 0) for status, state in STATES.items()}
 
 
+def workers() -> int:
+    """Those that said lately that they are alive."""
+    return ProcrastinateWorker.objects.filter(last_heartbeat__gte=timezone.now() - timedelta(seconds=3 * HEARTBEAT)).count()
+
+
+def oldest_waiting() -> float:
+    """Seconds since the oldest job that waits was queued, and is due; 0 where none is."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT extract(epoch FROM now() - min(event.at)) FROM procrastinate_jobs job JOIN procrastinate_events event ON event.job_id = job.id "
+            "WHERE job.status = 'todo' AND event.type = 'deferred' AND (job.scheduled_at IS NULL OR job.scheduled_at <= now())"
+        )
+        return float(cursor.fetchone()[0] or 0.0)
+
+
 def listed() -> list[dict[str, Any]]:
     """What failed, what runs, and what waits, in this order and in the order of the queue; at most MOST_LISTED."""
     rows: list[ProcrastinateJob] = []
@@ -195,7 +211,7 @@ def work(until_empty: bool = False, heartbeat: float = HEARTBEAT) -> None:
             for watch in watches:
                 watch.cancel()
 
-    with app.replace_connector(app.connector.get_worker_connector()):  # type: ignore[attr-defined]
+    with delivering(), app.replace_connector(app.connector.get_worker_connector()):  # type: ignore[attr-defined]
         asyncio.run(run())
 
 

@@ -16,6 +16,7 @@ from inspector.models.conversation import (
     SearchText,
 )
 from inspector.models.jobs import JobResult
+from inspector.models.notification import Delivery, Notifier, NotifierSecret
 from inspector.models.problem import Occurrence, Problem, ProblemDay, ProblemEvent, SavedView
 from inspector.models.repair import AuditEntry, Repair, RepairChange, RepairComment, RepairGroup
 from inspector.models.source import Source
@@ -32,9 +33,12 @@ __all__ = [
     "Conversation",
     "ConversationCount",
     "ConversationRule",
+    "Delivery",
     "Finding",
     "Grant",
     "JobResult",
+    "Notifier",
+    "NotifierSecret",
     "Occurrence",
     "Payload",
     "Problem",

@@ -13,9 +13,12 @@ from django.utils import timezone
 
 from inspector.models.bulk import insert, update
 from inspector.models.conversation import Conversation
+from inspector.models.outbox import announce
 from inspector.models.problem import WORST_FIRST, Occurrence, Problem, ProblemDay, ProblemEvent, ProblemState, rank_of
 from inspector.models.repair import Repair
+from inspector.models.source import Source
 from inspector.models.stream import Stream, StreamFinding
+from inspector.notifying.events import problem_item
 
 REPAIRED, OCCURRED, OPENED = "repaired", "occurred again", "opened again"
 """Verbs of events that nobody decided."""
@@ -215,6 +218,7 @@ class _Batch:
         self._kept = {(row.subject_id, codes[row.problem_id]): row for row in kept}
         self._changes: dict[int, _Change] = defaultdict(_Change)
         self._written: list[_Row] = []
+        self._news: dict[str, list[Problem]] = {"new-problem": [], "regression": []}
 
     def run(self) -> None:
         self._add_problems()
@@ -230,6 +234,7 @@ class _Batch:
         # Times as the ORM writes them, since lists compare them.
         values = ([field.get_db_prep_save(getattr(problem, field.attname), connection) for field in fields] for problem in changed)
         update(Problem, [field.name for field in fields], ((*row, problem.pk) for row, problem in zip(values, changed, strict=True)))
+        self._announce()
 
     def _add_problems(self) -> None:
         """Those that occur for the first time."""
@@ -242,6 +247,7 @@ class _Batch:
                 seen = {"first_seen": subject.at, "last_seen": subject.at}
                 new[key] = Problem(oid=oid, source_id=subject.source_id, code=code, rule=findings.rule, rank=findings.rank, **seen)
         self._problems |= zip(new, Problem.objects.bulk_create(new.values()), strict=True)
+        self._news["new-problem"] = [self._problems[key] for key in new]
 
     def _renew(self, subject: _Subject, code: str) -> None:
         findings, row = self._findings.get((subject.pk, code)), self._kept.get((subject.pk, code))
@@ -335,8 +341,28 @@ class _Batch:
             problem.decision, problem.reason, problem.until_occurs = "", "", False
         if is_back or ends:
             _record(problem, self._now, OCCURRED)
+            self._news["regression"].append(problem)
         elif was_repaired:
             _record(problem, self._now, OPENED)
+
+    def _announce(self) -> None:
+        """New problems, and those that occur again, each with a conversation or stream of this batch in which it does."""
+        if not any(self._news.values()):
+            return
+        examples: dict[int, int] = {}
+        for row in self._written:
+            if row.state == _State.OPEN:
+                examples.setdefault(row.problem_id, row.subject_id)
+        model = Stream if next(iter(self._subjects.values())).is_stream else Conversation
+        names = {pk: (oid, title) for pk, oid, title in model.objects.filter(pk__in=examples.values()).values_list("pk", "oid", "title")}
+        sources = Source.objects.in_bulk({problem.source_id for problems in self._news.values() for problem in problems})
+        for event, problems in self._news.items():
+            items: dict[int, list[dict[str, Any]]] = defaultdict(list)
+            for problem in problems:
+                about = problem.oid, problem.code, problem.rule, problem.severity, problem.silent
+                items[problem.source_id].append(problem_item(*about, *names[examples[problem.pk]], is_stream=model is Stream))
+            for pk, of_source in items.items():
+                announce(sources[pk], event, of_source, f"/problems/{of_source[0]['problem']}/", sources[pk].oid)
 
 
 def _state(subject: _Subject, findings: _Findings | None, row: _Row | None) -> int:

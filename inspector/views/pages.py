@@ -69,9 +69,9 @@ NAVIGATION = (
         ),
     ),
 )
-ACCOUNT = (("Sources", "/sources/"), ("Audit", "/audit/"))
+ACCOUNT = (("Sources", "/sources/"), ("Audit", "/audit/"), ("Notifications", "/notifications/"))
 """Below the name of who is signed in."""
-FOR_ACCESS = (("Sources", "/sources/", "see"), ("Audit", "/audit/", "audit"))
+FOR_ACCESS = (("Sources", "/sources/", "see"), ("Audit", "/audit/", "audit"), ("Notifications", "/notifications/", "notify"))
 """The same where people sign in, each with the action that its page is for."""
 
 

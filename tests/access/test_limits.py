@@ -27,6 +27,9 @@ REASONS = {
     "SavedView": "a person's own, by their name",
     "Grant": "pages of administrators, and the limit itself",
     "SourceGroup": "pages of administrators, and the limit itself",
+    "Notifier": "pages of administrators of all sources, and the outbox",
+    "NotifierSecret": "no page reads it",
+    "Delivery": "pages of administrators of all sources, and the outbox",
 }
 
 

@@ -11,7 +11,7 @@ from pytest_django import Settings
 
 from inspector.health import PATH
 
-WORKS = {"database": "ok", "migrations": "ok", "spool": "ok"}
+WORKS = {"database": "ok", "migrations": "ok", "spool": "ok", "workers": "ok", "deliveries": "ok"}
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ from urllib.parse import unquote, urlsplit
 from django.http import HttpResponse
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
+from django.utils import timezone
 
 from inspector.actions import import_streams
 from inspector.actions.group_previews import occurrences_of, planned_all
@@ -27,7 +28,19 @@ from inspector.demo import dispatch_incident, gbrain_incident, rollouts_incident
 from inspector.demo.branch_incident import openclaw_files, pi_files
 from inspector.demo.creation import write_dispatch_store, write_journal, write_trace_store
 from inspector.demo.stream_incident import capture_files
-from inspector.models import Conversation, Finding, Problem, Repair, RepairGroup, Source, Stream, TraceRecord, loading
+from inspector.models import (
+    Conversation,
+    Finding,
+    Notifier,
+    NotifierSecret,
+    Problem,
+    Repair,
+    RepairGroup,
+    Source,
+    Stream,
+    TraceRecord,
+    loading,
+)
 from inspector.planning.recommend import without_waiting
 from inspector.profiles.judging import judged
 from inspector.programs.pi_openclaw import openclaw, pi
@@ -147,6 +160,15 @@ def group_of_a_problem() -> RepairGroup:
     raise AssertionError("no conversation can be repaired together with others")
 
 
+def _notifier() -> Notifier:
+    """One that is off and leads nowhere."""
+    row, _ = Notifier.objects.get_or_create(
+        oid="0" * 12, defaults={"name": "n", "kind": "webhook", "place": "https://a.invalid", "added_by": WHO, "added_at": timezone.now()}
+    )
+    NotifierSecret.objects.get_or_create(notifier=row, address="https://a.invalid/", secret="s" * 32)
+    return row
+
+
 class Walk:
     """Every address of the pages, for every source, conversation, stream, finding and repair there is (of conversations one for each source)."""
 
@@ -165,6 +187,7 @@ class Walk:
             "repair-groups": list(RepairGroup.objects.values_list("oid", flat=True)),
             "problems": list(Problem.objects.values_list("oid", flat=True)[:2]),
             "sources": list(Source.objects.values_list("oid", flat=True)),
+            "notifications": [_notifier().oid],
             "old": [1],
             "new": [1],
             "position": [0],

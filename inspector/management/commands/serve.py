@@ -26,6 +26,7 @@ from inspector.actions.renewing import stale
 from inspector.actions.settling import clear_interrupted, settle_all
 from inspector.actions.verification import due
 from inspector.connections import TimedChannel
+from inspector.delivering import delivering
 from inspector.demo.database import served
 from inspector.environment import os_user
 from inspector.installation import program
@@ -98,7 +99,7 @@ class Command(BaseCommand):
         with served() as problems:
             for problem in problems:
                 self.stderr.write(problem)
-            with renewing():
+            with renewing(), delivering(is_server=True):
                 run(listening)
 
     def print_link(self, url: str, before: str, as_json: bool) -> None:
