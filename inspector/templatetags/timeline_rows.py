@@ -121,9 +121,9 @@ class _Rows:
         departs = f'<span class="departs">{chunk.departs}</span>' if chunk.departs else ""
         began = f"; turn began {moment(chunk.at)}" if chunk.at is not None else ""
         address = f"{self._address}chunks/{chunk.position}/?rev={self._revision}"
-        kind = "" if chunk.kind == Kind.TEXT else f'<span class="{"away" if chunk.kind in _PLAIN else "kind"}">{chunk.kind}</span>'
+        kind = "" if chunk.kind == Kind.TEXT else f'<span class="{"sr" if chunk.kind in _PLAIN else "kind"}">{chunk.kind}</span>'
         # Once for a message: its other chunks are of the same role.
-        role = f'<b class="role{"" if row.bracket else " away"}">{escape(chunk.role_shown)}</b>'
+        role = f'<b class="role{"" if row.bracket else " sr"}">{escape(chunk.role_shown)}</b>'
         return (
             f'<tr id="seq-{chunk.seq}" class="{row.classes}"><td class="mark">{turn}{badges}{departs}</td>'
             f'<td class="seq"><a href="{address}" title="The whole row, as JSON and bytes{began}">{chunk.seq}</a></td>'
@@ -148,7 +148,7 @@ class _Rows:
             return f'<td class="idx">{"–" if chunk.line is None else chunk.line}</td>'
         is_same = not is_first and chunk.msg_idx == self._msg_idx
         self._msg_idx = chunk.msg_idx
-        message = f'<span class="away">{chunk.msg_idx}</span>' if is_same else "–" if chunk.msg_idx is None else chunk.msg_idx
+        message = f'<span class="sr">{chunk.msg_idx}</span>' if is_same else "–" if chunk.msg_idx is None else chunk.msg_idx
         return f'<td class="idx">{message}</td><td class="idx">{"–" if chunk.chunk_idx is None else chunk.chunk_idx}</td>'
 
     def _badge(self, code: str, seq: int | None) -> str:

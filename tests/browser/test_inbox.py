@@ -21,7 +21,7 @@ ON_SCREEN = """() => {
   let all = "", block = null;
   while (texts.nextNode()) {
     const node = texts.currentNode, parent = node.parentElement;
-    if (!node.textContent.trim() || !shown(parent) || parent.closest(".sr, .away, .skip, script, style, title, option")) continue;
+    if (!node.textContent.trim() || !shown(parent) || parent.closest(".sr, .skip, script, style, title, option")) continue;
     const own = parent.closest("p, td, th, li, div, h1, h2, a, label, summary, figcaption > span, .badge, .kind");
     all += (own === block && node.previousSibling?.nodeName !== "BR" ? "" : " ") + node.textContent;
     block = own;
