@@ -32,6 +32,7 @@ from inspector.models import (
     TraceRecord,
     counting,
     loading,
+    outbox,
     searching,
 )
 from inspector.models.identity import indexed, native_hash
@@ -142,6 +143,7 @@ def _delete(conversation: Conversation, repairs: list[Repair], operator: str, re
     for other in sorted(others):
         audit.seal_purge(operator, other)
     counting.forget(pk)
+    outbox.forget(conversation.oid)
     searching.forget_texts(pk)
     JobResult.objects.filter(Q(answer__contains=conversation.oid) | Q(answer__contains=conversation.native_id)).delete()
     traces.delete()

@@ -89,3 +89,13 @@ def release(digest: str) -> None:
     now = timezone.now()
     keys = [f"{event} {digest}" for event in ("new-problem", "regression", *OF_VERBS.values())]
     Delivery.objects.filter(together__in=keys, state=Delivery.State.WAITING, attempts=0, due_at__gt=now).update(due_at=now)
+
+
+def forget(conversation: str) -> None:
+    """What was quoted of a conversation that is about to be deleted, and what receivers answered to it: what waits is sent without it."""
+    for row in Delivery.objects.filter(items__contains=conversation):
+        row.items = [
+            {**item, "title": "", "summary": "", "outcome": ""} if item.get("conversation") == conversation else item for item in row.items
+        ]
+        row.answer = ""
+        row.save(update_fields=["items", "answer"])

@@ -84,7 +84,7 @@ class Notice:
     def sentence(self) -> str:
         """What and where, on one line, in text without markup."""
         if self.about is TEST:
-            return "Test of a notifier of Inspector: it works."
+            return "A test message of Inspector."
         where = f" in {self.source['name']}" if self.source.get("name") else ""
         if self.total != 1:
             return f"{self.total:,} {self.about.many}{where}."

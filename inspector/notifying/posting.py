@@ -139,7 +139,7 @@ def _checked(url: Url, allowed: Sequence[Network], resolve: Resolve, until: floa
         if (address, port) not in places:
             places.append((address, port))
     if not places:
-        raise NotSent("The name of the receiver has no address.")
+        raise NotSent("The name of the receiver has no address that can be looked up here.")
     return places[:ADDRESSES]
 
 

@@ -21,14 +21,17 @@ from inspector import delivering
 from inspector.actions import notifiers
 from inspector.actions.apply_repair import apply_repair
 from inspector.actions.decide_repair import approve_repair, reject_repair
+from inspector.actions.group_previews import occurrences_of, planned_all
 from inspector.actions.problems import Refused
+from inspector.actions.purge import purge
+from inspector.actions.repair_groups import approve_all, open_group, propose_all
 from inspector.actions.undo_repair import undo_repair
 from inspector.delivering import ATTEMPTS, CLAIM_LASTS, claim, deliver, deliver_due, tidy
-from inspector.models import AuditEntry, Delivery, Notifier, Problem, Source, outbox
+from inspector.models import AuditEntry, Conversation, Delivery, Notifier, Problem, Source, SourceGroup, outbox
 from inspector.notifying.events import EVENTS
 from tests.actions.building import WHO, again, broken, chunk_key, imported, merged, proposed, put, row
 from tests.notifying.receiving import Receiver, mail_server, web_server
-from tests.views.imported import MERGED, rows, store
+from tests.views.imported import MERGED, many, rows, store
 
 pytestmark = pytest.mark.django_db
 KEY = "k" * 10 + "0123456789abcdef"
@@ -124,6 +127,39 @@ def test_a_notifier_that_is_limited_gets_nothing_of_others_and_nobody_the_demo(r
     with transaction.atomic():
         outbox.announce(known, "undo", [{"repair": "1", "conversation": "c", "title": "t", "summary": "", "who": "w", "outcome": ""}], "/")
     assert not Delivery.objects.filter(state="waiting").exists()
+
+
+def test_an_act_on_a_group_of_repairs_is_one_message_and_a_group_of_sources_is_heard_of(receiver: Receiver, tmp_path: Path) -> None:
+    known = many(tmp_path / "known.db", 8)
+    group_of_sources = SourceGroup.objects.create(name="ours")
+    group_of_sources.sources.add(known)
+    typed = {"name": "hook", "address": receiver.url, "secret": KEY}
+    notifiers.add("webhook", typed, EVENTS, notifiers.Reach(groups=[group_of_sources]), WHO)
+    many(tmp_path / "other.db", 8)
+    problem = Problem.objects.get(source=known, code="MSG101")
+    plans = [plan for plan in planned_all(occurrences_of(problem), problem.code, [], "") if not plan["problem"]]
+    group = open_group(known, "MSG101", problem.rule, plans, WHO, goes_on=False)
+    propose_all(group, WHO)
+    approve_all(group, "ana", {repair.oid: repair.plan_digest for repair in group.current}, "unfixed", "")
+    got = bodies(receiver)
+    assert [(body["event"], body["total"]) for body in got] == [("proposal", 4), ("approval", 4)]
+    assert got[0]["link"] == f"https://inspector.example.org/repair-groups/{group.oid}/" and got[1]["sentence"].startswith(
+        "4 repairs approved in "
+    )
+
+
+def test_a_purged_conversation_is_in_no_message_any_more(receiver: Receiver, tmp_path: Path) -> None:
+    webhook(receiver)
+    receiver.answer = lambda got: got.body
+    store(tmp_path / "a.db", rows("one", MERGED, "The secret plan of the moon"))
+    first = Delivery.objects.get()
+    bodies(receiver)
+    Delivery.objects.create(
+        key="l", notifier=first.notifier, event="new-problem", added_at=timezone.now(), due_at=timezone.now(), items=first.items
+    )
+    assert "moon" in str(list(Delivery.objects.values()))
+    purge(Conversation.objects.get(), WHO, "asked for")
+    assert "moon" not in str(list(Delivery.objects.values())) and "moon" not in str(bodies(receiver))
 
 
 def test_what_is_rolled_back_is_not_announced(receiver: Receiver, tmp_path: Path) -> None:
@@ -295,7 +331,7 @@ def test_slack_and_github_get_what_they_expect(receiver: Receiver) -> None:
     first, second = receiver.requests
     assert first.path == "/hooks/T-0123456789" and json.loads(first.body)["blocks"]
     assert second.path == "/api/v3/repos/o/r/issues/12/comments" and second.headers["Authorization"] == "Bearer github_pat_0123456789"
-    assert json.loads(second.body)["body"].startswith("Test of a notifier")
+    assert json.loads(second.body)["body"].startswith("A test message")
     with pytest.raises(Refused, match="type it again"):
         notifiers.change(github, {**typed, "api": "https://evil.example", "secret": ""}, EVENTS, None, WHO)
     notifiers.change(github, {**typed, "secret": "", "issue": "13"}, EVENTS, None, WHO)

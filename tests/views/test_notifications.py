@@ -3,6 +3,7 @@
 import ipaddress
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
+from pathlib import Path
 
 import pytest
 from django.test import Client
@@ -11,7 +12,10 @@ from pytest_django import Settings
 
 from inspector.models import AuditEntry, Delivery, Notifier, NotifierSecret
 from inspector.notifying.events import EVENTS
+from tests.accounts import account
 from tests.notifying.receiving import Receiver, web_server
+from tests.operators import OperatorClient
+from tests.views.imported import MERGED, rows, store
 
 pytestmark = pytest.mark.django_db
 MaxQueries = Callable[[int], AbstractContextManager[object]]
@@ -45,7 +49,7 @@ def test_a_webhook_is_added_tested_changed_and_removed(client: Client, receiver:
     assert "Nobody is notified yet" in client.get("/notifications/").content.decode()
     row = add(client, receiver, event=["undo"])
     page = client.post(f"/notifications/{row.oid}/test/", follow=True).content.decode()
-    assert "The test was sent, and the receiver answered 200" in page and "Test of a notifier" in page and "thank you" in page
+    assert "The test was sent, and the receiver answered 200" in page and "A test message" in page and "thank you" in page
     receiver.status = 500
     assert "The receiver answered 500" in client.post(f"/notifications/{row.oid}/test/", follow=True).content.decode()
     form = {"name": "other", "event": ["apply"], "least": "error", "reach": "all", "on": "0"}
@@ -79,6 +83,28 @@ def test_no_page_or_twin_has_a_secret_after_it_was_typed(client: Client, receive
         assert KEY not in text and "T-0123456789" not in text
     assert "…cdef" in client.get("/notifications/").content.decode()
     assert client.get("/notifications.json").json()["notifiers"][0]["secret_ends_with"] == "cdef"
+
+
+def test_it_is_for_admins_of_all_sources_and_others_learn_nothing(settings: Settings, receiver: Receiver, tmp_path: Path) -> None:
+    row = add(OperatorClient(), receiver)
+    source = store(tmp_path / "a.db", rows("one", MERGED))
+    settings.INSPECTOR_LOCAL = False
+    client, places = Client(), ("/notifications/", f"/notifications/{row.oid}/")
+    twins = ("/notifications.json", f"/notifications/{row.oid}.json", "/notifications/000000000000.json")
+    for user in (account("ann", "approver"), account("ben", "admin", source), account("eve", "")):
+        client.force_login(user)
+        answers = [client.get(place) for place in (*places, *twins)]
+        answers += [
+            client.post(place, {"kind": "webhook"})
+            for place in (*places, *(f"/notifications/{row.oid}/{act}/" for act in ("test", "remove")))
+        ]
+        assert {answer.status_code for answer in answers} == {403}
+        assert not any(b"127.0.0.1" in answer.content or b"cdef" in answer.content for answer in answers)
+        assert b'href="/notifications/"' not in client.get("/rules/").content
+    assert Notifier.objects.exists() and not receiver.requests
+    client.force_login(account("joe", "admin"))
+    assert {client.get(place).status_code for place in (*places, *twins[:2])} == {200}
+    assert b'href="/notifications/"' in client.get("/rules/").content
 
 
 def test_each_kind_has_its_form_and_a_refusal_keeps_what_was_typed(client: Client) -> None:
