@@ -637,6 +637,20 @@ TABS = {
 }
 
 
+SORTS = {
+    "": ("-id",),
+    "when": ("id",),
+    "-when": ("-id",),
+    "who": ("proposed_by", "id"),
+    "-who": ("-proposed_by", "-id"),
+}
+"""What the address may ask for -> the columns; ids are in the order in which repairs were proposed. Those of a tab are sorted: people propose them one by one."""
+
+
+def _sort(request: OperatorRequest) -> tuple[str, ...]:
+    return SORTS.get(request.GET.get("sort", ""), SORTS[""])
+
+
 def _repairs_of_tab(tab: str) -> QuerySet[Repair]:
     rows = Repair.listed(TABS[tab]) if tab in TABS else Repair.objects.all()
     return rows.select_related("conversation__source", "group")
@@ -647,13 +661,13 @@ def repair_list(request: OperatorRequest) -> HttpResponse:
     counts = {tab: Repair.listed(states).count() for tab, states in TABS.items()}
     chosen = request.GET.get("tab", "")
     tab = chosen if chosen in TABS else next((name for name, count in counts.items() if count), "waiting")
-    here = window(_repairs_of_tab(tab), ("-id",), counts[tab], request.GET)
+    here = window(_repairs_of_tab(tab), _sort(request), counts[tab], request.GET)
     tabs = tuple(Tab(name, count, name == tab) for name, count in counts.items())
     return page(request, "repairs.html", RepairList(here, tabs, tab, sum(counts.values())), twins=("json",))
 
 
 def repair_list_json(request: OperatorRequest) -> HttpResponse:
-    repairs = _repairs_of_tab(request.GET.get("tab", ""))
+    repairs = _repairs_of_tab(request.GET.get("tab", "")).order_by(*_sort(request))
     listed = repairs[:LISTED]
     return as_json(
         {

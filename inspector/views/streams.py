@@ -42,6 +42,16 @@ LINES_SHOWN = 60
 """Rows of the lanes that a text for an issue holds."""
 KEYS = ("rank", "-seen_at", "source_id", "position", "id")
 """The order of lists: the worst first, then as they were read."""
+SORTS: dict[str, tuple[str, ...]] = {
+    "": KEYS,
+    "severity": KEYS,
+    "-severity": tuple(key[1:] if key.startswith("-") else f"-{key}" for key in KEYS),
+    "events": ("events", "id"),
+    "-events": ("-events", "-id"),
+    "read": ("seen_at", "id"),
+    "-read": ("-seen_at", "-id"),
+}
+"""What the address may ask for -> the columns; an index begins with each."""
 DAMAGED = Q(rank__lt=2)
 STATES = (
     ("damaged", "errors or warnings"),
@@ -63,6 +73,7 @@ class ListPage:
     rule: str
     source: str
     is_gone: bool
+    sort: str = ""
 
     @property
     def is_filtered(self) -> bool:
@@ -200,6 +211,8 @@ def worst() -> Worst:
 def _listed(request: OperatorRequest) -> ListPage:
     q, state, rule = (request.GET.get(name, "")[:200] for name in ("q", "state", "rule"))
     source, is_gone = request.GET.get("source", "")[:40], request.GET.get("gone") == "1"
+    sort = request.GET.get("sort", "")
+    sort = sort if sort in SORTS else ""
     streams = Stream.objects.filter(is_gone=is_gone).prefetch_related("source")
     if q:
         streams = streams.filter(Q(title__icontains=q) | Q(native_id__icontains=q) | Q(verdict__icontains=q) | Q(oid__startswith=q))
@@ -215,7 +228,7 @@ def _listed(request: OperatorRequest) -> ListPage:
     captures = Source.objects.filter(Q(stream_count__gt=0) | Q(gone_stream_count__gt=0)).order_by("path")
     gone = sum(capture.gone_stream_count for capture in captures)
     present = sum(capture.stream_count for capture in captures)
-    here = window(streams, KEYS, streams.count() if q or state or rule or source else gone if is_gone else present, request.GET)
+    here = window(streams, SORTS[sort], streams.count() if q or state or rule or source else gone if is_gone else present, request.GET)
     return ListPage(
         here.rows,
         here,
@@ -228,6 +241,7 @@ def _listed(request: OperatorRequest) -> ListPage:
         visible(rule),
         source,
         is_gone,
+        sort,
     )
 
 

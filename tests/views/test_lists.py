@@ -2,15 +2,19 @@
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
+from datetime import timedelta
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlencode
 
 import pytest
+from django.http import QueryDict
 from django.test import Client
+from django.utils import timezone
 
 from inspector.actions.import_source import import_targets
 from inspector.demo.creation import write_dispatch_store
-from inspector.models import Conversation, Source
+from inspector.models import Conversation, Repair, Source, Stream
 from tests.programs.pi_openclaw.session_files import header, lines, u
 from tests.views.imported import HEALTHY, INCIDENT, MERGED, example, many, rows, store
 
@@ -182,3 +186,46 @@ def test_large_numbers_are_grouped_and_a_verdict_begins_like_a_sentence(client: 
     )
     text = client.get("/conversations/").content.decode()
     assert ">20,029</td>" in text and "12,613 → 11,106" in text and ">The store is damaged</span></td>" in text
+
+
+def sorted_ids(client: Client, address: str, key: str) -> list[Any]:
+    """Of two pages of a list, the second by where the first ended."""
+    first = client.get(address).context["page"].here
+    second = client.get(f"{address.partition('?')[0]}?{first.older.query(QueryDict(address.partition('?')[2]))}").context["page"].here
+    return [getattr(row, key) for here in (first, second) for row in here.rows]
+
+
+def test_streams_and_repairs_are_sorted_by_their_columns(client: Client, tmp_path: Path) -> None:
+    store(tmp_path / "a.db", rows("one", MERGED))
+    now, conversation = timezone.now(), Conversation.objects.get()
+    capture = Source.objects.create(oid="5" * 12, path="/captures/a", format="capture", is_trace=True, read_at=now, stream_count=70)
+    Stream.objects.bulk_create(
+        Stream(
+            oid=f"{n:012d}", source=capture, native_id=f"{n}", position=n, sides="client", seen_at=now - timedelta(hours=n * 7 % 70), digest="",
+            rank=n % 3, events=n * 11 % 70,
+        )
+        for n in range(70)
+    )  # fmt: skip
+    Repair.objects.bulk_create(
+        Repair(
+            oid=f"{n:012d}", conversation=conversation, revision=1, strategies=["renumber-messages"], state="proposed",
+            proposed_at=now, proposed_by=f"person {n * 7 % 10}",
+        )
+        for n in range(70)
+    )  # fmt: skip
+    by_events = sorted_ids(client, "/streams/?sort=events", "events")
+    assert by_events == sorted(by_events) == sorted_ids(client, "/streams/?sort=-events", "events")[::-1] and len(by_events) == 70
+    by_severity = sorted_ids(client, "/streams/", "oid")
+    assert (
+        sorted_ids(client, "/streams/?sort=severity", "oid") == by_severity == sorted_ids(client, "/streams/?sort=-severity", "oid")[::-1]
+    )
+    by_read = sorted_ids(client, "/streams/?sort=-read", "seen_at")
+    assert by_read == sorted(by_read, reverse=True) and by_read != sorted_ids(client, "/streams/", "seen_at")
+    assert sorted_ids(client, "/streams/?sort=title", "oid") == by_severity, "what is no column sorts nothing"
+    newest = sorted_ids(client, "/repairs/", "oid")
+    assert sorted_ids(client, "/repairs/?sort=-when", "oid") == newest == sorted_ids(client, "/repairs/?sort=when", "oid")[::-1]
+    by_person = sorted_ids(client, "/repairs/?sort=who", "proposed_by")
+    assert by_person == sorted(by_person) and len(by_person) == 70
+    page = client.get("/streams/?sort=-events&state=damaged").content.decode()
+    assert 'aria-sort="descending"><a class="sort" href="?sort=events&amp;state=damaged"' in page and 'name="sort" value="-events"' in page
+    assert client.get("/repairs.json?sort=-who").json()["repairs"][0]["proposed_by"] == "person 9"
