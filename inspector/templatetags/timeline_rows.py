@@ -17,10 +17,13 @@ from inspector.presentation.clock import moment
 from inspector.presentation.conversation.minimap import Tick
 from inspector.presentation.conversation.placed import PlacedChunk, ReadCell
 from inspector.presentation.conversation.timeline import SentCell, Timeline, TimelineRow
+from inspector.presentation.masking import presentable
 from inspector.presentation.visible import clipped, visible
 
 register = template.Library()
 _TOOL, _RESULT = 80, 300
+_OTHER_HALF = 90
+"""Characters that the row of a call says of its result, and that of a result of its call, where the other is not the next row."""
 _AS_STORED = '<span class="same" role="img" aria-label="as stored" title="as stored">=</span>'
 _ROLES = {"u": "user", "a": "assistant", "t": "tool", "s": "system"}
 _PLAIN = (Kind.TEXT, Kind.TOOL_CALL, Kind.TOOL_RESULT)
@@ -92,6 +95,12 @@ def _shown(text: str) -> str:
     return escape(visible(text))
 
 
+def _line(text: str) -> str:
+    """The beginning of a text on one line. Masked before it is one: what makes a secret one may be in the line before."""
+    shown, left = clipped(" ".join(presentable(text).split()), _OTHER_HALF)
+    return f"{escape(shown)}{'…' if left else ''}"
+
+
 class _Rows:
     """Writes the rows of one page. `known`: the sentence that the page says of its finding, which no cell says again; `find`: what was searched."""
 
@@ -104,7 +113,8 @@ class _Rows:
         self._find = re.compile(re.escape(visible(find)), re.IGNORECASE) if find else None
         self._day = ""
         self._msg_idx: int | None = None
-        self._seqs = {row.chunk.seq for row in timeline.rows}
+        # Of a number that occurs twice the first, as a link leads there.
+        self._places = {row.chunk.seq: place for place, row in reversed(list(enumerate(timeline.rows)))}
 
     def html(self) -> str:
         parts: list[str] = []
@@ -196,16 +206,24 @@ class _Rows:
         return notes + (' <span class="why">no call stored</span>' if chunk.kind == Kind.TOOL_RESULT else "")
 
     def _pair(self, chunk: PlacedChunk, partner: int) -> str:
-        is_here = partner in self._seqs
+        place, is_here = self._places.get(chunk.seq), partner in self._places
+        is_next = is_here and place is not None and abs(self._places[partner] - place) == 1
         href = f"#seq-{partner}" if is_here else f"?{self._query}at={partner}#seq-{partner}"
         if chunk.kind != Kind.TOOL_CALL:
-            return f' <a class="pair" href="{href}">← call {partner}</a>'
+            call = self._timeline.rows[self._places[partner]].chunk if is_here and not is_next else None
+            words = _line(f"{call.tool_name} {call.arguments}") if call else _line(chunk.tool_name) if not is_here else ""
+            link = f'<a class="pair" href="{href}">← call {partner}</a>'
+            return f'<p class="half">{link} <span class="said">{words}</span></p>' if words else f" {link}"
         state, words = chunk.result or ("", "")
         badge = f' <span class="badge {"ok" if state == "ok" else "warn"}">{state}</span>' if state else ""
-        if is_here or not words:
-            return f' <a class="pair" href="{href}" title="result">→ {partner}</a>{badge}'
+        link = f'<a class="pair" href="{href}" title="result">→ {partner}</a>{badge}'
+        first = _line(words)
+        if is_next or not first:
+            return f" {link}"
+        if is_here:
+            return f'<p class="half">{link} <span class="said">{first}</span></p>'
         return (
-            f'<details class="fused"><summary>→ {partner}{badge}</summary><span class="words">{_shown(words)}</span> '
+            f'<details class="fused"><summary>→ {partner}{badge} <span class="said">{first}</span></summary><span class="words">{_shown(words)}</span> '
             f'<a class="pair" href="{href}">go to seq {partner}</a></details>'
         )
 

@@ -9,6 +9,7 @@ from pytest_django.live_server_helper import LiveServer
 from inspector.actions.import_source import import_targets
 from inspector.demo.rollouts_incident import CRASH, ERROR, SESSION, incident_files
 from inspector.models import Conversation, Repair
+from tests.browser.test_inbox import ON_SCREEN
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -42,6 +43,17 @@ def test_an_error_leads_to_the_chunk_and_to_a_proposed_repair(page: Page, live_s
     page.get_by_role("button", name="Propose this repair").click()
     expect(page.locator("body")).to_contain_text("Rehearsed on a copy")
     assert Repair.objects.get().conversation == session
+
+
+def test_the_first_screens_of_a_session_and_its_crash_file_are_for_reading(
+    page: Page, live_server: LiveServer, session: Conversation
+) -> None:
+    page.set_viewport_size({"width": 1440, "height": 900})
+    for conversation in (session, Conversation.objects.get(native_id=f"crash:{CRASH}")):
+        page.goto(f"{live_server.url}/conversations/{conversation.oid}/")
+        expect(page.locator("p.half").first).to_contain_text("# store.py (120 lines)")
+        words, controls = page.evaluate(ON_SCREEN)
+        assert words < 300 and controls < 45, (conversation.native_id, words, controls)
 
 
 def test_the_crash_shows_the_refused_block_in_its_prompt(page: Page, live_server: LiveServer, session: Conversation) -> None:

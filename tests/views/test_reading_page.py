@@ -62,7 +62,25 @@ def test_a_call_says_how_its_result_is(client: Client, tmp_path: Path) -> None:
     shown = page(client, imported(tmp_path / "a.db", store.append(T({**tr("far"), "content": "of the <b>other</b> page"}))))
     near, far = row(shown, 3), row(shown, 4)
     assert 'href="#seq-5" title="result">→ 5</a> <span class="badge ok">ok</span>' in near and "<details" not in near
-    assert '<details class="fused"><summary>→ 126' in far and "of the &lt;b&gt;other&lt;/b&gt; page" in far
+    assert '<details class="fused"><summary>→ 126' in far and far.count("of the &lt;b&gt;other&lt;/b&gt; page") == 2, (
+        "folded, and its beginning"
+    )
+
+
+def test_a_call_and_its_result_that_are_apart_say_how_the_other_begins(client: Client, tmp_path: Path) -> None:
+    secret = "hunter2-and-then-some"
+    long = {**tr("b"), "content": f"two\nlines <b> {'x' * 200}"}
+    store = (
+        Store().append(U("go"), A("look", tc("a"), tc("b"))).append(T(tr("a")), T(long)).append(U("again"), A(tc("c"))).append(T(tr("c")))
+    )
+    shown = page(
+        client, imported(tmp_path / "a.db", store.append(A(tc("d"), tc("e"))).append(T({**tr("d"), "content": f"password:\n{secret}"})))
+    )
+    apart, after, result = row(shown, 4), row(shown, 8), row(shown, 6)
+    assert '<p class="half">' in apart and "two lines &lt;b&gt; xxx" in apart and "x" * 90 not in apart and "…</span></p>" in apart
+    assert '← call 4</a> <span class="said">' in result, result
+    assert 'class="half"' not in after and 'class="half"' not in row(shown, 9), "what is next to it needs no words"
+    assert secret not in shown and "[masked" in row(shown, 10)
 
 
 def test_a_search_marks_its_matches_and_hides_nothing_else(client: Client, tmp_path: Path) -> None:

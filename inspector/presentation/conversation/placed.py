@@ -22,7 +22,7 @@ WORDS_SHOWN, ARGUMENTS_SHOWN, SENT_SHOWN = 900, 600, 400
 ROLE_SHOWN, _TOOL_SHOWN, _MODEL_SHOWN = 40, 81, 120
 SYNTHETIC_SHOWN = 200
 RESULT_SHOWN = 300
-"""Characters of a result in the row of its call, where the result is not on the same page."""
+"""Characters of a result that the row of its call has at hand, wherever the result is."""
 _MESSAGES_AT_HAND = 64
 
 
@@ -280,7 +280,7 @@ def _results(all_columns: Columns) -> dict[str, Chunk]:
 def _result(chunk: Chunk | None) -> tuple[str, str] | None:
     if chunk is None:
         return None
-    return "synthetic" if synthetic(chunk) else "error" if chunk.is_error else "ok", words(chunk)[:RESULT_SHOWN]
+    return "synthetic" if synthetic(chunk) else "error" if chunk.is_error else "ok", beginning(words(chunk), RESULT_SHOWN)
 
 
 class _Models:
