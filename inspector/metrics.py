@@ -137,7 +137,7 @@ def _problems(label: dict[int, str]) -> Metric:
     """One problem is one rule in one source, so that there are as many rows as series."""
     family = GaugeMetricFamily(
         "inspector_open_problem_conversations",
-        "Conversations in which a rule occurs, of problems that are not ignored.",
+        "Conversations or captured streams in which a rule occurs, of problems that are not ignored.",
         labels=("source", "rule", "severity"),
     )
     rows = Problem.objects.filter(in_states()[ProblemState.OPEN]).order_by("rank", "-conversations", "id")
