@@ -69,6 +69,8 @@ def draw(page: Page, base: str, token: str, folder: str) -> None:
     page.get_by_role("link", name="Explain it with the crash").click()
     shot("explain", 1020)
     page.get_by_role("link", name="messages.5.content.3").first.click()
+    page.wait_for_url("**/prompt/**")
+    page.wait_for_load_state()
     page.evaluate("scrollTo(0, 0)")
     shot("prompt", 1080)
     page.goto(f"{base}conversations/?rule=TREE106")
