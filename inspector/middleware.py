@@ -50,6 +50,9 @@ NOT_THROUGH_PROXY = (
 WRONG_HOST = "Inspector does not answer for this host name: if it is yours, add it to DJANGO_ALLOWED_HOSTS and start again."
 NO_METRICS = "The metrics are for who shows the bearer token of INSPECTOR_METRICS_TOKEN, and for who is signed in: set the token on the server, and send it."
 
+WELCOME = "/welcome/"
+"""Where a link sets the first password of an account."""
+
 View = Callable[..., HttpResponse]
 AnyView = TypeVar("AnyView", bound=Callable[..., HttpResponseBase])
 READING = ("GET", "HEAD")
@@ -157,7 +160,7 @@ def _from_this_machine(request: HttpRequest) -> bool:
 
 
 def _open_to_all(path: str) -> bool:
-    return path == resolve_url(settings.LOGIN_URL) or path.startswith(str(settings.STATIC_URL))
+    return path == resolve_url(settings.LOGIN_URL) or path.startswith((WELCOME, str(settings.STATIC_URL)))
 
 
 def _to_login(request: HttpRequest) -> HttpResponse:

@@ -151,6 +151,7 @@ STORAGES = {
     "staticfiles": {"BACKEND": "inspector.static_files.HashedNames"},
 }
 
+PASSWORD_RESET_TIMEOUT = 3 * 86_400
 LOGIN_URL = "/login/"
 LOGIN_REDIRECT_URL = "/"
 AUTH_PASSWORD_VALIDATORS = [

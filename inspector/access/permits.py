@@ -39,6 +39,12 @@ def why_not(action: str, about: Any = None) -> str:
     return refusal_of(access, action, source, access.whom[of])
 
 
+def why_nowhere(action: str) -> str:
+    """Why the person of this request may do it on no source that they see; "" where they may on one."""
+    access = current()
+    return "" if access is None or any(one.role >= ACTIONS[action].least for one in access.roles) else why_not(action)
+
+
 def permit(action: str, about: Any = None) -> None:
     """Raises NotPermitted."""
     if sentence := why_not(action, about):

@@ -49,6 +49,12 @@ def why_not(action: str, about: Any = None) -> str:
     return permits.why_not(action, about)
 
 
+@register.simple_tag
+def why_nowhere(action: str) -> str:
+    """Why the person of this request may do it on no source, for buttons of a list."""
+    return permits.why_nowhere(action)
+
+
 @register.filter
 def clip(value: object, limit: int = text.CLIP) -> str:
     return text.clipped(str(value), limit)[0]

@@ -1,12 +1,17 @@
 """The audit trail: who did what to which bytes, when, and whether the trail itself still holds together."""
 
+import csv
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+from functools import wraps
+from itertools import chain
 from typing import Any
 
-from django.http import HttpResponse
+from django.db.models import QuerySet
+from django.http import HttpResponse, StreamingHttpResponse
 
 from inspector.access.permits import permit
 from inspector.actions.audit import WHAT_NEXT, AuditState, sealed_sentence, state
@@ -14,11 +19,16 @@ from inspector.middleware import OperatorRequest
 from inspector.models import AuditEntry, Conversation, Repair, Source
 from inspector.presentation.json_text import json_fields
 from inspector.presentation.visible import visible
-from inspector.views.pages import as_json, page
+from inspector.views.pages import as_json, page, refusal
 from inspector.views.paging import ListWindow, window
 
 FILTERS = {"repair": "repair", "conversation": "conversation", "source": "source_path", "who": "who", "verb": "verb"}
 """What an address may ask for, with the column."""
+DAYS = {"from": "gte", "to": "lt"}
+"""The first and the last day (UTC), both with the lines of that day."""
+BATCH = 2_000
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+"""What a program for tables would compute; a quotation mark before it says that it is text."""
 _HEX = re.compile(r"[0-9a-f]{16,}")
 
 
@@ -41,6 +51,8 @@ class AuditPage:
     state: AuditState
     filters: dict[str, str]
     """Name -> value of what the address asks for; {} = every line."""
+    query: str
+    """Of an export of the same lines."""
 
     @property
     def broken_lines(self) -> frozenset[int]:
@@ -49,6 +61,14 @@ class AuditPage:
     @property
     def sealed(self) -> str:
         return sealed_sentence(self.state.sealed) if self.state.sealed else ""
+
+    @property
+    def first_day(self) -> str:
+        return self.filters.get("from", "")
+
+    @property
+    def last_day(self) -> str:
+        return self.filters.get("to", "")
 
     what_next = WHAT_NEXT
 
@@ -75,22 +95,67 @@ def _shown(value: Any) -> str:
     return _HEX.sub(lambda match: f"{match.group()[:12]}…", text)
 
 
-def _page(request: OperatorRequest) -> AuditPage:
-    permit("audit")
-    # The first query: before it, the head is read (see `state`).
-    log = state()
-    filters = {name: value for name in FILTERS if (value := visible(request.GET.get(name, "").strip()))}
+class NoDay(Exception):
+    """A filter by days that names none."""
+
+
+def _filters(request: OperatorRequest) -> dict[str, str]:
+    return {name: value for name in (*FILTERS, *DAYS) if (value := visible(request.GET.get(name, "").strip()))}
+
+
+def _chosen(filters: Mapping[str, str]) -> QuerySet[AuditEntry]:
+    """The lines that an address asks for. Raises NoDay."""
     entries = AuditEntry.objects.all()
     for name, value in filters.items():
+        if name in DAYS:
+            entries = entries.filter(**{f"at__{DAYS[name]}": _midnight(value) + timedelta(days=name == "to")})
+            continue
+        if name == "source":
+            value = Source.objects.filter(oid=value).values_list("path", flat=True).first() or value
         entries = entries.filter(**{FILTERS[name]: value})
+    return entries
+
+
+def _midnight(text: str) -> datetime:
+    try:
+        return datetime.combine(date.fromisoformat(text), time(), UTC)
+    except ValueError:
+        raise NoDay from None
+
+
+def for_auditors(view: Callable[[OperatorRequest], Any]) -> Callable[[OperatorRequest], Any]:
+    """The log names every source: it is read by who may see all. An address that names no day where it should is one sentence."""
+
+    @wraps(view)
+    def answer(request: OperatorRequest) -> Any:
+        permit("audit")
+        try:
+            return view(request)
+        except (NoDay, OverflowError):
+            sentence = "This is no day: write the first and the last one as YYYY-MM-DD, such as from=2026-01-31."
+            return as_json({"error": sentence}, status=400) if request.path.endswith(".json") else refusal(request, sentence, status=400)
+
+    return answer
+
+
+def _page(request: OperatorRequest) -> AuditPage:
+    # The first query: before it, the head is read (see `state`).
+    log = state()
+    filters = _filters(request)
+    entries = _chosen(filters)
     here = window(entries, ("-id",), entries.count(), request.GET)
-    return AuditPage(_rows(here.rows), here, here.total, log, filters)
+    kept = request.GET.copy()
+    for name in ("page", "after", "before"):
+        kept.pop(name, None)
+    return AuditPage(_rows(here.rows), here, here.total, log, filters, f"?{kept.urlencode()}" if kept else "")
 
 
+@for_auditors
 def audit(request: OperatorRequest) -> HttpResponse:
     return page(request, "audit.html", _page(request), twins=("json",))
 
 
+@for_auditors
 def audit_json(request: OperatorRequest) -> HttpResponse:
     content = _page(request)
     return as_json(
@@ -102,6 +167,57 @@ def audit_json(request: OperatorRequest) -> HttpResponse:
             "entries": [json_fields(row.entry, _ENTRY) for row in content.rows],
         }
     )
+
+
+@for_auditors
+def audit_csv(request: OperatorRequest) -> StreamingHttpResponse:
+    """The lines that the filters leave, oldest first, with secrets masked; `audit --export` has them as they are sealed."""
+    rows = ([_cell(value) for value in _entry(entry).values()] for entry in _in_batches(_chosen(_filters(request))))
+    names = [column.partition("=")[0] for column in _ENTRY.split()]
+    writer = csv.writer(Lines())
+    lines = (writer.writerow(row) for row in chain([names], rows))
+    return _download(lines, "text/csv; charset=utf-8", "audit.csv")
+
+
+@for_auditors
+def audit_lines(request: OperatorRequest) -> StreamingHttpResponse:
+    """The same as one JSON object a line."""
+    entries = _in_batches(_chosen(_filters(request)))
+    lines = (json.dumps(_entry(entry), ensure_ascii=False, default=str) + "\n" for entry in entries)
+    return _download(lines, "application/x-ndjson; charset=utf-8", "audit.jsonl")
+
+
+class Lines:
+    """What a writer of CSV writes, one line at a time."""
+
+    def write(self, line: str) -> str:
+        return line
+
+
+def _entry(entry: AuditEntry) -> dict[str, Any]:
+    return dict(json_fields(entry, _ENTRY))
+
+
+def _cell(value: Any) -> str:
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str).strip('"')
+    return f"'{text}" if text.startswith(FORMULA) else text
+
+
+def _in_batches(entries: QuerySet[AuditEntry]) -> Iterator[AuditEntry]:
+    """Queried now, so that no filter is refused in the middle of the answer; of the next ones only so many are in memory at a time."""
+    batch = list(entries.order_by("id")[:BATCH])
+
+    def lines(batch: list[AuditEntry]) -> Iterator[AuditEntry]:
+        while batch:
+            yield from batch
+            batch = list(entries.filter(pk__gt=batch[-1].pk).order_by("id")[:BATCH])
+
+    return lines(batch)
+
+
+def _download(lines: Iterator[str], kind: str, name: str) -> StreamingHttpResponse:
+    headers = {"Content-Disposition": f'attachment; filename="{name}"', "Cache-Control": "no-store"}
+    return StreamingHttpResponse((line.encode() for line in lines), content_type=kind, headers=headers)
 
 
 _ENTRY = "number=pk at who verb source=source_path conversation repair detail previous digest"

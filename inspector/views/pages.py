@@ -20,7 +20,7 @@ from django.views import defaults
 
 from inspector import __version__
 from inspector.access.grants import whom_to_ask
-from inspector.access.roles import Access, refusal_of
+from inspector.access.roles import Access, Role, refusal_of
 from inspector.installation import page_files_digest, program
 from inspector.models import Conversation, Finding, Problem, Repair, RepairGroup, Source, Stream, Tombstone
 from inspector.presentation import markdown
@@ -108,6 +108,10 @@ def of_account(request: HttpRequest) -> dict[str, Any]:
         return {}
     access = access_of_request(request)
     allowed = [(label, href) for label, href, action in FOR_ACCESS if action == "see" or access.may(action)]
+    if any(one.role >= Role.ADMIN for one in access.roles):
+        allowed.append(("People", "/people/"))
+    if request.user.is_authenticated:
+        allowed.append(("Password", "/password/"))
     no_role = ""
     if access.name and access.sources == frozenset():
         no_role = f"Your account has no role on any source yet, so there is nothing to see. Ask {whom_to_ask()} for one."

@@ -69,6 +69,13 @@ def test_every_view_is_asked_by_get_or_says_what_it_takes() -> None:
         "notifications/<slug:oid>/",
         "notifications/<slug:oid>/remove/",
         "notifications/<slug:oid>/test/",
+        "password/",
+        "people/",
+        "people/<int:pk>/link/",
+        "people/<int:pk>/roles/",
+        "people/<int:pk>/state/",
+        "people/groups/",
+        "people/groups/<int:pk>/",
         "problems/<slug:oid>/repair/",
         "problems/decide/",
         "problems/views/",
@@ -86,6 +93,7 @@ def test_every_view_is_asked_by_get_or_says_what_it_takes() -> None:
         "sources/<slug:oid>/",
         "sources/<slug:oid>/import/",
         "sources/<slug:oid>/write-back/",
+        "welcome/<slug:uidb64>/<slug:token>/",
     ]
 
 

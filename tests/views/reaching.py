@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
+from django.contrib.auth import get_user_model
 from django.http import HttpResponse
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
@@ -197,6 +198,9 @@ class Walk:
             "number": [0],
             "code": [RULES[0].code],
             "name": ["renumber-messages"],
+            "pk": [get_user_model()._default_manager.get_or_create(username="somebody")[0].pk],
+            "uidb64": ["MQ"],
+            "token": ["none"],
         }
 
     def addresses(self, *kinds: str) -> list[str]:

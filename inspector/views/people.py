@@ -1,0 +1,316 @@
+"""Who signs in and what they may do: users, their roles, groups of sources, and one's own password."""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from django.contrib import messages
+from django.contrib.auth import get_user_model, update_session_auth_hash
+from django.contrib.auth.forms import PasswordChangeForm
+from django.contrib.auth.models import User
+from django.contrib.auth.views import PasswordResetConfirmView
+from django.db.models import Count, Prefetch
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect
+
+from inspector.access.context import NotPermitted, current
+from inspector.access.permits import permit, why_not
+from inspector.access.roles import MEANINGS, ROLES, Role
+from inspector.actions import audit, people
+from inspector.actions.problems import Refused
+from inspector.actions.welcome import link_of
+from inspector.cache_headers import exact
+from inspector.middleware import OperatorRequest, accepts
+from inspector.models import Grant, Source, SourceGroup
+from inspector.presentation.json_text import Json
+from inspector.presentation.visible import visible
+from inspector.views.pages import as_json, page, refusal
+from inspector.views.paging import ListWindow, window
+
+SOURCES_SHOWN = 500
+"""In a form; the command `user` takes any."""
+ROLES_SHOWN = 50
+ALL = "all"
+NO_ACCOUNT = "In local mode nobody signs in, so there is no password to change."
+
+
+class UserRow(NamedTuple):
+    """`grants` are those that the person who looks may know of."""
+
+    user: Any
+    grants: tuple[Grant, ...]
+    more: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PeoplePage:
+    rows: tuple[UserRow, ...]
+    here: ListWindow[Any]
+    groups: tuple[SourceGroup, ...]
+    roles: tuple[tuple[str, str], ...]
+    why_not: str
+    """Why who looks may not add users; "" where they may."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UserPage:
+    row: UserRow
+    roles: tuple[tuple[str, str], ...]
+    groups: tuple[SourceGroup, ...]
+    sources: tuple[Source, ...]
+    why_not: str
+    link: str = ""
+
+
+class GroupsPage(NamedTuple):
+    groups: tuple[SourceGroup, ...]
+    sources: tuple[Source, ...]
+
+
+def _permit() -> None:
+    """Admins of all, and those of one source, who give roles on it. Raises NotPermitted."""
+    access = current()
+    if access is not None and not any(one.role >= Role.ADMIN for one in access.roles):
+        raise NotPermitted(why_not("users"))
+
+
+def _may_know(grant: Grant) -> bool:
+    access = current()
+    if access is None or access.may("users"):
+        return True
+    return grant.source_id is not None and access.may("grant", grant.source_id)
+
+
+def _row(user: Any) -> UserRow:
+    grants = tuple(grant for grant in user.grants.all() if _may_know(grant))
+    return UserRow(user, grants[:ROLES_SHOWN], max(0, len(grants) - ROLES_SHOWN))
+
+
+def _users() -> Any:
+    grants = Grant.objects.select_related("source", "group")
+    return get_user_model()._default_manager.prefetch_related(Prefetch("grants", grants))
+
+
+def _people() -> tuple[Any, tuple[SourceGroup, ...], str]:
+    _permit()
+    cannot = why_not("users")
+    groups = () if cannot else tuple(SourceGroup.objects.annotate(number=Count("sources")))
+    return _users(), groups, cannot
+
+
+def _roles() -> tuple[tuple[str, str], ...]:
+    return tuple((word, MEANINGS[role]) for word, role in ROLES.items())
+
+
+def _people_page(request: HttpRequest) -> PeoplePage:
+    users, groups, cannot = _people()
+    here = window(users, ("username",), users.count(), request.GET)
+    return PeoplePage(rows=tuple(map(_row, here.rows)), here=here, groups=groups, roles=_roles(), why_not=cannot)
+
+
+@accepts("GET", "HEAD", "POST")
+def users(request: OperatorRequest) -> HttpResponse:
+    """POST adds an account, and shows the link by which its person sets a password."""
+    if request.method != "POST":
+        return page(request, "people.html", _people_page(request), twins=("json",))
+    form = request.POST
+    try:
+        user = people.add_user(request.operator, form.get("name", ""), form.get("password", ""))
+        if role := form.get("role", ""):
+            people.give(request.operator, user, role)
+    except Refused as problem:
+        messages.error(request, visible(str(problem)))
+        return redirect("people")
+    if form.get("password"):
+        messages.success(request, f"{user.username} can sign in with this password, and change it then.")
+        return redirect("user", pk=user.pk)
+    return _with_link(request, user)
+
+
+def _with_link(request: OperatorRequest, user: User) -> HttpResponse:
+    """The link is shown once, and kept by nothing: it is the password until one is set."""
+    link = link_of(user, f"{request.scheme}://{request.get_host()}")
+    return exact(page(request, "person.html", _user_page(user.pk, link)))
+
+
+def _user_page(pk: int, link: str = "") -> UserPage:
+    users, groups, cannot = _people()
+    user = get_object_or_404(users, pk=pk)
+    access = current()
+    sources = Source.objects.order_by("path")
+    if access is not None and cannot:
+        sources = sources.filter(pk__in=[source for source in access.sources or () if access.may("grant", source)])
+    shown = tuple(sources[:SOURCES_SHOWN])
+    return UserPage(row=_row(user), roles=_roles(), groups=groups, sources=shown, why_not=cannot, link=link)
+
+
+def user(request: OperatorRequest, pk: int) -> HttpResponse:
+    return page(request, "person.html", _user_page(pk), twins=("json",))
+
+
+def users_json(request: OperatorRequest) -> HttpResponse:
+    content = _people_page(request)
+    older = content.here.older
+    return as_json(
+        {
+            "total": content.here.total,
+            "next": older.query(request.GET) if older else "",
+            "users": [_report(row) for row in content.rows],
+            "groups": [{"id": group.pk, "name": group.name, "sources": group.number} for group in content.groups],  # type: ignore[attr-defined]
+        }
+    )
+
+
+def user_json(request: OperatorRequest, pk: int) -> HttpResponse:
+    return as_json(_report(_user_page(pk).row))
+
+
+def _report(row: UserRow) -> Json:
+    user = row.user
+    grants = [
+        {
+            "id": grant.pk,
+            "role": grant.role,
+            "source": grant.source.oid if grant.source else "",
+            "group": grant.group.name if grant.group else "",
+        }
+        | {"masked": grant.is_masked, "given_by": grant.given_by, "given_at": grant.given_at}
+        for grant in row.grants
+    ]
+    signed_in = {"last_sign_in": user.last_login, "has_password": user.has_usable_password()}
+    return {
+        "id": user.pk,
+        "name": user.username,
+        "is_active": user.is_active,
+        "is_superuser": user.is_superuser,
+        **signed_in,
+        "roles": grants,
+    }
+
+
+def _act(request: OperatorRequest, pk: int, act: Any, done: str) -> HttpResponse:
+    """One act on one account; a refusal becomes a sentence on its page."""
+    _permit()
+    account = get_object_or_404(get_user_model(), pk=pk)
+    try:
+        act(account)
+        messages.success(request, visible(done.format(name=account.get_username())))
+    except Refused as problem:
+        messages.error(request, visible(str(problem)))
+    return redirect("user", pk=pk)
+
+
+@accepts("POST")
+def grants(request: OperatorRequest, pk: int) -> HttpResponse:
+    """Gives a `role` on what `on` names: all, or `source:ID`, `group:ID`; or takes away the one with the id `take`."""
+    form = request.POST
+    if number := form.get("take", ""):
+        return _act(request, pk, lambda account: people.take(request.operator, _grant(account, number)), "The role is taken away.")
+
+    def give(account: User) -> None:
+        kind, _, name = form.get("on", "").partition(":")
+        on: dict[str, Any] = {}
+        if kind == "source":
+            on = {"source": Source.objects.filter(oid=name).first()}
+        elif kind == "group":
+            on = {"group": SourceGroup.objects.filter(pk=int(name)).first() if _is_number(name) else None}
+        if (kind != ALL and not on) or None in on.values():
+            raise Refused("Choose what the role is on: all sources, a group, or one source.")
+        people.give(request.operator, account, form.get("role", ""), is_masked=form.get("masked") == "1", **on)
+
+    return _act(request, pk, give, "The role is given.")
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdecimal() and len(text) < 16
+
+
+def _grant(account: User, number: str) -> Grant:
+    grants = Grant.objects.filter(user=account, pk=int(number)) if _is_number(number) else Grant.objects.none()
+    grant = grants.select_related("source", "group", "user").first()
+    if grant is None or not _may_know(grant):
+        raise Refused("This role is gone already: load the page again.")
+    return grant
+
+
+@accepts("POST")
+def state(request: OperatorRequest, pk: int) -> HttpResponse:
+    on = request.POST.get("on") == "1"
+    done = "{name} can sign in." if on else "{name} can sign in no more."
+    return _act(request, pk, lambda account: people.set_active(request.operator, account, on), done)
+
+
+@accepts("POST")
+def link(request: OperatorRequest, pk: int) -> HttpResponse:
+    """A new link that sets a password, shown once."""
+    permit("users")
+    account = get_object_or_404(get_user_model(), pk=pk)
+    audit.record(request.operator, "make password link", user=account.get_username())
+    return _with_link(request, account)
+
+
+@accepts("GET", "HEAD", "POST")
+def groups(request: OperatorRequest) -> HttpResponse:
+    permit("users")
+    if request.method == "POST":
+        try:
+            people.add_group(request.operator, request.POST.get("name", ""))
+            messages.success(request, "The group is there: put sources into it.")
+        except Refused as problem:
+            messages.error(request, visible(str(problem)))
+        return redirect("source-groups")
+    rows = tuple(SourceGroup.objects.prefetch_related("sources"))
+    return page(request, "source_groups.html", GroupsPage(rows, tuple(Source.objects.order_by("path")[:SOURCES_SHOWN])), twins=("json",))
+
+
+def groups_json(request: OperatorRequest) -> HttpResponse:
+    permit("users")
+    rows = SourceGroup.objects.prefetch_related("sources")
+    return as_json({"groups": [{"id": row.pk, "name": row.name, "sources": [source.oid for source in row.sources.all()]} for row in rows]})
+
+
+@accepts("POST")
+def group(request: OperatorRequest, pk: int) -> HttpResponse:
+    """Puts a source in (`put`) or takes it out (`take`), by its id; `remove` removes the group."""
+    permit("users")
+    row, form = get_object_or_404(SourceGroup, pk=pk), request.POST
+    if form.get("remove"):
+        people.remove_group(request.operator, row)
+        messages.success(request, "The group is removed, and the roles on it; its sources stay.")
+        return redirect("source-groups")
+    source = Source.objects.filter(oid=form.get("put") or form.get("take", "")).first()
+    if source is None:
+        messages.error(request, "Choose a source.")
+    else:
+        people.put_into_group(request.operator, row, source, bool(form.get("put")))
+        messages.success(request, visible(f"{source.name} is {'in' if form.get('put') else 'out of'} the group {row.name}."))
+    return redirect("source-groups")
+
+
+class PasswordPage(NamedTuple):
+    form: PasswordChangeForm
+
+
+@accepts("GET", "HEAD", "POST")
+def password(request: OperatorRequest) -> HttpResponse:
+    """One's own. Other sessions of the account end with it."""
+    if not request.user.is_authenticated:
+        return refusal(request, NO_ACCOUNT, status=404)
+    form = PasswordChangeForm(request.user, request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        update_session_auth_hash(request, form.save())
+        audit.record(request.operator, "change password")
+        messages.success(request, "Your password is changed. Wherever else you were signed in, you are signed out.")
+        return redirect("inbox")
+    return exact(page(request, "password.html", PasswordPage(form), status=200))
+
+
+class Welcome(PasswordResetConfirmView):
+    """Sets a password by a link that works once."""
+
+    template_name = "welcome.html"
+    success_url = "/login/"
+
+    def form_valid(self, form: Any) -> HttpResponse:
+        answer = super().form_valid(form)
+        audit.record(form.user.get_username(), "set password", by="link")
+        return answer

@@ -1,0 +1,170 @@
+"""Users, their roles and groups on pages and by command; nobody locks the last admin out."""
+
+import re
+from pathlib import Path
+
+import pytest
+from django.contrib.auth import get_user_model
+from django.test import Client
+from pytest_django import Settings
+
+from inspector.models import AuditEntry, Grant, Source, SourceGroup
+from tests.access.planted import two_sources
+from tests.accounts import account
+from tests.commands.running import run
+
+GOOD = "correct horse battery"
+
+
+@pytest.fixture
+def boss(settings: Settings) -> Client:
+    """An admin of all, signed in."""
+    settings.INSPECTOR_LOCAL, settings.ALLOWED_HOSTS = False, ["testserver"]
+    client = Client()
+    client.force_login(account("boss", "admin"))
+    return client
+
+
+def said(client: Client, path: str, form: dict[str, object]) -> str:
+    return client.post(path, form, follow=True).content.decode()
+
+
+@pytest.mark.django_db
+def test_a_user_is_added_with_a_link_that_works_once(boss: Client, tmp_path: Path) -> None:
+    shown, _ = two_sources(tmp_path)
+    answer = boss.post("/people/", {"name": "ann", "role": ""})
+    text = answer.content.decode()
+    link = re.search(r'id="password-link">http://testserver(/welcome/[^<]+)<', text)
+    assert link and answer["Cache-Control"] == "no-store"
+    ann = get_user_model().objects.get(username="ann")
+    assert not ann.has_usable_password() and not ann.grants.exists()
+    assert "is the name" not in text and said(boss, "/people/", {"name": "ANN"}).count("There is an account ANN already") == 1
+    assert "no user name" in said(boss, "/people/", {"name": "a b<"})
+    stranger = Client()
+    form = stranger.get(link[1], follow=True)
+    assert "Your name is <b>ann</b>" in form.content.decode()
+    address = form.redirect_chain[-1][0]
+    assert "too common" in stranger.post(address, {"new_password1": "password", "new_password2": "password"}).content.decode()
+    assert stranger.post(address, {"new_password1": GOOD, "new_password2": GOOD})["Location"] == "/login/"
+    assert "This link is used up" in Client().get(link[1], follow=True).content.decode()
+    assert stranger.post("/login/", {"username": "ann", "password": GOOD}).status_code == 302
+    page = stranger.get("/").content.decode()
+    assert "Your account has no role on any source yet, so there is nothing to see. Ask boss for one." in page
+    assert stranger.get("/people/").status_code == 403 and "/people/" not in page and 'href="/password/"' in page
+    # A role on one source is seen at the next request, and gone when it is taken away.
+    said(boss, f"/people/{ann.pk}/roles/", {"role": "viewer", "on": f"source:{shown.oid}"})
+    assert shown.oid in stranger.get("/sources/").content.decode()
+    text = said(boss, f"/people/{ann.pk}/roles/", {"take": Grant.objects.get(user=ann).pk})
+    assert "The role is taken away." in text and shown.oid not in stranger.get("/sources/").content.decode()
+    assert "sign in no more" in said(boss, f"/people/{ann.pk}/state/", {"on": "0"})
+    assert stranger.get("/").status_code == 302
+    lines = AuditEntry.objects.order_by("id").values_list("who", "verb", "detail")
+    assert ("boss", "add user", {"user": "ann"}) in lines and ("ann", "set password", {"by": "link"}) in lines
+    given = {"user": "ann", "role": "viewer", "on": shown.name}
+    assert (
+        ("boss", "give role", given) in lines
+        and ("boss", "take role", given) in lines
+        and ("boss", "disable user", {"user": "ann"}) in lines
+    )
+
+
+@pytest.mark.django_db
+def test_the_last_admin_is_not_locked_out(boss: Client) -> None:
+    user = get_user_model().objects.get()
+    for path, form in ((f"/people/{user.pk}/roles/", {"take": user.grants.get().pk}), (f"/people/{user.pk}/state/", {"on": "0"})):
+        assert "Nobody would be left who may look after users" in said(boss, path, form)
+    assert "Nobody would be left" in said(boss, f"/people/{user.pk}/roles/", {"role": "viewer", "on": "all"})
+    assert run("user", "disable", "boss").status == 2
+    user.refresh_from_db()
+    assert user.is_active and user.grants.get().role == "admin"
+    other = account("other", "admin")
+    assert "taken away" in said(boss, f"/people/{other.pk}/roles/", {"take": other.grants.get().pk})
+    assert "Choose what the role is on" in said(boss, f"/people/{other.pk}/roles/", {"role": "viewer", "on": "source:nowhere"})
+    assert "There is no role king" in said(boss, f"/people/{other.pk}/roles/", {"role": "king", "on": "all"})
+
+
+@pytest.mark.django_db
+def test_an_admin_of_one_source_gives_roles_on_that_one(boss: Client, tmp_path: Path) -> None:
+    shown, hidden = two_sources(tmp_path)
+    ann, carl = account("ann", "viewer", source=hidden), account("carl", "admin", source=shown)
+    client = Client()
+    client.force_login(carl)
+    assert "New user" not in client.get("/people/").content.decode() and client.post("/people/", {"name": "x"}).status_code == 403
+    page = client.get(f"/people/{ann.pk}/").content.decode()
+    assert hidden.name not in page and shown.name in page and "all sources</option>" not in page
+    assert client.get(f"/people/{ann.pk}.json").json()["roles"] == []
+    for on in ("all", f"group:{SourceGroup.objects.create(name='g').pk}"):
+        assert client.post(f"/people/{ann.pk}/roles/", {"role": "admin", "on": on}).status_code == 403
+    assert "Choose what the role is on" in said(client, f"/people/{ann.pk}/roles/", {"role": "viewer", "on": f"source:{hidden.oid}"})
+    assert "gone already" in said(client, f"/people/{ann.pk}/roles/", {"take": ann.grants.get().pk})
+    assert "The role is given." in said(
+        client, f"/people/{ann.pk}/roles/", {"role": "approver", "on": f"source:{shown.oid}", "masked": "1"}
+    )
+    assert client.get(f"/people/{ann.pk}.json").json()["roles"][0]["masked"] is True
+    assert client.post(f"/people/{ann.pk}/link/").status_code == 403 == client.get("/people/groups/").status_code
+
+
+@pytest.mark.django_db
+def test_a_group_of_sources_gives_its_role_to_what_is_put_into_it(boss: Client, tmp_path: Path) -> None:
+    shown, _ = two_sources(tmp_path)
+    said(boss, "/people/groups/", {"name": "  ours "})
+    group = SourceGroup.objects.get(name="ours")
+    ann = account("ann", "viewer", group=group)
+    client = Client()
+    client.force_login(ann)
+    assert client.get("/sources.json").json()["sources"] == []
+    said(boss, f"/people/groups/{group.pk}/", {"put": shown.oid})
+    assert [row["id"] for row in client.get("/sources.json").json()["sources"]] == [shown.oid]
+    assert boss.get("/people/groups.json").json()["groups"][0]["sources"] == [shown.oid]
+    assert "There is a group ours already" in said(boss, "/people/groups/", {"name": "ours"})
+    assert "the group ours" in boss.get(f"/people/{ann.pk}/").content.decode()
+    said(boss, f"/people/groups/{group.pk}/", {"take": shown.oid})
+    assert client.get("/sources.json").json()["sources"] == []
+    said(boss, f"/people/groups/{group.pk}/", {"remove": "1"})
+    assert not Grant.objects.filter(user=ann).exists() and Source.objects.count() == 2
+
+
+@pytest.mark.django_db
+def test_one_changes_ones_own_password(boss: Client, client: Client, settings: Settings) -> None:
+    user = get_user_model().objects.get()
+    user.set_password(GOOD)
+    user.save()
+    one, elsewhere = Client(), Client()
+    for each in (one, elsewhere):
+        each.login(username="boss", password=GOOD)
+    new = {"new_password1": GOOD + "!", "new_password2": GOOD + "!"}
+    assert "old password was entered incorrectly" in one.post("/password/", {"old_password": "x", **new}).content.decode()
+    assert "Your password is changed" in said(one, "/password/", {"old_password": GOOD, **new})
+    assert one.get("/").status_code == 200 and elsewhere.get("/").status_code == 302
+    assert AuditEntry.objects.filter(verb="change password", who="boss").count() == 1
+    settings.INSPECTOR_LOCAL = True
+    assert client.get("/password/").status_code == 404
+
+
+@pytest.mark.django_db
+def test_the_command_makes_the_first_account(tmp_path: Path, settings: Settings) -> None:
+    settings.INSPECTOR_BASE_URL = "https://inspector.example.org"
+    shown, _ = two_sources(tmp_path)
+    assert "There is no account yet" in run("user", "list").out
+    first = run("user", "add", "ada", "--role", "admin")
+    assert first.out.startswith("ada is admin of all sources.") and re.search(
+        r"\nhttps://inspector\.example\.org/welcome/\S+/\n", first.out
+    )
+    assert run("user", "add", "bob", "--role", "viewer", "--source", str(tmp_path / "shown.db")).out.startswith(
+        f"bob is viewer of {shown.name}."
+    )
+    assert run("user", "grant", "bob", "--role", "proposer", "--masked").status == 0
+    assert "bob: viewer of" in run("user", "list").out and "proposer of all sources (secrets masked)" in run("user", "list").out
+    assert run("user", "revoke", "bob").status == 0 and run("user", "disable", "bob").status == 0
+    assert "(disabled)" in run("user", "list").out
+    for words, why in (
+        (("add", "carl"), "Say what carl may do"),
+        (("add", "carl", "--role", "viewer", "--source", "/nowhere"), "No source /nowhere is imported"),
+        (("grant", "nobody", "--role", "viewer"), "There is no account nobody"),
+        (("grant", "bob", "--role", "viewer", "--group", "g"), "There is no group of sources g"),
+        (("revoke", "bob"), "bob has no role there"),
+        (("list", "bob"), "takes no name"),
+    ):
+        refused = run("user", *words)
+        assert refused.status == 2 and why in refused.err, (words, refused.err)
+    assert not get_user_model().objects.filter(username="carl").exists()
