@@ -8,8 +8,8 @@ from typing import Any
 
 from django.utils import timezone
 
-from inspector.access.context import everything
-from inspector.access.permits import permit
+from inspector.access.context import NotPermitted, everything
+from inspector.access.permits import permit, why_nowhere
 from inspector.actions import audit
 from inspector.actions.problems import Refused
 from inspector.models import Problem, ProblemEvent, SavedView
@@ -41,6 +41,8 @@ class Decision:
 
 def decide(oids: Iterable[str], decision: Decision, operator: str) -> int:
     """How many problems it changed; those that are so already, or are repaired, stay as they are. Raises Refused; then nothing is changed."""
+    if why := why_nowhere("decide"):
+        raise NotPermitted(why)
     if decision.action not in DONE:
         raise Refused("This is no action on problems: load the page again, and press one of its buttons.")
     reason = _line(decision.reason, REASON)
