@@ -323,6 +323,7 @@ COMMANDS = (
     "profiles",
     "rules",
     "strategies",
+    "user",
     "worker",
     "jobs",
     "backup",
@@ -393,6 +394,29 @@ def settings() -> str:
     )
 
 
+def roles() -> str:
+    from inspector.access.roles import ACTIONS, MEANINGS, Role
+
+    marks = {True: "yes", False: ""}
+    rows = (
+        [
+            action.words[0].upper() + action.words[1:] + (" (on all sources)" if action.is_everywhere else ""),
+            *(marks[role >= action.least] for role in Role),
+        ]
+        for action in ACTIONS.values()
+    )
+    return "\n".join(
+        [
+            "# Roles\n",
+            "What a person who signed in may do with a source, by the highest of their roles that covers it. What is of the whole installation takes the "
+            "role on all sources. [How roles are given](../how-to/people-and-roles.md).\n",
+            *table(("role", "meaning"), ([role.word, meaning] for role, meaning in MEANINGS.items())),
+            "",
+            *table(("action", *(role.word for role in Role)), rows),
+        ]
+    )
+
+
 PAGES: dict[str, Callable[[], str]] = {
     "formats.md": formats,
     "readers.md": readers,
@@ -404,6 +428,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "corrections.md": corrections,
     "commands.md": commands,
     "settings.md": settings,
+    "roles.md": roles,
 }
 
 

@@ -34,6 +34,9 @@ GET: dict[str, str] = {
     "": ANYBODY,
     **dict.fromkeys(OF_ALL, ANYBODY),
     "audit": "audit",
+    "metrics": "metrics",
+    "notifications": "notify",
+    "notifications/<slug:oid>": "notify",
     "audit/export.csv": "audit",
     "audit/export.jsonl": "audit",
     "people": SOMEBODY,
@@ -48,6 +51,10 @@ POST = {
     "explain": ANYBODY,
     "login": ANYBODY,
     "logout": ANYBODY,
+    "notifications": "notify",
+    "notifications/<slug:oid>": "notify",
+    "notifications/<slug:oid>/remove": "notify",
+    "notifications/<slug:oid>/test": "notify",
     "password": ANYBODY,
     "people": "users",
     "people/<int:pk>/link": "users",
@@ -154,7 +161,7 @@ def _ids(route: str, source: Source) -> list[str]:
     if "<slug:key>" in route:
         return list(source_tasks(source))
     kind = route.partition("/")[0]
-    return list(of[kind].values_list("oid", flat=True)[:1]) if "<slug:oid>" in route else []
+    return list(of[kind].values_list("oid", flat=True)[:1]) if "<slug:oid>" in route and kind in of else []
 
 
 def source_tasks(source: Source) -> list[str]:

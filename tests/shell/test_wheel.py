@@ -144,4 +144,4 @@ def test_an_older_database_is_left_to_its_owner(environment: Path, home: Path) -
 @pytest.mark.slow
 def test_an_error_names_the_command_that_was_installed(environment: Path, home: Path) -> None:
     ran = run(environment, home, "serve", "--host", "0.0.0.0")
-    assert ran.returncode == 2 and "`inspector createsuperuser`" in ran.stderr and ran.stderr.count("\n") == 1
+    assert ran.returncode == 2 and "`inspector user add NAME --role ROLE`" in ran.stderr and ran.stderr.count("\n") == 1

@@ -132,7 +132,7 @@ def refuse_unready(host: str, port: int) -> None:
     if settings.INSPECTOR_LOCAL and not is_loopback(host):
         raise CommandError(
             f"--host {host} would let other machines in, and nobody signs in to local single-operator mode: set DJANGO_ALLOWED_HOSTS to the "
-            f"host name that people use and make them users with `{program()} createsuperuser`, or leave --host out."
+            f"host name that people use and make them users with `{program()} user add NAME --role ROLE`, or leave --host out."
         )
     if not 0 <= port <= 65535:
         raise CommandError(f"--port {port} is not a port: choose one from 1024 to 65535, or 0 for any free one.")

@@ -87,7 +87,7 @@ class Command(AnsweringCommand):
             self.say_json({"users": rows})
             return
         for row in rows:
-            roles = ", ".join(f"{each['role']} of {each['on']}{' (secrets masked)' if each['masked'] else ''}" for each in row["roles"])
+            roles = ", ".join(f"{one['role']} of {one['on']}{' (secrets masked)' if one['masked'] else ''}" for one in row["roles"])
             self.say(f"{row['name']}: {roles or 'no role'}{'' if row['active'] else ' (disabled)'}")
         if not rows:
             self.say("There is no account yet: `user add NAME --role admin` makes the first one.")
