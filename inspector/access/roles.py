@@ -26,9 +26,9 @@ class Role(IntEnum):
 ROLES: Mapping[str, Role] = {role.word: role for role in Role}
 MEANINGS: Mapping[Role, str] = {
     Role.VIEWER: "looks at the source, and at everything that is kept of it, with secrets masked",
-    Role.PROPOSER: "also reveals secrets, decides about problems, comments, and proposes repairs",
+    Role.PROPOSER: "also reveals secrets, imports again, decides about problems, comments, and proposes repairs",
     Role.APPROVER: "also approves, rejects, applies and undoes repairs",
-    Role.ADMIN: "also says whether the source may be written, imports it again, removes it, and says who may do what with it",
+    Role.ADMIN: "also says whether the source may be written, removes it, and says who may do what with it",
 }
 
 
@@ -54,7 +54,7 @@ ACTIONS: Mapping[str, Action] = {
     "apply": Action(Role.APPROVER, "apply a repair"),
     "undo": Action(Role.APPROVER, "undo a repair"),
     "write back": Action(Role.ADMIN, "switch writes to a store on or off"),
-    "import": Action(Role.ADMIN, "import a source again"),
+    "import": Action(Role.PROPOSER, "import a source again"),
     "watch": Action(Role.ADMIN, "say whether a source is watched"),
     "reader": Action(Role.ADMIN, "say which reader is deployed"),
     "remove": Action(Role.ADMIN, "remove a source"),
