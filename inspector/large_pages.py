@@ -10,6 +10,7 @@ import re
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from http import HTTPStatus
@@ -25,6 +26,7 @@ from django.core.handlers.wsgi import WSGIRequest
 from django.db import DatabaseError, close_old_connections, connection
 from django.http import HttpRequest, HttpResponse
 
+from inspector import metrics
 from inspector.access_token import PARAMETER
 from inspector.middleware import limit_access, name_the_operator
 from inspector.models import Conversation, Repair, analyses
@@ -68,8 +70,10 @@ class LargePages:
         plain = {name: value for name, value in environ.items() if isinstance(value, str | bool | int)}
         body = environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
         # Whoever reads slowly keeps no process waiting: the whole answer is in a file by then.
+        begun = time.perf_counter()
         with SpooledTemporaryFile(PIECE) as spooled:
             status, headers = self._made(plain, body, spooled)
+            metrics.observe(metrics.route_of(str(environ.get("PATH_INFO", ""))), int(status[:3]), time.perf_counter() - begun)
             start_response(status, headers)
             spooled.seek(0)
             while data := spooled.read(PIECE):

@@ -13,6 +13,7 @@ from django.conf import settings
 from django.db import connection
 from django.db.models import Count, Min, Sum
 from django.http import HttpRequest, HttpResponse
+from django.urls import Resolver404, resolve
 from django.utils import timezone
 from prometheus_client import CollectorRegistry, Counter, Histogram, ProcessCollector, disable_created_metrics, generate_latest
 from prometheus_client.core import GaugeMetricFamily, InfoMetricFamily, Metric
@@ -52,11 +53,23 @@ def time_requests(get_response: Callable[[HttpRequest], HttpResponse]) -> Callab
         begun = time.perf_counter()
         response = get_response(request)
         match = getattr(request, "resolver_match", None)
-        _seconds.labels(f"/{match.route}" if match else OTHER).observe(time.perf_counter() - begun)
-        _responses.labels(f"{response.status_code // 100}xx").inc()
+        observe(f"/{match.route}" if match else OTHER, response.status_code, time.perf_counter() - begun)
         return response
 
     return middleware
+
+
+def observe(route: str, status: int, seconds: float) -> None:
+    _seconds.labels(route).observe(seconds)
+    _responses.labels(f"{status // 100}xx").inc()
+
+
+def route_of(path: str) -> str:
+    """The pattern of an address of a page that another process makes; its own counts end with it."""
+    try:
+        return f"/{resolve(path).route}"
+    except Resolver404:
+        return OTHER
 
 
 def has_token(request: HttpRequest) -> bool:

@@ -99,7 +99,7 @@ class Command(BaseCommand):
         with served() as problems:
             for problem in problems:
                 self.stderr.write(problem)
-            with renewing(), delivering(is_server=True):
+            with renewing():
                 run(listening)
 
     def print_link(self, url: str, before: str, as_json: bool) -> None:
@@ -185,7 +185,7 @@ def run(listening: socket.socket) -> None:
     """Serves until SIGINT or SIGTERM; requests that are running then have five seconds to end."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     try:
-        with pooled():
+        with pooled(), delivering(is_server=True):
             server_of(LargePages(get_internal_wsgi_application()), listening).run()
     finally:
         listening.close()
