@@ -161,7 +161,7 @@ def group_of_a_problem() -> RepairGroup:
     raise AssertionError("no conversation can be repaired together with others")
 
 
-def _notifier() -> Notifier:
+def notifier() -> Notifier:
     """One that is off and leads nowhere."""
     row, _ = Notifier.objects.get_or_create(
         oid="0" * 12, defaults={"name": "n", "kind": "webhook", "place": "https://a.invalid", "added_by": WHO, "added_at": timezone.now()}
@@ -188,7 +188,7 @@ class Walk:
             "repair-groups": list(RepairGroup.objects.values_list("oid", flat=True)),
             "problems": list(Problem.objects.values_list("oid", flat=True)[:2]),
             "sources": list(Source.objects.values_list("oid", flat=True)),
-            "notifications": [_notifier().oid],
+            "notifications": [notifier().oid],
             "old": [1],
             "new": [1],
             "position": [0],
