@@ -14,7 +14,10 @@ import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
+
+from django.test import override_settings
 
 from inspector.actions.apply_repair import apply_repair
 from inspector.actions.comparison import target_of
@@ -38,6 +41,8 @@ from inspector.sources.reading import NotRecognized
 from inspector.strategies.catalogue import strategy
 
 WHO = "kit"
+# The database of a test ends with its process, and so does the key of its log: that of the data folder belongs to another database.
+_own_log = partial(override_settings, INSPECTOR_AUDIT_KEY_FILE=None)
 CUTS, LEAST_CUTS = 12, 3
 """Places at which a file is cut, and at which a byte is changed; of each of many files, at least the second number."""
 _DAY = 24 * 60 * 60
@@ -116,6 +121,7 @@ def gives_every_conversation_an_id(sample: Sample, folder: Path) -> None:
         assert len(set(ids)) == len(ids), f"two sessions have one id: {ids}"
 
 
+@_own_log()
 def is_repaired_without_a_last_line_feed(sample: Sample, folder: Path) -> None:
     """The last line of a file may lack its end: what a repair writes after it goes on a line of its own."""
 
@@ -137,6 +143,7 @@ def _writes_only_edits(sample: Sample, format_: Format, stored: Stored, mode: st
         _changes(sample, format_, stored, mode, compose(case, [strategy(name) for name in sample.strategies]))
 
 
+@_own_log()
 def is_repaired_and_undone(sample: Sample, folder: Path) -> None:
     """In every mode: previewed, applied, verified, and taken back to the last byte."""
     for mode in sample.write_modes:
@@ -156,6 +163,7 @@ def is_repaired_and_undone(sample: Sample, folder: Path) -> None:
         assert _content(sample, folder, path) == before, f"{mode}: undo does not restore every byte"
 
 
+@_own_log()
 def refuses_a_store_that_went_on(sample: Sample, folder: Path) -> None:
     """Between the approval and the write, and between the write and its undo: what came since is never lost."""
     for mode in sample.write_modes:
