@@ -297,7 +297,7 @@ def state_of(task: BackgroundTask) -> Work:
 
 
 def _problem_of_job(number: int) -> str:
-    queue = _queue()
+    queue = queue_of_workers()
     row = None if queue is None else queue.described(number)
     if queue is None or row is None:
         return LOST
@@ -306,7 +306,7 @@ def _problem_of_job(number: int) -> str:
     return "" if queue.has_worker() else "It waits in the queue, and no worker answers: start one with the command worker."
 
 
-def _queue() -> ModuleType | None:
+def queue_of_workers() -> ModuleType | None:
     """None with SQLite, which has no queue."""
     if connection.vendor != "postgresql":
         return None
@@ -328,7 +328,7 @@ def _begin(pk: int, kind: str) -> None:
 
 
 def _is_queued(pk: int, kind: str) -> bool:
-    queue = None if kind not in ("preview", "plan") else _queue()
+    queue = None if kind not in ("preview", "plan") else queue_of_workers()
     if queue is None or not queue.has_worker():
         return False
     BackgroundTask.objects.filter(pk=pk).update(by=f"{JOB}{queue.queue_background(pk)}")

@@ -1,5 +1,6 @@
-"""The process of a background task. It imports no model before Django is set up, since it may begin as a fresh interpreter."""
+"""The processes of background tasks and of imports by the watcher. Nothing here imports a model before Django is set up, since it may begin as a fresh interpreter."""
 
+import os
 import signal
 import time
 
@@ -21,3 +22,20 @@ def run_task(pk: int, database: str) -> None:
     BackgroundTask.objects.filter(pk=pk).update(by=this_process())
     background.run(pk)
     BackgroundTask.objects.filter(pk=pk).update(seconds=time.process_time())
+
+
+def run_watched(source: int, database: str) -> None:
+    """Imports what changed in a watched source."""
+    from inspector.wsgi import application  # noqa: F401
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+    from django.db import connection
+
+    from inspector import watcher
+
+    # Who looks at a page waits for it, and nobody for this.
+    os.nice(5)
+    connection.settings_dict["NAME"] = database
+    watcher.import_now(source)

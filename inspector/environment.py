@@ -45,6 +45,11 @@ VARIABLES = (
     ),
     ("INSPECTOR_APPROVAL_EXPIRES", "7", "Days for which an approval holds; with 0 it never expires."),
     (
+        "INSPECTOR_WATCH",
+        "on",
+        "Off, nothing is watched, whatever the switches of the sources say. On, each source has a switch on its page; one that nobody touched is on in local mode for a file or folder that was imported by its path, and off otherwise.",
+    ),
+    (
         "INSPECTOR_BASE_URL",
         "not set",
         "The public address, for links that leave the machine and for requests through a proxy; with a path, all pages are below it. With `https`, cookies are secure, browsers keep to https for a year, and the proxy has to set `X-Forwarded-Proto`.",
@@ -101,13 +106,13 @@ def host_name() -> str:
     return platform.node() or "this machine"
 
 
-def flag(name: str) -> bool:
-    """The truth value in variable `name`, False when unset; raises ImproperlyConfigured for any other word."""
+def flag(name: str, default: bool = False) -> bool:
+    """The truth value in variable `name`, `default` when unset or blank; raises ImproperlyConfigured for any other word."""
     # django-environ reads every word that it does not know as False, so that a typing error would pass silently.
     value = os.environ.get(name, "").strip().lower()
     if value not in YES | NO:
         raise ImproperlyConfigured(f"{name} must be true or false, and {value!r} is neither: set it to one of them or unset it.")
-    return value in YES
+    return value in YES if value else default
 
 
 def days(name: str, default: int) -> int:

@@ -24,6 +24,7 @@ from inspector.access_token import refusal_or_redirect
 from inspector.actions.audit import record
 from inspector.actions.settling import Interrupted, settle_all
 from inspector.actions.verification import verify_next
+from inspector.cache_headers import NOTHING
 from inspector.database_problems import for_a_page
 from inspector.environment import os_user
 from inspector.health import PATH as HEALTH_PATH
@@ -96,6 +97,9 @@ def name_the_operator(get_response: Callable[[HttpRequest], HttpResponse]) -> Ca
             return _sentence(NOT_LOCAL, 403)
         try:
             if settings.INSPECTOR_LOCAL and not has_token(request) and (answer := refusal_or_redirect(request)):
+                if request.path == ASKED_BY_ITSELF:
+                    # It would load the page again.
+                    del answer["HX-Refresh"]
                 if answer.cookies:
                     record(os_user(), "sign in", by="link")
                 return answer
@@ -163,7 +167,19 @@ def _open_to_all(path: str) -> bool:
     return path == resolve_url(settings.LOGIN_URL) or path.startswith((WELCOME, str(settings.STATIC_URL)))
 
 
+def _not_kept(text: str) -> HttpResponse:
+    answer = _sentence(text, 403)
+    answer["Cache-Control"] = NOTHING
+    return answer
+
+
+ASKED_BY_ITSELF = "/live/"
+"""What an open page asks for without the person: its refusal must not take the page away that is read."""
+
+
 def _to_login(request: HttpRequest) -> HttpResponse:
+    if request.path == ASKED_BY_ITSELF:
+        return _not_kept("Sign in again.")
     answer = redirect_to_login(request.get_full_path(), resolve_url(settings.LOGIN_URL))
     # htmx follows a plain redirect out of sight and would put the login page into a corner of the page.
     return HttpResponseClientRedirect(answer.url) if request.headers.get("HX-Request") == "true" else answer

@@ -16,6 +16,7 @@ from inspector.views import (
     diagnose,
     explain,
     inbox,
+    live,
     metrics,
     notifications,
     people,
@@ -49,6 +50,7 @@ urlpatterns = [
     *page_at("problems/<slug:oid>", problems.problem, "problem", json=problems.problem_json, md=problems.problem_md),
     *page_at("problems/<slug:oid>/repair", repair_groups.new, "new-repair-group", json=repair_groups.new_json),
     *page_at("trends", trends.trends, "trends", json=trends.trends_json),
+    path("live/", live.news_line, name="live"),
     # One conversation, and what hangs below it
     *page_at("conversations", conversation_list.conversation_list, "conversations", json=conversation_list.conversation_list_json),
     *page_at(
@@ -101,6 +103,7 @@ urlpatterns = [
     *page_at("sources", sources.source_list, "sources", json=sources.source_list_json),
     *page_at("sources/<slug:oid>", sources.source, "source", json=sources.source_json),
     path("sources/<slug:oid>/import/", sources.reimport, name="import-again"),
+    path("sources/<slug:oid>/watch/", sources.watch, name="watch"),
     path("sources/<slug:oid>/write-back/", sources.write_back, name="write-back"),
     *page_at("audit", audit.audit, "audit", json=audit.audit_json),
     *page_at("notifications", notifications.notification_list, "notifications", json=notifications.notification_list_json),

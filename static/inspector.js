@@ -48,10 +48,62 @@
     if (Number.isNaN(seconds)) { return; }
     const unit = units.find(([limit]) => seconds > 0 && seconds < limit);
     time.title = `${at.toLocaleString(undefined, { dateStyle: "medium", timeStyle: "medium" })} (${time.dateTime})`;
+    if (time.hasAttribute("data-clock")) {
+      const today = at.toDateString() === new Date().toDateString();
+      time.textContent = at.toLocaleString(undefined, { timeStyle: "short", ...(today ? {} : { dateStyle: "medium" }) });
+      return;
+    }
     if (Math.abs(seconds) < 60) { time.textContent = "just now"; } else if (unit) { time.textContent = `${Math.floor(seconds / unit[1])} ${unit[2]} ago`; }
   });
   showAges();
   document.addEventListener("htmx:afterSettle", showAges);
+
+  // Whether there is anything new, while somebody looks. Of a server that does not answer it is asked less and less often.
+  let pause = 0;
+  let turns = 0;
+  const askForNews = () => {
+    const line = document.getElementById("live");
+    if (line && window.htmx && document.visibilityState === "visible") { window.htmx.trigger(line, "live"); }
+  };
+  setInterval(() => { turns += 1; if (turns > pause) { turns = 0; askForNews(); } }, 4000);
+  document.addEventListener("visibilitychange", askForNews);
+  ["htmx:sendError", "htmx:responseError"].forEach((name) => document.addEventListener(name, (event) => {
+    if (event.target.id === "live") { pause = Math.min(2 * pause + 1, 15); }
+  }));
+  // The same news are not swapped, so that they are not read aloud again.
+  document.addEventListener("htmx:beforeSwap", (event) => {
+    if (event.detail.target.id !== "news-words") { return; }
+    pause = 0;
+    const words = document.createElement("template");
+    words.innerHTML = event.detail.serverResponse;
+    if (words.content.textContent.trim() === event.detail.target.textContent.trim()) { event.detail.shouldSwap = false; }
+  });
+  document.addEventListener("data-as-of", (event) => {
+    pause = 0;
+    document.querySelectorAll("time[data-clock]").forEach((time) => { time.dateTime = event.detail.at; });
+    showAges();
+  });
+  // The page anew, where the reader was.
+  const keptPlace = "inspector-place";
+  const address = () => window.location.pathname + window.location.search;
+  document.addEventListener("click", (event) => {
+    if (!event.target.closest("[data-show]") || event.ctrlKey || event.metaKey) { return; }
+    event.preventDefault();
+    const { hash } = window.location;
+    try { sessionStorage.setItem(keptPlace, JSON.stringify({ address: address(), y: window.scrollY, hash })); } catch { /* It then begins at the top. */ }
+    // With a hash the browser would only scroll.
+    history.replaceState(history.state, "", address());
+    window.location.replace(address());
+  });
+  const returnToPlace = () => {
+    let place = null;
+    try { place = JSON.parse(sessionStorage.getItem(keptPlace)); sessionStorage.removeItem(keptPlace); } catch { return; }
+    if (place?.address !== address()) { return; }
+    if (place.hash) { history.replaceState(history.state, "", address() + place.hash); }
+    window.scrollTo(0, place.y);
+    window.addEventListener("load", () => window.scrollTo(0, place.y));
+  };
+  returnToPlace();
 
   // What htmx asks for has the address that the form would have: without empty choices, and of shape and profile only what was just chosen.
   document.addEventListener("htmx:configRequest", (event) => {

@@ -24,7 +24,7 @@ from inspector.actions.problems import Refused
 from inspector.actions.revisions import BATCH
 from inspector.actions.verification import verify_source
 from inspector.checking import known_judges
-from inspector.models import Conversation, Payload, Source, Tombstone, TraceRecord, counting, loading, outbox
+from inspector.models import Conversation, Payload, Source, Tombstone, TraceRecord, counting, loading, news, outbox
 from inspector.models.identity import LONGEST, indexed, native_hash
 from inspector.models.transactions import many_rows, one_writer
 from inspector.presentation.conversation import work
@@ -85,6 +85,7 @@ def import_targets(
     report: Report = lambda progress: None,
     part: Part | None = None,
     processes: int | None = None,
+    is_watched: bool = False,
 ) -> list[Imported]:
     """Imports every path; none where one cannot be read as anything. Captures are tied to nothing. Traces belong to the stores of the same call, and else to every store that knows one of their ids.
 
@@ -94,7 +95,8 @@ def import_targets(
     the others being read. `report` is called after each conversation.
 
     `part`: of each store these conversations alone, for one of several processes; an import of all then follows, which finds them written and does what
-    belongs to the store as a whole. `processes`: how many read and judge, by default one for each processor. Raises SourceProblem, UnknownFormat, Refused.
+    belongs to the store as a whole. `processes`: how many read and judge, by default one for each processor. `is_watched`: nobody asked for it but a switch,
+    which the audit log has; it gets no line of its own. Raises SourceProblem, UnknownFormat, Refused.
     """
     for path in paths:
         refuse_own_database(place(path))
@@ -142,7 +144,8 @@ def import_targets(
             # Captures name their streams as well; the lines of other imports stay as they were.
             counts: dict[str, Any] = {"conversations": imported.conversations, "records": imported.records}
             counts |= {"streams": imported.streams} if imported.source.is_capture else {}
-            audit.record(operator, "import", source_path=imported.source.path, **counts)
+            if not is_watched:
+                audit.record(operator, "import", source_path=imported.source.path, **counts)
             outbox.release(imported.source.oid)
     for imported in done:
         verify_source(imported.source, operator)
@@ -220,6 +223,8 @@ def _examine(touched: set[int]) -> None:
                 if conversation.source_id not in ids:
                     ids[conversation.source_id] = loading.ids_of(conversation.source)
                 examine(conversation, ids=ids[conversation.source_id])
+            for source_pk in ids:
+                news.changes(source_pk)
 
 
 @dataclass(frozen=True)
@@ -370,8 +375,10 @@ def _write_traces(source: Source, content: Traces) -> None:
 
 
 def _count_traces(source: Source) -> None:
-    source.trace_record_count = source.trace_records.count()
+    before, source.trace_record_count = source.trace_record_count, source.trace_records.count()
     source.save(update_fields=["trace_record_count"])
+    if source.trace_record_count != before:
+        news.changes(source.pk)
 
 
 def _body(body: Body) -> Payload:

@@ -12,7 +12,7 @@ from time import monotonic
 import inspector
 from inspector.actions.examining import judged_with, judges_of, write_examined
 from inspector.actions.revisions import write_revisions
-from inspector.models import Conversation, Revision, Source, Tombstone, TraceRecord, counting, loading
+from inspector.models import Conversation, Revision, Source, Tombstone, TraceRecord, counting, loading, news
 from inspector.models.identity import indexed
 from inspector.models.transactions import one_writer
 from inspector.planning.preview import digest
@@ -129,6 +129,8 @@ class StoreImport:
         pks = [row.pk for oid, row in self._rows.items() if oid not in present and not row.is_gone]
         count = Conversation.objects.filter(pk__in=pks, is_gone=False).update(is_gone=True)
         counting.renew(pks)
+        if count:
+            news.changes(self.source.pk)
         return count
 
     def is_last(self, now: Source) -> bool:
@@ -261,6 +263,8 @@ class StoreImport:
             write_examined(judged)
             # The others are judged when all around them is in the database, and are listed meanwhile.
             counting.renew({conversation.pk for conversation, _ in fresh} - {conversation.pk for conversation, _ in judged})
+            if fresh or judged:
+                news.changes(self.source.pk)
 
     def _name(self, native_id: str, oid: str) -> str:
         """The id as text; with ours after it where another id, that differs in hidden characters only, is shown the same."""

@@ -10,7 +10,7 @@ from django.db.models import Count, Q
 from django.utils import timezone
 
 import inspector
-from inspector.models import Payload, Source, Stream, StreamFinding, StreamPart, occurrences
+from inspector.models import Payload, Source, Stream, StreamFinding, StreamPart, news, occurrences
 from inspector.models.bulk import insert
 from inspector.models.identity import short_id
 from inspector.presentation.stream.report import StreamAnalysis, analysed
@@ -140,6 +140,8 @@ def write(source: Source, ready: PreparedCaptures) -> tuple[int, int, int]:
     source.stream_count, source.damaged_stream_count = present["all"], present["damaged"]
     source.gone_stream_count = source.streams.filter(is_gone=True).count()
     source.save(update_fields=["stream_count", "damaged_stream_count", "gone_stream_count"])
+    if gone_count or unchanged < len(ready.streams):
+        news.changes(source.pk)
     return len(ready.streams), unchanged, gone_count
 
 

@@ -28,13 +28,13 @@ from procrastinate.contrib.django.models import ProcrastinateJob, ProcrastinateW
 from procrastinate.exceptions import AlreadyEnqueued, ConnectorException
 from procrastinate.jobs import Job, Status
 
-from inspector import background
+from inspector import background, watcher
 from inspector.actions import renewing, verification
 from inspector.command_line import expected, printable, unexpected
 from inspector.delivering import delivering
 from inspector.environment import os_user
 from inspector.management.answering import refusals
-from inspector.models import Conversation, JobResult
+from inspector.models import Conversation, JobResult, Source
 from inspector.sources import reading, stores
 from inspector.sources.places import place
 from inspector.sources.reading import Server
@@ -114,6 +114,25 @@ def queue_background(task: int) -> int:
     return number
 
 
+@app.task(name="watched", pass_context=True, retry=_RETRY)
+def watched(context: JobContext, source: int) -> None:
+    """Imports what changed in a watched source."""
+    with _kept_result(context):
+        watcher.import_now(source)
+
+
+def queue_watched(source: int) -> int | None:
+    """The number of the new job; None where one waits already. It does not run next to another import of the source."""
+    path = Source.objects.values_list("path", flat=True).get(pk=source)
+    try:
+        number: int = watched.configure(lock=_lock("import_source", [path]), queueing_lock=f"watched {source}", priority=1).defer(
+            source=source
+        )
+    except AlreadyEnqueued:
+        return None
+    return number
+
+
 def has_worker() -> bool:
     """Whether a worker said lately that it is alive."""
     return ProcrastinateWorker.objects.filter(last_heartbeat__gte=timezone.now() - timedelta(seconds=3 * HEARTBEAT)).exists()
@@ -182,6 +201,8 @@ def _with_results(rows: Iterable[ProcrastinateJob]) -> list[dict[str, Any]]:
 def _command_of(row: ProcrastinateJob) -> str:
     if row.task_name == "background":
         return f"background {row.args['task']}"
+    if row.task_name == "watched":
+        return f"watched {row.args['source']}"
     if row.task_name == "renew":
         return f"renew {row.args['conversation']}"
     options = row.args["options"]

@@ -23,6 +23,7 @@ from inspector.models.source import Source
 from inspector.models.stream import Stream, StreamFinding, StreamPart
 from inspector.models.tombstone import Tombstone
 from inspector.models.trace import TraceRecord
+from inspector.models.watch import Watch, Watcher
 
 __all__ = [
     "AnalysisBlock",
@@ -62,4 +63,6 @@ __all__ = [
     "StreamPart",
     "Tombstone",
     "TraceRecord",
+    "Watch",
+    "Watcher",
 ]

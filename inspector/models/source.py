@@ -34,6 +34,8 @@ class Source(models.Model):
     problems = JsonText(default=list)
     stamp = models.CharField(max_length=64, blank=True)
     """Of the files at the last import (`folders.stamp`): files that have it still are not read again; "" where they have to be."""
+    changes = models.BigIntegerField(default=0, db_default=0)
+    """Goes up with every write of an import that a page shows, so that a page knows by one number whether it is still right (`news`)."""
     trace_record_count = models.BigIntegerField(default=0)
     """This and the next three are written at each import, so that no page counts rows: its trace records, and its captured streams that its
     file held then, those of them with errors or warnings, and those that it holds no longer."""

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from inspector.conversation.model import Fact
 from inspector.programs.formats import Cell, Change, InFiles, LooksAround, Record, Shape
-from inspector.sources import elements, files, lock_files, open_files, reach
+from inspector.sources import elements, files, growing, lock_files, open_files, reach
 from inspector.sources.appending import Interleaved, append, is_append, piece_of, take_back, without
 from inspector.sources.carrying import carry_over, link_of, link_old, opened_files, refuse_late_writers
 from inspector.sources.elements import ChangeState
@@ -181,7 +181,7 @@ def record(path: Path, file: WholeFile, read: Callable[[Path], bytes] = files.re
         if _stamp(place) == before:
             if start is not None and Start.of(data[: start.size]) != start:
                 break
-            return Record(key, Cell(data, "file"))
+            return Record(key, Cell(growing.without_torn_line(place, data), "file"))
     raise Changing(path)
 
 

@@ -216,6 +216,15 @@ def when(value: datetime | int | None) -> str:
     return format_html('<time datetime="{}Z" title="{} UTC">{}</time>', absolute.replace(" ", "T"), absolute, words)
 
 
+@register.simple_tag
+def time_of_day(value: datetime) -> str:
+    """The time of day of a moment: UTC, or by script that of the reader's zone, with the day where it is not today."""
+    absolute = moment(int(value.timestamp() * 1000))
+    return format_html(
+        '<time datetime="{}Z" title="{} UTC" data-clock>{} UTC</time>', absolute.replace(" ", "T"), absolute, absolute.partition(" ")[2][:5]
+    )
+
+
 @register.simple_tag(takes_context=True)
 def sort_header(context: dict[str, Any], key: str, label: str, initial: str = "", classes: str = "") -> str:
     """The heading of a column as a link that sorts by it, and turns the order where it does already: `?sort=KEY` rises, `?sort=-KEY` falls.

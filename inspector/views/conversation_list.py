@@ -15,6 +15,7 @@ from inspector.presentation.visible import clipped, visible
 from inspector.readers.catalogue import all_readers
 from inspector.rules.catalogue import RULES
 from inspector.views.crashes import Crash, newest_crashes
+from inspector.views.live import live
 from inspector.views.pages import as_json, page
 from inspector.views.paging import ListWindow, window
 
@@ -267,7 +268,7 @@ def row_report(row: ConversationRow) -> Json:
 
 
 def conversation_list(request: OperatorRequest) -> HttpResponse:
-    return page(request, "conversations.html", _page(request), part="rows", twins=("json",))
+    return page(request, "conversations.html", _page(request), part="rows", twins=("json",), live=live())
 
 
 def conversation_list_json(request: OperatorRequest) -> HttpResponse:

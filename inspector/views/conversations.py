@@ -39,6 +39,7 @@ from inspector.views.analysis import Analysis
 from inspector.views.choice import LEDGER, STAGES, Choice, analysed, looked_up, looked_up_for
 from inspector.views.content import Content, Findings, content, then_and_now
 from inspector.views.crashes import CrashLinks, crash_links
+from inspector.views.live import live
 from inspector.views.pages import absolute, as_json, as_markdown, origin_of, page, unless_unchanged
 
 LINES = 200
@@ -239,7 +240,14 @@ def _repairs(row: Conversation, native_id: str) -> list[Repair]:
 
 def conversation(request: OperatorRequest, oid: str) -> HttpResponse:
     row, choice, chosen_content = looked_up_for(request, oid, content)
-    return page(request, "conversation.html", _page(row, choice, chosen_content), part="rows", twins=("json", "md", "html"))
+    return page(
+        request,
+        "conversation.html",
+        _page(row, choice, chosen_content),
+        part="rows",
+        twins=("json", "md", "html"),
+        live=live("conversation", row.oid),
+    )
 
 
 @unless_unchanged(facts.of_analysis)

@@ -8,8 +8,8 @@ from inspector.middleware import OperatorRequest
 from inspector.models import BackgroundTask, Conversation, Finding, Repair, RepairComment, Revision, Source, StoredPreview, Stream
 from inspector.models.json_text import JsonText
 
-OF_AN_IMPORT = ("read_at", "written_at", "stamp")
-"""What every import of a source changes, also one that brings nothing new for a conversation."""
+OF_AN_IMPORT = ("read_at", "written_at", "stamp", "changes")
+"""What every import of a source changes, or one that brings nothing new for a conversation."""
 
 
 def _columns(model: type[Model], path: str = "", without: Sequence[str] = ()) -> list[str]:

@@ -39,6 +39,7 @@ from inspector.strategies.base import Strategy
 from inspector.strategies.catalogue import strategy
 from inspector.views import facts, problem_list
 from inspector.views.conversation_list import DAMAGED, RULE_KEYS, SEVERITY_RANK, newest_first, row_report, rows_of, with_rule
+from inspector.views.live import live
 from inspector.views.pages import absolute, as_json, as_markdown, origin_of, page, unless_unchanged
 from inspector.views.paging import ListWindow
 from inspector.views.problem_list import TABS, Choices, ProblemFilters, ProblemRow, known_rule
@@ -203,7 +204,7 @@ def _start(problem: Problem) -> Start | None:
 
 
 def inbox(request: OperatorRequest) -> HttpResponse:
-    return page(request, "inbox.html", _inbox(request), twins=("json",))
+    return page(request, "inbox.html", _inbox(request), twins=("json",), live=live())
 
 
 def inbox_json(request: OperatorRequest) -> HttpResponse:

@@ -125,8 +125,11 @@ def waiting_for_review(request: HttpRequest) -> int:
     return int(request.waiting_for_review)  # type: ignore[attr-defined]
 
 
-def page(request: HttpRequest, template: str, content: Any, part: str = "", twins: Sequence[str] = (), status: int = 200) -> HttpResponse:
-    """`template` with `content` as `page`; only its part `part` when htmx asks. `twins` are the endings (`json`, `md`) that this page has."""
+def page(
+    request: HttpRequest, template: str, content: Any, part: str = "", twins: Sequence[str] = (), status: int = 200, live: object = None
+) -> HttpResponse:
+    """`template` with `content` as `page`; only its part `part` when htmx asks. `twins` are the endings (`json`, `md`) that this page has; `live` is
+    what it is asked for while it is looked at (`views.live`)."""
     htmx = getattr(request, "htmx", None)
     is_part = bool(part) and htmx and not htmx.boosted and not htmx.history_restore_request and htmx.target != WHOLE
     context = {
@@ -138,6 +141,7 @@ def page(request: HttpRequest, template: str, content: Any, part: str = "", twin
         "program": program(),
         "reveals": getattr(request, "reveals", False),
         "may_reveal": status == 200 and may_reveal(request),
+        "live": None if is_part else live,
         "twins": [Link(f".{ending}", twin(request, ending)) for ending in twins],
     }
     response = render(request, f"{template}#{part}" if is_part else template, context, status=status)

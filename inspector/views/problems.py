@@ -20,6 +20,7 @@ from inspector.presentation.sparkline import Sparkline
 from inspector.presentation.visible import visible
 from inspector.views import problem_list
 from inspector.views.conversation_list import forks_of
+from inspector.views.live import live
 from inspector.views.pages import absolute, as_json, as_markdown, origin_of_source, page
 from inspector.views.paging import ListWindow, window
 from inspector.views.problem_list import ProblemRow
@@ -122,7 +123,7 @@ def _most(problem: Problem, column: str) -> tuple[tuple[str, int], ...]:
 
 
 def problem(request: OperatorRequest, oid: str) -> HttpResponse:
-    return page(request, "problem.html", _page(request, oid), twins=("json", "md"))
+    return page(request, "problem.html", _page(request, oid), twins=("json", "md"), live=live("problem", oid))
 
 
 def problem_json(request: OperatorRequest, oid: str) -> HttpResponse:

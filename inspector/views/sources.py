@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from django.conf import settings
@@ -12,13 +13,14 @@ from django.shortcuts import get_object_or_404, redirect
 from django.utils import timezone
 
 from inspector import background
+from inspector.actions import watching
 from inspector.actions.import_source import import_targets
 from inspector.actions.planning import web_may_write
 from inspector.actions.problems import Refused
 from inspector.actions.set_deployed_reader import set_deployed_reader
 from inspector.actions.set_write_back import set_write_back
 from inspector.middleware import OperatorRequest, accepts
-from inspector.models import ConversationCount, Payload, Record, Source, TraceRecord
+from inspector.models import ConversationCount, Payload, Record, Source, TraceRecord, Watch, Watcher
 from inspector.models.background import judged_since
 from inspector.presentation.json_text import json_fields
 from inspector.presentation.visible import visible
@@ -30,6 +32,7 @@ from inspector.sources import reach
 from inspector.sources.places import is_dsn, place
 from inspector.sources.problems import SourceProblem
 from inspector.views.conversation_list import ConversationRow, newest_first, rows_of
+from inspector.views.live import live
 from inspector.views.pages import as_json, page
 
 SHOWN = 10
@@ -47,6 +50,9 @@ class SourceRow:
     """Nothing is ever written to its format, so no plan can be carried to it."""
     streams: int
     streams_damaged: int
+    is_watched: bool
+    problem: str
+    """Why the watcher cannot read it now."""
 
 
 SORTS: Mapping[str, Callable[[SourceRow], Any]] = {
@@ -79,6 +85,8 @@ def _rows(sources: list[Source]) -> tuple[SourceRow, ...]:
             is_sealed=source.format in READ_ONLY,
             streams=source.stream_count,
             streams_damaged=source.damaged_stream_count,
+            is_watched=watching.is_on(source, watching.watch_of(source)),
+            problem=getattr(watching.watch_of(source), "problem", ""),
         )
         for source in sources
     )
@@ -120,20 +128,21 @@ def switch_is_needed(source: Source) -> bool:
 
 
 def source_list(request: OperatorRequest) -> HttpResponse:
-    rows, sort = _rows(list(Source.objects.all())), request.GET.get("sort", "")
+    rows, sort = _rows(list(Source.objects.select_related("watch"))), request.GET.get("sort", "")
     if key := SORTS.get(sort.removeprefix("-")):
         rows = tuple(sorted(rows, key=key, reverse=sort.startswith("-")))
-    return page(request, "sources.html", SourceListPage(rows), twins=("json",))
+    return page(request, "sources.html", SourceListPage(rows), twins=("json",), live=live())
 
 
 def source_list_json(request: OperatorRequest) -> HttpResponse:
-    return as_json({"sources": [json_fields(row, _ROW) for row in _rows(list(Source.objects.all()))]})
+    return as_json({"sources": [json_fields(row, _ROW) for row in _rows(list(Source.objects.select_related("watch")))]})
 
 
 _ROW = (
     "id=source.oid path=source.path format=source.format trace=source.is_trace demo=source.is_demo reader=source.reader "
     "projection=source.projection profile=source.profile read_at=source.read_at written_at=source.written_at came_from=source.came_from "
     "provenance=source.provenance conversations damaged chunks trace_records streams streams_damaged web_may_write=may_write "
+    "watched=is_watched watch_problem=problem "
     "problems=source.problems"
 )
 
@@ -158,6 +167,23 @@ class SourcePage:
     """Whether it is named by an address, and its repairs can be had as a script."""
     unreadable: str
     """Why the web interface may not read it; empty where it may."""
+    watch: "WatchPanel"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WatchPanel:
+    """Whether and how often the source is looked at, and how that goes. `choices` and `every` are for the select."""
+
+    is_possible: bool
+    may_change: bool
+    is_on: bool
+    sentence: str
+    problem: str
+    failed_at: datetime | None
+    looked_at: datetime | None
+    brought_at: datetime | None
+    choices: tuple[tuple[str, str], ...]
+    every: str
 
 
 def _page(source: Source) -> SourcePage:
@@ -187,7 +213,44 @@ def _page(source: Source) -> SourcePage:
         is_in_files=not source.is_trace and isinstance(format_named(source.format), InFiles),
         is_on_a_server=is_dsn(source.path),
         unreadable=_unreadable(source),
+        watch=_watch(source),
     )
+
+
+def _watch(source: Source) -> WatchPanel:
+    watch, watcher = watching.watch_of(source), Watcher.now()
+    is_on = watching.is_on(source, watch)
+    return WatchPanel(
+        is_possible=watching.may_be_watched(source),
+        may_change=settings.INSPECTOR_WATCH,
+        is_on=is_on,
+        sentence=_how_watched(source, watch, watcher, is_on),
+        problem=watch.problem if watch is not None and is_on else "",
+        failed_at=watch.failed_at if watch else None,
+        looked_at=watching.heard_of(watch, watcher) if is_on else None,
+        brought_at=watch.brought_at if watch else None,
+        choices=tuple((str(seconds), words) for seconds, words in watching.CHOICES.items()),
+        every=str(watch.every if watch else 0),
+    )
+
+
+def _how_watched(source: Source, watch: Watch | None, watcher: Watcher | None, is_on: bool) -> str:
+    if not settings.INSPECTOR_WATCH:
+        return "Nothing is watched: INSPECTOR_WATCH is off for this installation."
+    if not is_on:
+        return "What is written to it shows here when somebody imports it again."
+    if watcher is None or not watcher.is_alive:
+        return "Nobody looks at it now: the command serve does, and so does a worker."
+    usual = watching.OF_SERVERS if is_dsn(source.path) else watching.OF_FILES
+    seconds = max(watch.every, watch.pace) if watch else 0
+    compared = "it is asked whether anything changed" if is_dsn(source.path) else "names, sizes and times of its files are compared"
+    return (
+        f"What is written to it is imported by itself. Every {_duration(seconds or usual)} {compared}, and only after a change it is read."
+    )
+
+
+def _duration(seconds: int) -> str:
+    return f"{seconds} seconds" if seconds < 120 else f"{seconds // 60} minutes"
 
 
 def _unreadable(source: Source) -> str:
@@ -212,11 +275,17 @@ def source(request: OperatorRequest, oid: str) -> HttpResponse:
     """GET shows it; POST with `reader` says which reader is deployed on it."""
     if request.method == "POST":
         return _set_reader(request, oid)
-    return page(request, "source.html", _page(get_object_or_404(Source, oid=oid)), twins=("json",))
+    return page(
+        request,
+        "source.html",
+        _page(get_object_or_404(Source.objects.select_related("watch"), oid=oid)),
+        twins=("json",),
+        live=live("source", oid),
+    )
 
 
 def source_json(request: OperatorRequest, oid: str) -> HttpResponse:
-    content = _page(get_object_or_404(Source, oid=oid))
+    content = _page(get_object_or_404(Source.objects.select_related("watch"), oid=oid))
     more = {
         **json_fields(content, "gone last_activity bytes_kept"),
         "traces": [trace.oid for trace in content.traces],
@@ -224,6 +293,7 @@ def source_json(request: OperatorRequest, oid: str) -> HttpResponse:
         "readers": list(content.readers),
         "why_writable": content.why_writable,
         "web_may_read": not content.unreadable,
+        "watch": json_fields(content.watch, "on=is_on problem failed_at looked_at brought_at every"),
     }
     return as_json({**json_fields(content.row, _ROW), **more})
 
@@ -249,6 +319,20 @@ def reimport(request: OperatorRequest, oid: str) -> HttpResponse:
         background.prepare_ahead(judged_since(begun, [done.source]), waits=False)
         messages.success(request, _brought(source, done.conversations, done.unchanged, done.gone, done.records))
     except (SourceProblem, UnknownFormat) as problem:
+        messages.error(request, visible(str(problem)))
+    row = source.conversations.filter(oid=request.POST.get("conversation", "")).first()
+    return redirect("source", oid=oid) if row is None else redirect("conversation", oid=row.oid)
+
+
+@accepts("POST")
+def watch(request: OperatorRequest, oid: str) -> HttpResponse:
+    """Switches looks at the source on or off, with `every` seconds between two of them."""
+    source = get_object_or_404(Source, oid=oid)
+    on, every = request.POST.get("on") == "1", request.POST.get("every", "0")
+    try:
+        watching.set_watching(source, request.operator, on, int(every) if every in map(str, watching.CHOICES) else -1)
+        messages.success(request, "It is watched now." if on else "It is no longer watched: import it again to see what is new.")
+    except Refused as problem:
         messages.error(request, visible(str(problem)))
     return redirect("source", oid=oid)
 

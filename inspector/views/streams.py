@@ -31,6 +31,7 @@ from inspector.streams.corrections import STREAM_STRATEGIES, StreamStrategy
 from inspector.streams.model import Side
 from inspector.streams.violations import StreamRule
 from inspector.views import facts
+from inspector.views.live import live
 from inspector.views.pages import absolute, as_json, as_markdown, page, refusal, unless_unchanged
 from inspector.views.paging import ListWindow, window
 
@@ -246,7 +247,7 @@ def _listed(request: OperatorRequest) -> ListPage:
 
 
 def stream_list(request: OperatorRequest) -> HttpResponse:
-    return page(request, "streams.html", _listed(request), part="rows", twins=("json",))
+    return page(request, "streams.html", _listed(request), part="rows", twins=("json",), live=live())
 
 
 def stream_list_json(request: OperatorRequest) -> HttpResponse:

@@ -24,6 +24,7 @@ REASONS = {
     "Payload": "bytes by their digest, which no address takes without a conversation or stream that has them",
     "JobResult": "what commands asked for; no page reads it",
     "AuditEntry": "one chain of lines; its page takes a role on all sources",
+    "Watcher": "which process looks at sources; it names none",
     "SavedView": "a person's own, by their name",
     "Grant": "pages of administrators, and the limit itself",
     "SourceGroup": "pages of administrators, and the limit itself",

@@ -29,6 +29,7 @@ OF_ALL += (
     "projections",
     "profiles",
 )
+OF_ALL += ("live",)
 OF_ALL += ("login", "logout", "password", "welcome/<slug:uidb64>/<slug:token>")
 GET: dict[str, str] = {
     "": ANYBODY,
@@ -78,6 +79,7 @@ POST = {
     "repairs/<slug:oid>/undo": "undo",
     "sources/<slug:oid>": "reader",
     "sources/<slug:oid>/import": "import",
+    "sources/<slug:oid>/watch": "watch",
     "sources/<slug:oid>/write-back": "write back",
     "welcome/<slug:uidb64>/<slug:token>": ANYBODY,
 }

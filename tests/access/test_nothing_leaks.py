@@ -20,6 +20,7 @@ UNKNOWN = "0123456789ab"
 QUERIES = (
     *(f"/conversations/?{query}" for query in (f"q={WORD}", "q=hello", "state=damaged", "gone=1", "sort=size")),
     *(f"/conversations.json?{query}" for query in (f"q={WORD}", "q=the")),
+    *("/live/?of=everything&seen=0.0.0.0.0.0", "/live/?of=everything&seen=1.1.1.1.1.1"),
     *("/streams/?state=damaged", "/streams.json", "/index.json?tab=all", "/?tab=all", f"/?q={WORD}", f"/?assigned={WORD}", "/?tab=review"),
     *("/trends/?by=source", "/trends.json?by=source", "/trends.json?by=version", "/repairs/?tab=approved", "/repairs.json?tab=waiting"),
     *(f"/explain/?target={WORD}-one", f"/explain/?error={WORD}", f"/whatif/?q={WORD}", f"/audit/?who={WORD}"),
@@ -154,6 +155,7 @@ def _with_id(kind: str, oid: str) -> Iterator[str]:
             f"/trends/?source={oid}",
         )
         yield from (f"/conversations.json?source={oid}", f"/index.json?source={oid}", f"/sources/{oid}/import/")
+        yield f"/live/?of={kind[:-1]}:{oid}&seen=1.1.1.1.1.1"
 
 
 @pytest.mark.slow

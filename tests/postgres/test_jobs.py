@@ -293,7 +293,7 @@ def test_a_worker_computes_the_preview_that_a_page_asks_for(
     for module in (background, background_models):
         monkeypatch.setattr(module, "LARGE", LARGE)
     worker = start_worker()
-    wait_until(background._queue().has_worker)  # type: ignore[union-attr]
+    wait_until(background.queue_of_workers().has_worker)  # type: ignore[union-attr]
     address = f"/conversations/{conversation.oid}/repairs/new/?strategy=insert-interrupted-result"
     assert "is being computed" in client.get(address).content.decode()
     task = BackgroundTask.objects.get()

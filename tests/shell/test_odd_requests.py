@@ -92,6 +92,7 @@ def test_every_view_is_asked_by_get_or_says_what_it_takes() -> None:
         "repairs/<slug:oid>/undo/",
         "sources/<slug:oid>/",
         "sources/<slug:oid>/import/",
+        "sources/<slug:oid>/watch/",
         "sources/<slug:oid>/write-back/",
         "welcome/<slug:uidb64>/<slug:token>/",
     ]

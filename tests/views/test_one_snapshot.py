@@ -181,6 +181,7 @@ def addresses() -> dict[str, str]:
         "/explain.json": f"?error=messages.5.content.3&target={crash.oid}",
         "/diff/": f"?with={other.oid}",
         "/diff.json": f"?with={other.oid}",
+        "/live/": "?of=everything&seen=0.0.0.0.0.0",
         "repairs/new/": "?strategy=renumber-messages",
         "repairs/new.json": "?strategy=renumber-messages",
     }
@@ -200,7 +201,7 @@ POSTED = {
     *(f"repair-groups/<slug:oid>/{act}/" for act in ("approve", "reject", "apply", "undo", "again")),
     *("problems/decide/", "problems/views/"),
     *("notifications/<slug:oid>/test/", "notifications/<slug:oid>/remove/"),
-    *("sources/<slug:oid>/import/", "sources/<slug:oid>/write-back/", "logout/"),
+    *("sources/<slug:oid>/import/", "sources/<slug:oid>/write-back/", "sources/<slug:oid>/watch/", "logout/"),
 }
 
 

@@ -199,11 +199,11 @@ def test_a_repair_outside_of_the_roots_says_so_on_its_page_and_a_command_still_c
 
 def test_the_page_of_a_source_says_that_it_is_not_read_and_offers_no_reading(client: Client, tmp_path: Path, settings: Settings) -> None:
     source = store(tmp_path / "a.db", rows("one", MERGED))
-    assert "Read again" in client.get(f"/sources/{source.oid}/").content.decode()
+    assert "Import again" in client.get(f"/sources/{source.oid}/").content.decode()
     assert client.get(f"/sources/{source.oid}.json").json()["web_may_read"] is True
     settings.INSPECTOR_SOURCES = [tmp_path / "other"]
     page = html.unescape(client.get(f"/sources/{source.oid}/").content.decode())
-    assert NOT_LISTED in page and "Read again" not in page
+    assert NOT_LISTED in page and "Import again" not in page
     assert client.get(f"/sources/{source.oid}.json").json()["web_may_read"] is False
     conversation = Conversation.objects.get()
     # What was imported is in our own database.

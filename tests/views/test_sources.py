@@ -52,7 +52,7 @@ def test_the_list_says_what_each_source_holds(client: Client, tmp_path: Path, dj
     example(tmp_path)
     for number in range(5):
         store(tmp_path / f"{number}.db", rows("one", MERGED))
-    with django_assert_max_num_queries(5):
+    with django_assert_max_num_queries(7):
         text = client.get("/sources/").content.decode()
     assert "6 conversations" in text and 'state=damaged">5</a>' in text and "55 trace records" in text and "never: a trace" in text
 

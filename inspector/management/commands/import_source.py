@@ -1,5 +1,8 @@
 """Loads stores, traces and captures into Inspector's database."""
 
+import itertools
+import json
+from contextlib import nullcontext
 from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
@@ -12,6 +15,7 @@ from inspector.management.answering import AnsweringCommand
 from inspector.management.progress import ProgressLine
 from inspector.management.target import add_target_arguments, folder_around, sources_named
 from inspector.models.background import judged_since
+from inspector.sources.growing import whole_lines
 from inspector.sources.problems import shown
 
 _PROBLEMS_SHOWN = 5
@@ -29,9 +33,22 @@ class Command(AnsweringCommand):
         add_target_arguments(parser, several=True)
         parser.add_argument("--from", dest="came_from", metavar="TEXT", help="where these copies were taken, for people: a host and path")
 
+        parser.add_argument(
+            "--watch",
+            action="store_true",
+            help="go on, and import what is written to them as it comes: a line for each change, until Ctrl-C",
+        )
+        parser.add_argument(
+            "-q", "--quiet", action="store_true", help="with --watch, only changes that bring findings, and what goes wrong"
+        )
+
     def jobs_of(self, options: dict[str, Any]) -> list[dict[str, Any]]:
         """One for each target; one for all with traces, which belong to the stores that they are named with."""
         _refuse_conversation(options)
+        if options.get("watch"):
+            raise CommandError(
+                "--watch goes on in this terminal, and a job ends: leave --queue out, or switch on Watched on the page of the source."
+            )
         options = {**options, "operator": os_user()}
         targets = sources_named(options["target"])
         return [{**options, "target": targets}] if options["traces"] else [{**options, "target": [target]} for target in targets]
@@ -55,7 +72,7 @@ class Command(AnsweringCommand):
         traces = sources_named(options["traces"])
         paths = list(dict.fromkeys([*self._targets(options), *traces]))
         begun = timezone.now()
-        with ProgressLine() as line:
+        with ProgressLine() as line, whole_lines() if options.get("watch") else nullcontext():
             done = import_targets(
                 paths,
                 options.get("operator") or os_user(),
@@ -72,6 +89,9 @@ class Command(AnsweringCommand):
             from inspector.background import prepare_ahead
 
             prepare_ahead(rows, waits=True)
+        if options.get("watch"):
+            self._follow(done, options)
+            return
         if options["json"]:
             self.say_json({"sources": [_report(imported) for imported in done]})
             return
@@ -79,6 +99,19 @@ class Command(AnsweringCommand):
             self.say(_sentence(imported))
             for problem in [] if imported.source.is_trace else imported.source.problems[:_PROBLEMS_SHOWN]:
                 self.say(f"  Problem, {shown(problem['where'])}: {shown(problem['reason'], 600)}")
+
+    def _follow(self, done: list[Imported], options: dict[str, Any]) -> None:
+        from inspector.management.watching import follow
+
+        def line(words: str, report: dict[str, Any]) -> None:
+            self.say(json.dumps(report) if options["json"] else words)
+            self.stdout.flush()
+
+        for imported in done:
+            line(_sentence(imported), _report(imported))
+        if not options["json"] and not options["quiet"]:
+            self.note("What is written to it is imported as it comes. Stop with Ctrl-C.")
+        follow([imported.source for imported in done], line, options["quiet"], itertools.count())
 
 
 def _refuse_conversation(options: dict[str, Any]) -> None:

@@ -33,6 +33,7 @@ from inspector.installation import program
 from inspector.large_pages import Application, LargePages
 from inspector.presentation.visible import visible
 from inspector.sources import files
+from inspector.watcher import watching_sources
 
 PORTS_TO_TRY = 50
 THREADS = 64
@@ -185,7 +186,7 @@ def run(listening: socket.socket) -> None:
     """Serves until SIGINT or SIGTERM; requests that are running then have five seconds to end."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     try:
-        with pooled(), delivering(is_server=True):
+        with pooled(), delivering(is_server=True), watching_sources():
             server_of(LargePages(get_internal_wsgi_application()), listening).run()
     finally:
         listening.close()

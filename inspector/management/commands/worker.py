@@ -1,10 +1,12 @@
 """Runs the jobs that other commands queue."""
 
+from contextlib import nullcontext
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser
 
 from inspector.management.queueing import jobs_module
+from inspector.watcher import watching_sources
 
 
 class Command(BaseCommand):
@@ -23,4 +25,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        jobs_module().work(options["until_empty"], options["heartbeat"])
+        jobs = jobs_module()
+        # One that ends when no job waits is no place to wait for changes.
+        with nullcontext() if options["until_empty"] else watching_sources():
+            jobs.work(options["until_empty"], options["heartbeat"])
