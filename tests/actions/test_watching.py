@@ -207,7 +207,12 @@ def test_an_import_that_fails_is_tried_again_and_says_why(tmp_path: Path) -> Non
 def test_exactly_one_process_looks_and_a_dead_one_is_followed() -> None:
     taken: list[bool] = []
     assert take_watch(this_process()) and not take_watch("another 1 1")
-    threads = [threading.Thread(target=lambda: taken.append(take_watch("third 1 1"))) for _ in range(2)]
+
+    def third() -> None:
+        taken.append(take_watch("third 1 1"))
+        connection.close()
+
+    threads = [threading.Thread(target=third) for _ in range(2)]
     for thread in threads:
         thread.start()
         thread.join()
