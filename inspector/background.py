@@ -5,6 +5,7 @@ A request starts the work and answers; the page asks again until it is done. Wha
 `worker` is there (PostgreSQL). What reads or writes a store is done on this machine, which has the store.
 """
 
+import io
 import json
 import multiprocessing
 import threading
@@ -16,17 +17,21 @@ from types import ModuleType
 from typing import Any
 from urllib.parse import urlencode
 
+from django.core.management import call_command
 from django.core.management.base import CommandError
 from django.db import OperationalError, connection, transaction
 from django.utils import timezone
 
 from inspector.access.context import unlimited
 from inspector.access.permits import acts, permit
+from inspector.actions import add_source
+from inspector.actions.add_source import limit_of_adding
 from inspector.actions.apply_repair import apply_repair
 from inspector.actions.group_previews import planned, planned_all
 from inspector.actions.planning import request_for, request_of
 from inspector.actions.problems import Refused
 from inspector.actions.propose_repair import propose_repair
+from inspector.actions.remove_source import begin_removal, being_removed, finish_removal
 from inspector.actions.repair_groups import apply_all, approve_all, propose_again, propose_all, undo_all
 from inspector.actions.shown_previews import (
     choice_digest,
@@ -43,7 +48,7 @@ from inspector.background_process import run_task
 from inspector.command_line import expected, printable, unexpected
 from inspector.middleware import web_limit
 from inspector.models import BackgroundTask, Conversation, Problem, Repair, RepairGroup, Source, analyses, loading
-from inspector.models.background import LARGE
+from inspector.models.background import LARGE, judged_since
 from inspector.models.transactions import is_in_memory, one_writer
 from inspector.presentation.visible import visible
 from inspector.programs.registry import programs
@@ -52,7 +57,7 @@ from inspector.sources.dsn import Dsn
 from inspector.sources.places import place
 from inspector.sources.problems import SourceProblem
 from inspector.sources.processes import has_ended, this_process
-from inspector.sources.reach import limited
+from inspector.sources.reach import Limit, limited
 from inspector.text.at_hand import at_work
 
 AT_ONCE = 2
@@ -64,7 +69,17 @@ LONGEST = timedelta(hours=1)
 NOT_KEPT = "not kept"
 """The answer of a task whose preview is too large for our database: its page computes it."""
 JOB = "job "
-ACTS = ("propose", "apply", "undo")
+ACTS = ("propose", "apply", "undo", "import", "remove", "demo on", "demo off")
+TITLES = {
+    "apply": "Apply repair",
+    "undo": "Undo repair",
+    "propose": "Propose repair",
+    "group preview": "Preview repairs",
+    "import": "Add a source",
+    "remove": "Remove a source",
+    "demo on": "Switch the demo on",
+    "demo off": "Switch the demo off",
+}
 GROUP_ACTS = ("group propose", "group approve", "group apply", "group undo")
 LOST = "The process that did this was ended in the middle, most often because memory ran out, or because Inspector was stopped."
 _SENTENCES = {
@@ -74,6 +89,10 @@ _SENTENCES = {
     "propose": "The repair is being rehearsed on a copy ({} chunks); its page opens when that is done.",
     "apply": "The repair is being written to the store, read back and judged again ({} chunks); its page opens when that is done.",
     "undo": "Every byte from before the repair is being restored ({} chunks); the page of the repair opens when that is done.",
+    "import": "The source is being imported; its page opens when that is done.",
+    "remove": "The source is being removed with {} conversations and all that was derived from them; the list opens when that is done.",
+    "demo on": "The demo is being written and imported; the list opens when that is done.",
+    "demo off": "The demo is being removed with {} conversations; the list opens when that is done.",
     "group preview": "The plans of {} conversations are being computed; this page shows them when that is done.",
     "group propose": "Each repair is being rehearsed on a copy, one of {} conversations after the other; this page shows what is proposed.",
     "group approve": "The plan of each of {} conversations is computed once more and compared with what was signed; this page shows what is approved.",
@@ -95,7 +114,11 @@ class Work:
     @property
     def sentence(self) -> str:
         row = self.task.conversation
-        return _SENTENCES[self.task.kind].format(f"{row.chunk_count if row else self.task.arguments['total']:,}")
+        return _SENTENCES[self.task.kind].format(f"{row.chunk_count if row else self.task.arguments.get('total', 0):,}")
+
+    @property
+    def title(self) -> str:
+        return TITLES.get(self.task.kind, "Preview repair")
 
 
 def is_large(row: Conversation) -> bool:
@@ -187,6 +210,40 @@ def group_preview(
     key = analyses.digest_of_values(("group preview", problem.oid, *strategies, mode, *basis, *waiting, analyses.basis(rows[0], True)))
     arguments = {"code": problem.code, "rows": [row.oid for row in rows], "strategies": list(strategies), "mode": mode, "total": len(rows)}
     return started(None, "group preview", key, arguments, "", back, again, source=problem.source)
+
+
+def add(path: str, operator: str) -> Work:
+    """Imports what a person added."""
+    permit("add source")
+    key = analyses.digest_of_values(("import", path, operator))
+    return started(None, "import", key, {"path": path}, operator, "/sources/add/", again=True)
+
+
+def remove(source: Source, operator: str) -> Work:
+    """Does what `begin_removal` began; who asks for it again gets the same task while it runs."""
+    permit("remove", source)
+    arguments = {"source": source.oid, "total": source.conversations.count()}
+    return started(None, "remove", _key_of_removal(source), arguments, operator, "/sources/", again=True)
+
+
+@unlimited
+def go_on_removing() -> None:
+    """A removal whose process was ended in the middle goes on."""
+    for source in being_removed():
+        task = BackgroundTask.objects.filter(key=_key_of_removal(source)).first()
+        if task is None or not state_of(task).is_running:
+            remove(source, source.removed_by)
+
+
+def _key_of_removal(source: Source) -> str:
+    return analyses.digest_of_values(("remove", source.oid))
+
+
+def switch_demo(on: bool, operator: str) -> Work:
+    permit("demo")
+    total = Conversation.objects.filter(source__is_demo=True).count()
+    kind = f"demo {'on' if on else 'off'}"
+    return started(None, kind, analyses.digest_of_values((kind,)), {"total": total}, operator, "/sources/", again=True)
 
 
 def act_on_group(kind: str, group: RepairGroup, operator: str, again: Sequence[str] = (), decision: Sequence[Any] = ()) -> Work:
@@ -363,7 +420,7 @@ def run(pk: int, retries: bool = False) -> None:
     answer = error = ""
     try:
         # What a page may read, and no more.
-        with limited(web_limit()), at_work():
+        with limited(_limit_of(task.kind)), at_work():
             answer = _WORKS[task.kind](task)
     except Refused as refusal:
         error = str(refusal)
@@ -376,6 +433,43 @@ def run(pk: int, retries: bool = False) -> None:
     BackgroundTask.objects.filter(pk=pk).update(
         ended_at=timezone.now(), answer=answer, error=error, back=task.back, arguments=task.arguments
     )
+
+
+def _limit_of(kind: str) -> Limit | None:
+    """The demo is written by us, into our own folder."""
+    if kind == "demo on":
+        return None
+    return limit_of_adding(web_limit()) if kind == "import" else web_limit()
+
+
+def _import(task: BackgroundTask) -> str:
+    begun = timezone.now()
+    done = add_source.add(task.arguments["path"], task.operator)
+    task.back = f"/sources/{done.source.oid}/"
+    prepare_ahead(judged_since(begun, [done.source]), waits=False)
+    return visible(f"{done.source.name} is imported.")
+
+
+def _remove(task: BackgroundTask) -> str:
+    source = Source.objects.filter(oid=task.arguments["source"]).first()
+    if source is not None:
+        finish_removal(source)
+    return "The source is removed, with all that was derived from it. The store is as it was."
+
+
+def _demo_on(task: BackgroundTask) -> str:
+    output = io.StringIO()
+    call_command("demo", stdout=output, stderr=output)
+    return "The demo is imported. It is not counted where other sources are."
+
+
+def _demo_off(task: BackgroundTask) -> str:
+    for source in Source.objects.filter(is_demo=True):
+        # A trace goes with its store.
+        if Source.objects.filter(pk=source.pk).exists():
+            begin_removal(source, task.operator, "the demo was switched off", with_repairs=True)
+            finish_removal(source)
+    return "The demo is off. Its files stay where they are."
 
 
 def _preview(task: BackgroundTask) -> str:
@@ -457,6 +551,10 @@ _WORKS: dict[str, Callable[[BackgroundTask], str]] = {
     "propose": _propose,
     "apply": partial(_acted, apply_repair),
     "undo": partial(_acted, undo_repair),
+    "import": _import,
+    "remove": _remove,
+    "demo on": _demo_on,
+    "demo off": _demo_off,
     "group preview": _group_preview,
     "group propose": _group_propose,
     "group approve": lambda task: approve_all(_group(task), task.operator, *task.arguments["decision"]),

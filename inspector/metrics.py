@@ -92,14 +92,19 @@ class _Stored:
     def collect(self) -> Iterable[Metric]:
         yield InfoMetricFamily("inspector", "The version that runs.", value={"version": __version__})
         sources = list(
-            Source.objects.order_by("-read_at", "pk").only("pk", "oid", "path", "format", "read_at", "problems", "is_demo")[:MOST_SOURCES]
+            Source.objects.filter(Source.counted())
+            .order_by("-read_at", "pk")
+            .only("pk", "oid", "path", "format", "read_at", "problems", "is_demo")[:MOST_SOURCES]
         )
         label = {source.pk: source.oid for source in sources}
         yield from _of_sources(sources)
         yield from _conversations(label)
         yield _problems(label)
         yield _grouped(
-            "inspector_repairs", "Repairs by state.", "state", Repair.objects.order_by().values_list("state").annotate(Count("pk"))
+            "inspector_repairs",
+            "Repairs by state.",
+            "state",
+            Repair.objects.filter(Source.counted("conversation__source")).order_by().values_list("state").annotate(Count("pk")),
         )
         yield from _jobs()
         yield from _deliveries()
@@ -124,7 +129,7 @@ def _of_sources(sources: list[Source]) -> Iterator[Metric]:
 
 def _conversations(label: dict[int, str]) -> Iterator[Metric]:
     rows = (
-        ConversationCount.objects.filter(is_gone=False)
+        ConversationCount.objects.filter(Source.counted("source"), is_gone=False)
         .order_by()
         .values_list("source", "is_damaged")
         .annotate(Sum("conversations"), Sum("chunks"))
@@ -153,7 +158,7 @@ def _problems(label: dict[int, str]) -> Metric:
         "Conversations or captured streams in which a rule occurs, of problems that are not ignored.",
         labels=("source", "rule", "severity"),
     )
-    rows = Problem.objects.filter(in_states()[ProblemState.OPEN]).order_by("rank", "-conversations", "id")
+    rows = Problem.objects.filter(Source.counted("source"), in_states()[ProblemState.OPEN]).order_by("rank", "-conversations", "id")
     numbers: dict[tuple[str, str, str], int] = defaultdict(int)
     for problem in rows.only("source_id", "code", "rank", "conversations")[:MOST_PROBLEMS]:
         numbers[label.get(problem.source_id, OTHER), problem.code, problem.severity] += problem.conversations

@@ -21,7 +21,9 @@ from inspector.access.context import NotPermitted, current, limited_parts, limit
 from inspector.access.grants import access_of
 from inspector.access.roles import Access
 from inspector.access_token import refusal_or_redirect
+from inspector.actions.add_source import OWN_FOLDERS
 from inspector.actions.audit import record
+from inspector.actions.remove_source import being_removed
 from inspector.actions.settling import Interrupted, settle_all
 from inspector.actions.verification import verify_next
 from inspector.cache_headers import NOTHING
@@ -312,6 +314,8 @@ LOOKS_AT_STORES = (
 """Pages about stores; the inbox is one too. A catalogue never opens a store."""
 
 
+SOURCES = "/sources/"
+"""Where a removal that was interrupted goes on."""
 LISTS_REPAIRS = ("/", "/repairs/")
 """Where an applied repair that nobody looked at for an hour is compared with its store, one at a time."""
 
@@ -326,6 +330,11 @@ def settle_interrupted(get_response: Callable[[HttpRequest], HttpResponse]) -> C
         access = current()
         seen = [each for each in interrupted if access is None or access.sees(each.repair.conversation.source_id)]
         request.interrupted = seen  # type: ignore[attr-defined]
+        if request.path == SOURCES and request.method == "GET" and being_removed().exists():
+            # It imports this module.
+            from inspector.background import go_on_removing
+
+            go_on_removing()
         if request.path in LISTS_REPAIRS and request.method == "GET":
             verify_next(os_user())
         return get_response(request)
@@ -362,12 +371,13 @@ def limit_reach(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable
 
 
 def web_limit() -> Limit:
-    """With INSPECTOR_SOURCES: what it lists, and nothing else. Without: what a command imported, and the folder `var`."""
+    """With INSPECTOR_SOURCES: what it lists, what was brought through pages, and the demo. Without: what was imported, and the folder `var`."""
     listed = settings.INSPECTOR_SOURCES
     if listed:
         addresses = frozenset(place.name for place in listed if isinstance(place, Dsn))
-        return Limit(tuple(place for place in listed if isinstance(place, Path)), lambda: addresses, NOT_LISTED)
-    # Asked once for each request, and only where something is opened. No page adds a source.
+        own = (settings.VAR_DIR.resolve() / name for name in OWN_FOLDERS)
+        return Limit((*(place for place in listed if isinstance(place, Path)), *own), lambda: addresses, NOT_LISTED)
+    # Asked once for each request, and only where something is opened.
     return Limit((settings.VAR_DIR.resolve(),), cache(lambda: frozenset(Source._base_manager.values_list("path", flat=True))), NOT_IMPORTED)
 
 

@@ -9,6 +9,7 @@ from inspector.views import (
     audit,
     bundles,
     catalogues,
+    changing_sources,
     check,
     chunks,
     conversation_list,
@@ -101,6 +102,9 @@ urlpatterns = [
     path("repairs/<slug:oid>/undo/", repairs.undo, name="undo"),
     # Sources and the trail
     *page_at("sources", sources.source_list, "sources", json=sources.source_list_json),
+    *page_at("sources/add", changing_sources.add, "add-source", json=changing_sources.add_json),
+    path("sources/demo/", changing_sources.demo, name="switch-demo"),
+    *page_at("sources/<slug:oid>/remove", changing_sources.remove, "remove-source", json=changing_sources.remove_json),
     *page_at("sources/<slug:oid>", sources.source, "source", json=sources.source_json),
     path("sources/<slug:oid>/import/", sources.reimport, name="import-again"),
     path("sources/<slug:oid>/watch/", sources.watch, name="watch"),

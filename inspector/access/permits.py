@@ -45,6 +45,12 @@ def why_nowhere(action: str) -> str:
     return "" if access is None or any(one.role >= ACTIONS[action].least for one in access.roles) else why_not(action)
 
 
+def may(action: str, about: Any = None) -> bool:
+    """Whether it is allowed, for a page that shows a form or leaves it out."""
+    access = current()
+    return access is None or access.may(action, source_of(about))
+
+
 def permit(action: str, about: Any = None) -> None:
     """Raises NotPermitted."""
     if sentence := why_not(action, about):

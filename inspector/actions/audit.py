@@ -34,6 +34,8 @@ from inspector.sources.problems import SourceProblem, shown
 SEAL = "seal audit log"
 """The verb of a line that covers every line before it, as they were then, by one digest: of an older version, or accepted with what is wrong with them."""
 PURGE = "purge"
+REMOVE = "remove source"
+"""The verb of the last line of a removal, whose `conversation` is the id of the source."""
 ALLOW = "allow import"
 SEAL_REPAIR = "seal repair"
 SEAL_PURGE = "seal purge"
@@ -229,7 +231,7 @@ class _Walk:
             self.allowed.discard(entry.conversation)
         if is_whole and (entry.verb == ALLOW or entry.detail.get("is_import_allowed")):
             self.allowed.add(entry.conversation)
-        if entry.verb in (PURGE, SEAL_PURGE) and is_whole:
+        if entry.verb in (PURGE, SEAL_PURGE, REMOVE) and is_whole:
             self.purges[entry.conversation] = entry
         if is_whole and "record" in entry.detail:
             self.repairs[entry.repair] = entry, str(entry.detail["record"])

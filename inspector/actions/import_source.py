@@ -66,6 +66,13 @@ class AnotherFormat(SourceProblem):
 
 
 @dataclass(eq=False)
+class BeingRemoved(SourceProblem):
+    """A source that somebody removes."""
+
+    template = "{place} is being removed from Inspector: wait until that is done, and import it again."
+
+
+@dataclass(eq=False)
 class NoTraces(SourceProblem):
     """A store where traces were named."""
 
@@ -131,7 +138,7 @@ def import_targets(
     for imported in done:
         if not imported.source.is_trace:
             touched |= _not_judged(imported.source)
-    _examine(touched)
+    examine_all(touched)
     with one_writer():
         for path, imported in zip(paths, done, strict=True):
             imported.source.stamp = "" if imported.source.is_trace else stamps.get(path, "")
@@ -214,7 +221,7 @@ def _not_judged(source: Source) -> set[int]:
     return set(present.filter(Q(verdict="") | ~Q(judged_by=inspector.__version__)).values_list("pk", flat=True))
 
 
-def _examine(touched: set[int]) -> None:
+def examine_all(touched: set[int]) -> None:
     ids: dict[int, list[str]] = {}
     pks = sorted(touched)
     for start in range(0, len(pks), EXAMINED_AT_ONCE):
@@ -288,6 +295,8 @@ def _source(path: Place, format_name: str, is_trace: bool, demo: bool) -> Source
     source, is_new = Source.objects.get_or_create(
         oid=Source.oid_of(real), defaults={"path": real, "read_at": timezone.now(), "format": format_name, "is_trace": is_trace}
     )
+    if source.removed_by:
+        raise BeingRemoved(path)
     if not is_new and (source.format, source.is_trace) != (format_name, is_trace):
         raise AnotherFormat(path, source.format, format_name)
     source.read_at = timezone.now()

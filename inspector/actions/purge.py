@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import timedelta
 from itertools import islice
+from typing import Any
 
 from django.apps import apps
 from django.conf import settings
@@ -68,31 +69,44 @@ def older_than(days: int) -> QuerySet[Conversation]:
 @acts("purge")
 def purge(conversation: Conversation, operator: str, reason: str, with_repairs: bool = False) -> Purged:
     """Raises Refused; then nothing is gone. `overwrite` follows, once for all that were purged."""
-    # Masked before it is cut, and for good: who purges a conversation for a secret in it may write that secret.
-    reason = masked(visible(" ".join(reason.split())))[:REASON].rstrip(".")
+    reason = as_reason(reason)
     if not reason:
         raise Refused("Say after --reason why the conversation is purged: whoever follows a link to it reads that.")
     for repair in Repair.objects.filter(conversation=conversation).exclude(intent="").select_related("conversation__source"):
         if interrupted := settle_one(repair):
             raise Refused(interrupted.sentence)
     with one_writer():
-        _secure_delete()
-        repairs = list(Repair.objects.filter(conversation=conversation))
-        _refuse_used(repairs, with_repairs)
-        purged = _delete(conversation, repairs, operator, reason)
-        audit.record(
-            operator,
-            audit.PURGE,
-            source_path=conversation.source.path,
-            conversation=conversation.oid,
-            reason=reason,
-            repairs=[repair.oid for repair in repairs],
-            findings=purged.findings,
-            shared=purged.shared,
-            tombstones=audit.tombstones_digest(Tombstone.objects.filter(conversation=conversation.oid)),
-        )
+        purged = purge_now(conversation, operator, reason, with_repairs)
     loading.forget()
     return purged
+
+
+def purge_now(conversation: Conversation, operator: str, reason: str, with_repairs: bool, with_source: bool = False) -> Purged:
+    """Within the caller's `one_writer`. `with_source`: its source goes too, so that it may be imported again, and what is done once for a source is left to the
+    caller: its trace records, the index of the search, what was read before."""
+    secure_delete()
+    repairs = list(Repair.objects.filter(conversation=conversation))
+    _refuse_used(repairs, with_repairs)
+    purged = _delete(conversation, repairs, operator, reason, with_source)
+    allowed: dict[str, Any] = {"is_import_allowed": True} if with_source else {}
+    audit.record(
+        operator,
+        audit.PURGE,
+        source_path=conversation.source.path,
+        conversation=conversation.oid,
+        reason=reason,
+        repairs=[repair.oid for repair in repairs],
+        findings=purged.findings,
+        shared=purged.shared,
+        tombstones=audit.tombstones_digest(Tombstone.objects.filter(conversation=conversation.oid)),
+        **allowed,
+    )
+    return purged
+
+
+def as_reason(text: str) -> str:
+    """Masked before it is cut, and for good: who purges a conversation for a secret in it may write that secret."""
+    return masked(visible(" ".join(text.split())))[:REASON].rstrip(".")
 
 
 def _refuse_used(repairs: list[Repair], with_repairs: bool) -> None:
@@ -106,13 +120,14 @@ def _refuse_used(repairs: list[Repair], with_repairs: bool) -> None:
         )
 
 
-def _delete(conversation: Conversation, repairs: list[Repair], operator: str, reason: str) -> Purged:
+def _delete(conversation: Conversation, repairs: list[Repair], operator: str, reason: str, with_source: bool) -> Purged:
     pk, source = conversation.pk, conversation.source
     findings = list(Finding.objects.filter(conversation=pk).values_list("oid", flat=True))
     # While another copy is here, the links that all copies share lead to that.
     is_last = bool(conversation.identity) and not Conversation.objects.filter(identity=conversation.identity).exclude(pk=pk).exists()
     shared = list(Finding.objects.filter(conversation=pk).exclude(identity="").values_list("identity", flat=True)) if is_last else []
-    traces = TraceRecord.objects.filter(source__in=source.traces.all(), conversation_id=indexed(conversation.native_id))
+    of_source = () if with_source else source.traces.all()
+    traces = TraceRecord.objects.filter(source__in=of_source, conversation_id=indexed(conversation.native_id))
     payloads = set(Record.objects.filter(conversation=pk).values_list("payload_id", flat=True))
     payloads |= {body for body in traces.values_list("body", flat=True) if body is not None}
     first_seen = Revision.objects.filter(conversation=pk).aggregate(first=Min("seen_at"))["first"]
@@ -125,6 +140,7 @@ def _delete(conversation: Conversation, repairs: list[Repair], operator: str, re
         "purged_at": timezone.now(),
         "purged_by": visible(operator),
         "reason": reason,
+        "is_import_allowed": with_source,
     }
     kinds = [(Tombstone.Kind.CONVERSATION, [conversation.oid, *([conversation.identity] if is_last else [])])]
     kinds.append((Tombstone.Kind.FINDING, [*findings, *shared]))
@@ -135,7 +151,7 @@ def _delete(conversation: Conversation, repairs: list[Repair], operator: str, re
     earlier.delete()
     # The links that all copies share are now those of this one.
     others: set[str] = set()
-    for batch in _batches(kind_of):
+    for batch in batches(kind_of):
         rows = Tombstone.objects.filter(oid__in=batch)
         others.update(rows.values_list("conversation", flat=True))
         rows.delete()
@@ -144,17 +160,17 @@ def _delete(conversation: Conversation, repairs: list[Repair], operator: str, re
         audit.seal_purge(operator, other)
     counting.forget(pk)
     outbox.forget(conversation.oid)
-    searching.forget_texts(pk)
+    searching.forget_texts(pk, tidies=not with_source)
     JobResult.objects.filter(Q(answer__contains=conversation.oid) | Q(answer__contains=conversation.native_id)).delete()
     traces.delete()
-    for traced in source.traces.all():
+    for traced in of_source:
         traced.trace_record_count = traced.trace_records.count()
         traced.save(update_fields=["trace_record_count"])
     for repair in repairs:
         repair.delete()
     _leave_groups(conversation)
     conversation.delete()
-    gone = sum(_delete_unused(batch) for batch in _batches(payloads))
+    gone = sum(delete_unused(batch) for batch in batches(payloads))
     return Purged(conversation.oid, len(findings), len(repairs), gone, len(payloads) - gone)
 
 
@@ -169,7 +185,7 @@ def _leave_groups(conversation: Conversation) -> None:
     BackgroundTask.objects.filter(conversation=None).exclude(ended_at=None).delete()
 
 
-def _delete_unused(digests: list[str]) -> int:
+def delete_unused(digests: list[str]) -> int:
     used = {*Record.objects.filter(payload__in=digests).values_list("payload_id", flat=True).distinct()}
     used |= {*StreamPart.objects.filter(payload__in=digests).values_list("payload_id", flat=True).distinct()}
     used |= {body for body in TraceRecord.objects.filter(body__in=digests).values_list("body", flat=True).distinct() if body is not None}
@@ -178,7 +194,7 @@ def _delete_unused(digests: list[str]) -> int:
     return Payload.objects.filter(pk__in=unused)._raw_delete("default") if unused else 0
 
 
-def _batches(digests: Iterable[str]) -> Iterator[list[str]]:
+def batches(digests: Iterable[str]) -> Iterator[list[str]]:
     names = iter(sorted(digests))
     while batch := list(islice(names, _BATCH)):
         yield batch
@@ -199,7 +215,7 @@ def allow_import(oid: str, operator: str) -> Tombstone:
     return tombstone
 
 
-def _secure_delete() -> None:
+def secure_delete() -> None:
     if connection.vendor == "sqlite":
         with connection.cursor() as cursor:
             cursor.execute("PRAGMA secure_delete = ON")

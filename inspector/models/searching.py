@@ -205,8 +205,9 @@ def index_texts() -> int:
     return total
 
 
-def forget_texts(conversation: int) -> None:
-    """Takes the words of a conversation out of the index; its texts are deleted by the caller. Only inside `one_writer`."""
+def forget_texts(conversation: int, tidies: bool = True) -> None:
+    """Takes the words of a conversation out of the index; its texts are deleted by the caller, who calls `tidy_index` where this does not. Only inside
+    `one_writer`."""
     if connection.vendor == "sqlite" and has_index():
         with connection.cursor() as cursor:
             cursor.execute(
@@ -214,8 +215,15 @@ def forget_texts(conversation: int) -> None:
                 "WHERE conversation_id = %s AND is_indexed",
                 (conversation,),
             )
-            # What is merged away of the index takes its deleted entries along.
-            cursor.execute(f"INSERT INTO {TABLE} ({TABLE}) VALUES ('optimize')")  # noqa: S608
+        if tidies:
+            tidy_index()
+
+
+def tidy_index() -> None:
+    """What is merged away of the index takes its deleted entries along; it takes as long as all of the index is large."""
+    if connection.vendor == "sqlite" and has_index():
+        with connection.cursor() as cursor:
+            cursor.execute(f"INSERT INTO {TABLE} ({TABLE}) VALUES ('optimize')")  # noqa: S608 (names of our own)
 
 
 def replace_texts(texts: Mapping[int, str]) -> None:

@@ -1,6 +1,8 @@
 """A source: one store, trace database or journal, by its real path."""
 
 from django.db import models
+from django.db.models import Exists, Q
+from django.db.models.expressions import Combinable
 
 from inspector.models.identity import short_id
 from inspector.models.json_text import JsonText
@@ -31,6 +33,10 @@ class Source(models.Model):
     """Where a copy was taken, in the words of the person who imported it."""
     sealed = models.TextField(blank=True)
     """Where the conversation of an evidence bundle was taken and by what; empty for anything else."""
+    removed_by = models.TextField(blank=True, db_default="")
+    """Who removes it; then it is being removed, and nothing is imported into it (`actions.remove_source`)."""
+    removal = models.TextField(blank=True, db_default="")
+    """Why, in their words."""
     problems = JsonText(default=list)
     stamp = models.CharField(max_length=64, blank=True)
     """Of the files at the last import (`folders.stamp`): files that have it still are not read again; "" where they have to be."""
@@ -81,3 +87,8 @@ class Source(models.Model):
     @staticmethod
     def oid_of(path: str) -> str:
         return short_id("source", path)
+
+    @staticmethod
+    def counted(path: str = "") -> Combinable:
+        """Of rows whose source is at `path`: those of the demo are not counted with others; where there is only the demo, they are."""
+        return Q(**{f"{path}__is_demo" if path else "is_demo": False}) | ~Exists(Source.objects.filter(is_demo=False))

@@ -6,17 +6,20 @@ from inspector.models.visible import Visible
 
 
 class Tombstone(models.Model):
-    """One for each link: a conversation, its findings and its repairs."""
+    """One for each link: a conversation, its findings and its repairs; a source that was removed, its streams and its problems."""
 
     class Kind(models.TextChoices):
         CONVERSATION = "conversation"
         FINDING = "finding"
         REPAIR = "repair"
+        SOURCE = "source"
+        STREAM = "stream"
+        PROBLEM = "problem"
 
     oid = models.CharField(max_length=12, unique=True)
     kind = models.CharField(max_length=12, choices=Kind)
     conversation = models.CharField(max_length=12, db_index=True)
-    """Its id; of a conversation its own."""
+    """Its id; of a conversation its own. Of a source, its streams and its problems the id of the source."""
     source = models.CharField(max_length=12, db_index=True)
     native = models.CharField(max_length=12)
     """A hash of the conversation's own id, by which its trace records are known."""
@@ -38,4 +41,5 @@ class Tombstone(models.Model):
     def sentence(self) -> str:
         """For whoever follows a link to it."""
         seen = f" first imported on {self.first_seen:%Y-%m-%d} and" if self.first_seen else ""
-        return f"The {self.kind} {self.oid} was{seen} purged on {self.purged_at:%Y-%m-%d} by {self.purged_by}: {self.reason}."
+        verb = "removed" if self.conversation == self.source else "purged"
+        return f"The {self.kind} {self.oid} was{seen} {verb} on {self.purged_at:%Y-%m-%d} by {self.purged_by}: {self.reason}."

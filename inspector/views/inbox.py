@@ -123,7 +123,7 @@ class InboxPage:
 
 def rule_problems() -> tuple[RuleProblem, ...]:
     """Silent errors, other errors, then warnings, then notes: what nobody notices does the most harm. Three queries, from stored counts."""
-    counted = RuleCount.objects.filter(findings__gt=0).order_by().values("code")
+    counted = RuleCount.objects.filter(Source.counted("source"), findings__gt=0).order_by().values("code")
     rows = list(counted.annotate(worst=Min(SEVERITY_RANK), conversations=Sum("conversations"), n=Sum("findings"), any_count=Min("pk")))
     # One of the counts of each code, so that the newest is looked for once.
     newest = Subquery(with_rule(OuterRef("code")).order_by(*RULE_KEYS).values("first")[:1])
@@ -148,10 +148,10 @@ def rule_problems() -> tuple[RuleProblem, ...]:
 
 
 def _totals() -> Totals:
-    flags = ConversationCount.objects.order_by().values_list("is_gone", "is_damaged", "is_crash")
+    flags = ConversationCount.objects.filter(Source.counted("source")).order_by().values_list("is_gone", "is_damaged", "is_crash")
     rows = list(flags.annotate(Sum("conversations"), Sum("chunks")))
     present = [row for row in rows if not row[0]]
-    of_sources = Source.objects.aggregate(
+    of_sources = Source.objects.filter(Source.counted()).aggregate(
         sources=Count("pk"),
         last=Max("read_at"),
         streams=Sum("stream_count", default=0),
@@ -175,7 +175,7 @@ def _inbox(request: OperatorRequest) -> InboxPage:
     here = problem_list.window_of(request, filters, problems, counts[filters.tab])
     rows = problem_list.rows_of(here.rows)
     is_review = filters.tab == problem_list.REVIEW
-    repairs = Repair.listed([Repair.State.PROPOSED]).select_related("conversation__source", "group") if is_review else ()
+    repairs = problem_list.waiting().select_related("conversation__source", "group") if is_review else ()
     is_first = filters == ProblemFilters() and here.number == 1 and bool(rows)
     return InboxPage(
         totals=_totals(),

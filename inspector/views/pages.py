@@ -30,7 +30,7 @@ from inspector.programs.registry import programs
 from inspector.sources import unchanged
 from inspector.views.shared_links import Copy, copies_of
 
-_ABOUT = re.compile(r"/(?:conversations|findings|repairs)/([0-9a-f]{12})(?:[/.]|$)")
+_ABOUT = re.compile(r"/(?:conversations|findings|repairs|sources|streams|problems)/([0-9a-f]{12})(?:[/.]|$)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +121,7 @@ def of_account(request: HttpRequest) -> dict[str, Any]:
 def waiting_for_review(request: HttpRequest) -> int:
     """How many repairs, or groups of them, were proposed and are neither approved nor rejected; counted once for a request."""
     if not hasattr(request, "waiting_for_review"):
-        request.waiting_for_review = Repair.listed([Repair.State.PROPOSED]).count()  # type: ignore[attr-defined]
+        request.waiting_for_review = Repair.listed([Repair.State.PROPOSED]).filter(Source.counted("conversation__source")).count()  # type: ignore[attr-defined]
     return int(request.waiting_for_review)  # type: ignore[attr-defined]
 
 
@@ -335,7 +335,8 @@ def _purged(request: HttpRequest) -> str:
 
 def _is_there(tombstone: Tombstone) -> bool:
     """It was imported again since: then the link is wrong for another reason, such as a revision that never was."""
-    return Conversation.objects.filter(oid=tombstone.conversation).exists()
+    model = Source if tombstone.conversation == tombstone.source else Conversation
+    return model._default_manager.filter(oid=tombstone.conversation).exists()
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:

@@ -147,8 +147,7 @@ def chosen(filters: ProblemFilters, operator: str) -> QuerySet[Problem]:
         rows = rows.filter(Q(code__in=named) | Q(rule__icontains=filters.q) | Q(source__path__icontains=filters.q) | Q(oid=filters.q))
     if filters.kind:
         rows = rows.filter(source__is_trace=KINDS[filters.kind])
-    if filters.source:
-        rows = rows.filter(source__oid=filters.source)
+    rows = rows.filter(Q(source__oid=filters.source) if filters.source else Source.counted("source"))
     if filters.program:
         formats = [entry.name for program in programs() if program.name == filters.program for entry in program.formats]
         rows = rows.filter(source__format__in=formats)
@@ -170,7 +169,12 @@ def counts_of_tabs(rows: QuerySet[Problem]) -> dict[str, int]:
         **{tab: Count("pk", filter=states[IN_TAB[tab]]) for tab in (REPAIRED, IGNORED)},
     )
     counts[OPEN] = counts.pop("all") - counts[REPAIRED] - counts[IGNORED]
-    return {REVIEW: Repair.listed([Repair.State.PROPOSED]).count(), **counts}
+    return {REVIEW: waiting().count(), **counts}
+
+
+def waiting() -> QuerySet[Repair]:
+    """Repairs, or groups of them, that wait for a review."""
+    return Repair.listed([Repair.State.PROPOSED]).filter(Source.counted("conversation__source"))
 
 
 def window_of(request: OperatorRequest, filters: ProblemFilters, rows: QuerySet[Problem], total: int) -> ListWindow[Problem]:

@@ -13,6 +13,7 @@ from django.shortcuts import get_object_or_404, redirect
 from django.utils import timezone
 
 from inspector import background
+from inspector.access.permits import may
 from inspector.actions import watching
 from inspector.actions.import_source import import_targets
 from inspector.actions.planning import web_may_write
@@ -67,6 +68,16 @@ SORTS: Mapping[str, Callable[[SourceRow], Any]] = {
 @dataclass(frozen=True, slots=True)
 class SourceListPage:
     rows: tuple[SourceRow, ...]
+    may_add: bool
+    may_switch_demo: bool
+
+    @property
+    def has_demo(self) -> bool:
+        return any(row.source.is_demo for row in self.rows)
+
+    @property
+    def has_both(self) -> bool:
+        return self.has_demo and not all(row.source.is_demo for row in self.rows)
 
 
 def _rows(sources: list[Source]) -> tuple[SourceRow, ...]:
@@ -131,7 +142,8 @@ def source_list(request: OperatorRequest) -> HttpResponse:
     rows, sort = _rows(list(Source.objects.select_related("watch"))), request.GET.get("sort", "")
     if key := SORTS.get(sort.removeprefix("-")):
         rows = tuple(sorted(rows, key=key, reverse=sort.startswith("-")))
-    return page(request, "sources.html", SourceListPage(rows), twins=("json",), live=live())
+    content = SourceListPage(rows, may("add source"), may("demo"))
+    return page(request, "sources.html", content, twins=("json",), live=live())
 
 
 def source_list_json(request: OperatorRequest) -> HttpResponse:
@@ -143,7 +155,7 @@ _ROW = (
     "projection=source.projection profile=source.profile read_at=source.read_at written_at=source.written_at came_from=source.came_from "
     "provenance=source.provenance conversations damaged chunks trace_records streams streams_damaged web_may_write=may_write "
     "watched=is_watched watch_problem=problem "
-    "problems=source.problems"
+        "problems=source.problems removed_by=source.removed_by"
 )
 
 
@@ -167,6 +179,7 @@ class SourcePage:
     """Whether it is named by an address, and its repairs can be had as a script."""
     unreadable: str
     """Why the web interface may not read it; empty where it may."""
+    may_remove: bool
     watch: "WatchPanel"
 
 
@@ -214,6 +227,7 @@ def _page(source: Source) -> SourcePage:
         is_on_a_server=is_dsn(source.path),
         unreadable=_unreadable(source),
         watch=_watch(source),
+        may_remove=may("remove", source),
     )
 
 
@@ -311,7 +325,7 @@ def _set_reader(request: OperatorRequest, oid: str) -> HttpResponse:
 
 @accepts("POST")
 def reimport(request: OperatorRequest, oid: str) -> HttpResponse:
-    """Every source here was imported by a command, so a person who may read its path has chosen it; no other path can be asked for."""
+    """Every source here was imported by a command, or added by who may; no other path can be asked for."""
     source = get_object_or_404(Source, oid=oid)
     try:
         begun = timezone.now()

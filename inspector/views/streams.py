@@ -203,8 +203,10 @@ class Worst:
 
 
 def worst() -> Worst:
-    counts = Source.objects.aggregate(total=Sum("stream_count", default=0), damaged=Sum("damaged_stream_count", default=0))
-    damaged = Stream.objects.filter(DAMAGED, is_gone=False).select_related("source")
+    counts = Source.objects.filter(Source.counted()).aggregate(
+        total=Sum("stream_count", default=0), damaged=Sum("damaged_stream_count", default=0)
+    )
+    damaged = Stream.objects.filter(Source.counted("source"), DAMAGED, is_gone=False).select_related("source")
     rows = damaged.order_by(*KEYS)[:RECENT] if counts["damaged"] else ()
     return Worst(tuple(rows), counts["damaged"], counts["total"])
 

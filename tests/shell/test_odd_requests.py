@@ -92,8 +92,11 @@ def test_every_view_is_asked_by_get_or_says_what_it_takes() -> None:
         "repairs/<slug:oid>/undo/",
         "sources/<slug:oid>/",
         "sources/<slug:oid>/import/",
+        "sources/<slug:oid>/remove/",
         "sources/<slug:oid>/watch/",
         "sources/<slug:oid>/write-back/",
+        "sources/add/",
+        "sources/demo/",
         "welcome/<slug:uidb64>/<slug:token>/",
     ]
 

@@ -1,0 +1,83 @@
+"""A source that a person adds from their browser: below the folders that may be read, an address that is listed, a file or text that they bring."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from django.conf import settings
+
+from inspector.access.context import unlimited
+from inspector.access.permits import permit
+from inspector.actions.import_source import import_targets
+from inspector.actions.import_store import Imported
+from inspector.actions.problems import Refused
+from inspector.models import Source
+from inspector.presentation.visible import visible
+from inspector.programs.catalogue import UnknownFormat
+from inspector.sources import homes, reach, uploads
+from inspector.sources.dsn import Dsn
+from inspector.sources.places import exists, is_dsn, place
+from inspector.sources.problems import Missing, SourceProblem
+from inspector.sources.reach import Limit
+
+OWN_FOLDERS = ("uploads", "demo")
+"""Folders in our data folder that pages may read whatever INSPECTOR_SOURCES lists: what is in them was brought or written by pages."""
+OUTSIDE_OF_HOMES = (
+    "In local mode pages add only what is in the folders where programs keep their sessions; for anything else use the command import_source, "
+    "which reads what you may read, or bring a copy of the file here."
+)
+
+
+def uploads_folder() -> Path:
+    return Path(settings.VAR_DIR) / OWN_FOLDERS[0]
+
+
+def roots() -> tuple[Path, ...]:
+    """Folders from which pages may add: those that INSPECTOR_SOURCES lists; in local mode without a list those where programs keep their sessions."""
+    if settings.INSPECTOR_SOURCES:
+        return tuple(entry for entry in settings.INSPECTOR_SOURCES if isinstance(entry, Path))
+    return tuple(dict.fromkeys(entry.path.resolve() for entry in homes.default_places())) if settings.INSPECTOR_LOCAL else ()
+
+
+def addresses() -> tuple[str, ...]:
+    return tuple(entry.name for entry in settings.INSPECTOR_SOURCES or () if isinstance(entry, Dsn))
+
+
+def limit_of_adding(limit: Limit) -> Limit:
+    """What pages may read, and what may be added."""
+    return limit if settings.INSPECTOR_SOURCES else Limit((*limit.roots, *roots()), limit.allowed, OUTSIDE_OF_HOMES)
+
+
+def named(text: str) -> str:
+    """The place that a person typed or chose, if pages may read it. Nothing is opened. Raises SourceProblem, Refused."""
+    permit("add source")
+    text = text.strip()
+    if not text:
+        raise Refused("Say which path or address is to be added.")
+    if not is_dsn(text) and not Path(text).is_absolute():
+        raise Refused("Write the whole path, from / on.")
+    where = place(text)
+    reach.refuse(where)
+    if isinstance(where, Dsn):
+        return where.name
+    if not exists(where):
+        raise Missing(where)
+    return str(where)
+
+
+def brought(name: str, pieces: Iterable[bytes]) -> str:
+    """Keeps what a person brought; its path. Raises SourceProblem: then nothing is kept."""
+    permit("add source")
+    base = uploads_folder()
+    uploads.remove_unused(base, Source._base_manager.filter(path__startswith=str(base.resolve())).values_list("path", flat=True))
+    return str(uploads.keep(base, name, pieces))
+
+
+@unlimited
+def add(path: str, operator: str) -> Imported:
+    """Imports it. What was brought and cannot be read as anything is not kept. Raises SourceProblem, UnknownFormat, Refused."""
+    try:
+        return import_targets([path], operator)[0]
+    except (SourceProblem, UnknownFormat, Refused):
+        if not Source.objects.filter(oid=Source.oid_of(visible(path))).exists():
+            uploads.remove(uploads_folder(), path)
+        raise

@@ -1,0 +1,192 @@
+"""Sources are added from the browser: what may be read and nothing else, files and texts that are kept closed, and the demo that counts for nothing."""
+
+import json
+import stat
+from pathlib import Path
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+from pytest_django import Settings
+
+from inspector.actions.import_source import import_targets
+from inspector.demo.creation import write_dispatch_store
+from inspector.demo.stream_incident import capture_files
+from inspector.metrics import text as metrics
+from inspector.models import AuditEntry, Source
+from inspector.sources import uploads
+from inspector.sources.places import place
+from tests.accounts import account
+from tests.operators import OperatorClient
+from tests.views.imported import MERGED, rows, store
+
+pytestmark = pytest.mark.django_db(transaction=True)
+SESSION = "\n".join(
+    json.dumps(each)
+    for each in (
+        {"type": "session", "version": 3, "id": "abc", "timestamp": "2026-01-01T00:00:00.000Z", "cwd": "/x"},
+        {"type": "message", "id": "m1", "parentId": None, "timestamp": "2026-01-01T00:00:01.000Z", "message": {"role": "user", "content": "hi", "timestamp": 1}},
+    )
+)  # fmt: skip
+BODY = '{"model": "gpt-4.1", "messages": [{"role": "user", "content": "hi"}, {"role": "assistant"}]}'
+
+
+@pytest.fixture(autouse=True)
+def own_folder(tmp_path: Path, settings: Settings) -> Path:
+    settings.VAR_DIR = tmp_path / "var"
+    settings.VAR_DIR.mkdir()
+    return tmp_path / "var"
+
+
+def said(client: Client, **fields: object) -> str:
+    return client.post("/sources/add/", fields, follow=True).content.decode().replace("&#x27;", "'")
+
+
+def test_a_path_below_a_listed_folder_is_imported_and_no_other(tmp_path: Path, client: Client, settings: Settings) -> None:
+    listed, outside = tmp_path / "listed", tmp_path / "outside"
+    for folder in (listed, outside):
+        (folder / "in").mkdir(parents=True)
+        write_dispatch_store(folder / "in" / "a.db", rows("one", MERGED))
+    (listed / "link.db").symlink_to(outside / "in" / "a.db")
+    (listed / "out").symlink_to(outside)
+    settings.INSPECTOR_SOURCES = [listed, place("postgresql://brain@db.example/brain")]
+    page = client.get("/sources/add/", {"folder": str(listed)}).content.decode()
+    assert ">in/<" in page and "link.db" not in page and ">out/<" not in page, "links that lead out are not shown"
+    assert "postgresql://brain@db.example/brain" in client.get("/sources/add/").content.decode()
+    assert [entry["name"] for entry in client.get("/sources/add.json", {"folder": str(listed / "in")}).json()["entries"]] == ["a.db"]
+    wrong = [
+        outside,
+        outside / "in" / "a.db",
+        listed / ".." / "outside" / "in" / "a.db",
+        listed / "link.db",
+        listed / "out" / "in" / "a.db",
+        "/etc/passwd",
+    ]
+    for path in wrong:
+        assert "may not read" in said(client, path=str(path)), path
+        assert client.get("/sources/add.json", {"folder": str(path)}).status_code == 400, path
+    assert said(client, path="postgresql://brain@other.example/brain").count("may not read") and "whole path" in said(client, path="a.db")
+    missing = (said(client, path=str(outside / "nothing")), said(client, path=str(outside / "in" / "a.db")))
+    assert missing[0].replace("nothing", "in/a.db").count("may not read") == missing[1].count("may not read"), (
+        "it does not say what is there"
+    )
+    assert not Source.objects.exists()
+    assert "is imported" in said(client, path=str(listed / "in" / "a.db"))
+    assert Source.objects.get().path == str(listed / "in" / "a.db") and AuditEntry.objects.get().verb == "import"
+    client.post(f"/sources/{Source.objects.get().oid}/import/")
+
+
+def test_in_local_mode_without_a_list_only_the_folders_of_programs_are_offered(
+    tmp_path: Path, client: Client, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.INSPECTOR_SOURCES = []
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    sessions = tmp_path / "home" / ".pi" / "agent" / "sessions" / "--x--"
+    sessions.mkdir(parents=True)
+    (sessions / "2026-01-01T00-00-00-000Z_abc.jsonl").write_text(SESSION)
+    write_dispatch_store(tmp_path / "a.db", rows("one", MERGED))
+    assert "only what is in the folders where programs keep" in said(client, path=str(tmp_path / "a.db")) and not Source.objects.exists()
+    assert str(sessions.parent) in client.get("/sources/add/").content.decode()
+    assert "is imported" in said(client, path=str(sessions.parent))
+    # A foreign site has neither the token of the link nor that of the form.
+    other = Client(enforce_csrf_checks=True)
+    assert other.post("/sources/add/", {"path": str(sessions)}).status_code in (401, 403)
+    assert (
+        OperatorClient(enforce_csrf_checks=True).post("/sources/add/", {"text": BODY}, HTTP_ORIGIN="https://evil.example").status_code
+        == 403
+    )
+
+
+def test_a_file_is_kept_closed_under_a_safe_name_and_goes_with_its_source(own_folder: Path, client: Client, settings: Settings) -> None:
+    settings.INSPECTOR_SOURCES = [own_folder.parent / "listed"]
+    for name, expected in (
+        ("../../../etc/cron.d/x\x00.json", "x-.json"),
+        (".ssh", "ssh"),
+        ("a b;rm -rf.json", "a-b-rm--rf.json"),
+        ("x.db-wal", "x.db_wal"),
+    ):
+        assert uploads.safe_name(name) == expected
+    assert uploads.safe_name("é") == "pasted" and len(uploads.safe_name("x" * 500 + ".jsonl")) < 90
+    upload = SimpleUploadedFile("../up load.json", BODY.encode())
+    assert "is imported" in said(client, file=upload)
+    source = Source.objects.get()
+    path = Path(source.path)
+    assert path.name == "up-load.json" and path.parent.parent == (own_folder / "uploads").resolve()
+    modes = [stat.S_IMODE(each.stat().st_mode) for each in (own_folder / "uploads", path.parent, path)]
+    assert modes == [0o700, 0o700, 0o600]
+    assert client.get(f"/conversations/{source.conversations.get().oid}/").status_code == 200
+    assert "1 conversation" in said(client, file=SimpleUploadedFile("up load.json", BODY.encode())) and Source.objects.count() == 1, (
+        "the same again"
+    )
+    assert "uploaded" in client.get(f"/sources/{source.oid}/remove/").content.decode()
+    client.post(f"/sources/{source.oid}/remove/", {"confirm": source.name})
+    assert not Source.objects.exists() and not path.parent.exists()
+
+
+def test_what_cannot_be_read_or_is_too_large_is_not_kept(own_folder: Path, client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "recogni" in said(client, file=SimpleUploadedFile("x.bin", b"\x00\x01 nothing"))
+    assert "nothing in it" in said(client, file=SimpleUploadedFile("x.json", b"")) or not Source.objects.exists()
+    monkeypatch.setattr(uploads, "LARGEST", 10)
+    assert "is over" in said(client, file=SimpleUploadedFile("x.json", BODY.encode()))
+    assert not list((own_folder / "uploads").iterdir()) and not Source.objects.exists()
+    left = own_folder / "uploads" / "left"
+    left.mkdir()
+    monkeypatch.setattr(uploads, "YOUNG", -1)
+    monkeypatch.setattr(uploads, "LARGEST", 1000)
+    said(client, text=BODY)
+    assert not left.exists() and Source.objects.count() == 1, "of an import that was ended in the middle nothing stays"
+
+
+def test_text_is_imported_as_it_was_pasted(own_folder: Path, client: Client) -> None:
+    assert "is imported" in said(client, text=SESSION.replace("\n", "\r\n"), name="../mine.jsonl")
+    path = Path(Source.objects.get().path)
+    assert path.read_text() == SESSION and path.name == "mine.jsonl"
+
+
+def test_adding_takes_an_admin_of_all(client: Client, settings: Settings, tmp_path: Path) -> None:
+    shown = store(tmp_path / "a.db", rows("one", MERGED))
+    settings.INSPECTOR_LOCAL = False
+    for name, given in (("ann", {"role": "approver"}), ("ada", {"role": "admin", "source": shown})):
+        client.force_login(account(name, **given))
+        assert (client.get("/sources/add/").status_code, client.get("/sources/add.json").status_code) == (403, 403), name
+        assert (
+            client.post("/sources/add/", {"text": BODY}).status_code == 403
+            and client.post("/sources/demo/", {"on": "1"}).status_code == 403
+        )
+        assert "Add a source" not in client.get("/sources/").content.decode()
+    assert Source.objects.count() == 1 and not (Path(settings.VAR_DIR) / "uploads").exists()
+    client.force_login(account("boss", "admin"))
+    assert "Add a source" in client.get("/sources/").content.decode() and "is imported" in said(client, text=BODY)
+
+
+def counts(client: Client) -> dict[str, object]:
+    inbox, trends = client.get("/index.json").json(), client.get("/trends.json", {"by": "source"}).json()
+    return {
+        "conversations": inbox["conversations"],
+        "streams": inbox["streams"]["total"],
+        "problems": len(inbox["problems"]),
+        "trends": [row["name"] for row in trends["rows"]],
+        "metrics": metrics().decode().count("inspector_source_info{"),
+    }
+
+
+def test_the_demo_is_not_counted_with_others_and_is_where_it_is_alone(client: Client, tmp_path: Path, settings: Settings) -> None:
+    demo = store(tmp_path / "demo.db", rows("one", MERGED, at=1782000000000))
+    name, data = next(iter(capture_files().items()))
+    (tmp_path / name).write_bytes(data)
+    import_targets([str(tmp_path / name)], "tester")
+    Source.objects.update(is_demo=True)
+    alone = counts(client)
+    assert alone["problems"] and alone["trends"] and alone["metrics"] == 2
+    own = store(tmp_path / "own.db", [*rows("two", MERGED), *rows("three", MERGED)])
+    both = counts(client)
+    assert (alone["conversations"], both["conversations"]) == (1, 2) and (alone["streams"], both["streams"]) == (1, 0)
+    assert both["trends"] == [own.name] and both["metrics"] == 1
+    assert {
+        row["source"]["id"] if isinstance(row["source"], dict) else row["source"] for row in client.get("/index.json").json()["problems"]
+    } == {own.oid}
+    assert client.get("/index.json", {"source": demo.oid}).json()["problems"], "who asks for it sees it"
+    assert "not counted with the others" in client.get("/sources/").content.decode()
+    settings.INSPECTOR_LOCAL = False
+    client.force_login(account("ann", "viewer", source=demo))
+    assert counts(client)["trends"] == [demo.name], "who sees nothing else"
