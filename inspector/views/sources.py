@@ -155,7 +155,7 @@ _ROW = (
     "projection=source.projection profile=source.profile read_at=source.read_at written_at=source.written_at came_from=source.came_from "
     "provenance=source.provenance conversations damaged chunks trace_records streams streams_damaged web_may_write=may_write "
     "watched=is_watched watch_problem=problem "
-        "problems=source.problems removed_by=source.removed_by"
+    "problems=source.problems removed_by=source.removed_by"
 )
 
 

@@ -43,6 +43,8 @@ GET: dict[str, str] = {
     "people": SOMEBODY,
     "people/<int:pk>": SOMEBODY,
     "people/groups": "users",
+    "sources/add": "add source",
+    "sources/<slug:oid>/remove": "remove",
 }
 """What an address takes that has no id of a source or of something in it; all others take the action `see`. `.json`, `.md` and `/` are the same address."""
 POST = {
@@ -79,8 +81,11 @@ POST = {
     "repairs/<slug:oid>/undo": "undo",
     "sources/<slug:oid>": "reader",
     "sources/<slug:oid>/import": "import",
+    "sources/<slug:oid>/remove": "remove",
     "sources/<slug:oid>/watch": "watch",
     "sources/<slug:oid>/write-back": "write back",
+    "sources/add": "add source",
+    "sources/demo": "demo",
     "welcome/<slug:uidb64>/<slug:token>": ANYBODY,
 }
 
@@ -103,7 +108,7 @@ def is_allowed(action: str, role: Role | None, is_everywhere: bool) -> bool:
 @pytest.mark.parametrize("name", [*ROLES, *(f"{role} of all" for role in ROLES), "nobody"])
 def test_every_role_at_every_address(tmp_path: Path, settings: Settings, name: str) -> None:
     made = world(tmp_path)
-    settings.INSPECTOR_LOCAL, settings.ALLOWED_HOSTS = False, ["testserver"]
+    settings.INSPECTOR_LOCAL, settings.ALLOWED_HOSTS, settings.VAR_DIR = False, ["testserver"], tmp_path
     source = Source.objects.get(path__endswith="plain.db")
     is_everywhere, role = name.endswith(" of all"), ROLES.get(name.removesuffix(" of all"))
     user = account("ann", role.word if role else "", None if is_everywhere else source)
@@ -123,7 +128,7 @@ def test_every_role_at_every_address(tmp_path: Path, settings: Settings, name: s
         forms: list[tuple[str, str, dict[str, Any]]] = []
         if "GET" in methods:
             forms.append(("get", get_action, {}))
-            if is_about:
+            if is_about and get_action == "see":
                 forms.append(("post", "reveal", {"reveal": "1"}))
         if "POST" in methods:
             action = POST[name_of(route)]
