@@ -20,7 +20,7 @@ def check_settings(**_: Any) -> list[CheckMessage]:
 
 @register(deploy=True)
 def check_deployment(**_: Any) -> list[CheckMessage]:
-    """Warnings inspector.W101 to W103: what other people need, who reach the pages over a network."""
+    """Warnings inspector.W101 to W104: what other people need, who reach the pages over a network."""
     return [Warning(message, hint=hint, id=f"inspector.{code}") for code, message, hint in _risks_for_others()]
 
 
@@ -36,6 +36,12 @@ def _risks_for_others() -> Iterator[tuple[str, str, str]]:
             "W102",
             "INSPECTOR_BASE_URL is no https address, so that passwords and conversations cross the network in the clear.",
             "Let a proxy end TLS, and set INSPECTOR_BASE_URL to its address.",
+        )
+    elif not settings.INSPECTOR_TRUSTED_PROXIES:
+        yield (
+            "W104",
+            "INSPECTOR_TRUSTED_PROXIES is not set, so that everybody has the address of the proxy: who fails to sign in locks out the others.",
+            "Set it to the address from which the proxy asks, and let the proxy set X-Forwarded-For.",
         )
     if "*" in settings.ALLOWED_HOSTS:
         yield (

@@ -7,6 +7,7 @@ import platform
 import re
 import secrets
 import stat
+from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from django.core.exceptions import ImproperlyConfigured, ValidationError
 from django.core.validators import validate_email
 
 from inspector.notifying.addresses import Network
+from inspector.sign_in.mapping import MappedRole, mapping_of
 from inspector.sources.dsn import Place
 from inspector.sources.places import SCHEMES, NoAddress, place
 from inspector.text import limits
@@ -42,6 +44,52 @@ VARIABLES = (
         "INSPECTOR_APPROVERS",
         "not set",
         "The name of the group whose members, and superusers, may approve repairs on the pages. Not set, everybody who signs in may. An approval no longer holds when the account is disabled or leaves the group.",
+    ),
+    (
+        "INSPECTOR_SESSION_HOURS",
+        "24",
+        "Hours after which a person signs in again; groups at a provider are read then.",
+    ),
+    ("INSPECTOR_SESSION_IDLE_HOURS", "4", "Hours without a request after which a session ends."),
+    (
+        "INSPECTOR_TRUSTED_PROXIES",
+        "not set",
+        "Addresses and networks of proxies, with commas between them: `127.0.0.1,10.1.0.0/16`. Only what they say in `X-Forwarded-For` counts as the address of a client, and only their header names a person.",
+    ),
+    (
+        "INSPECTOR_PASSWORDS",
+        "on",
+        "People sign in with a password. Off, only [a provider](../how-to/sign-in.md#openid-connect) lets them in.",
+    ),
+    (
+        "INSPECTOR_OIDC_ISSUER",
+        "not set",
+        "The address of an OpenID Connect provider, as its discovery document has it; [the guide](../how-to/sign-in.md#openid-connect) says what to register there.",
+    ),
+    ("INSPECTOR_OIDC_CLIENT_ID", "not set", "What the provider calls Inspector."),
+    (
+        "INSPECTOR_OIDC_CLIENT_SECRET",
+        "not set",
+        "The secret that the provider gave with it; without one, PKCE alone protects the exchange.",
+    ),
+    ("INSPECTOR_OIDC_SCOPES", "`openid profile email`", "What is asked of the provider."),
+    ("INSPECTOR_OIDC_NAME", "`preferred_username`", "The claim that is the name of a new account."),
+    ("INSPECTOR_OIDC_GROUPS", "`groups`", "The claim with the groups of a person; `realm_access.roles` is one inside another."),
+    (
+        "INSPECTOR_PROXY_USER_HEADER",
+        "not set",
+        "The header in which a proxy of INSPECTOR_TRUSTED_PROXIES [names the person](../how-to/sign-in.md#a-proxy-that-signs-people-in). Set, nobody signs in otherwise, and nothing else than these proxies is answered.",
+    ),
+    ("INSPECTOR_PROXY_GROUPS_HEADER", "not set", "The header in which it names their groups, with commas between them."),
+    (
+        "INSPECTOR_GROUP_ROLES",
+        "not set",
+        'Which roles follow from the groups of a person at the provider or proxy, as JSON: `{"admins":"admin","support":["viewer","approver@payments"]}`. After `@` is the name of a group of sources; without it the role is on all.',
+    ),
+    (
+        "INSPECTOR_NEW_PEOPLE",
+        "`mapped`",
+        "Who gets an account at their first sign-in through a provider or proxy: `mapped` are those for whose groups INSPECTOR_GROUP_ROLES has a role, `all` is everybody, `none` is nobody.",
     ),
     ("INSPECTOR_APPROVAL_EXPIRES", "7", "Days for which an approval holds; with 0 it never expires."),
     (
@@ -113,6 +161,88 @@ def flag(name: str, default: bool = False) -> bool:
     if value not in YES | NO:
         raise ImproperlyConfigured(f"{name} must be true or false, and {value!r} is neither: set it to one of them or unset it.")
     return value in YES if value else default
+
+
+def hours(name: str, default: int) -> int:
+    """The number of hours in variable `name`; raises ImproperlyConfigured for anything but a number of hours."""
+    text = os.environ.get(name, "").strip()
+    if text and not (text.isdecimal() and text.isascii() and 0 < int(text) <= 8784):
+        raise ImproperlyConfigured(f"{name} must be a number of hours from 1 to 8784, and {text!r} is none: set it to one or unset it.")
+    return int(text or default)
+
+
+def one_of(name: str, words: Sequence[str]) -> str:
+    """The word in variable `name`, the first of `words` when unset."""
+    word = os.environ.get(name, "").strip().lower() or words[0]
+    if word not in words:
+        raise ImproperlyConfigured(f"{name} must be one of {', '.join(words)}, and {word!r} is none of them: correct or unset it.")
+    return word
+
+
+def header(name: str) -> str:
+    """The name of a header of HTTP in variable `name`, or ""."""
+    value = os.environ.get(name, "").strip()
+    if value and not re.fullmatch(r"[A-Za-z0-9]+(-[A-Za-z0-9]+)*", value):
+        raise ImproperlyConfigured(
+            f"{name} must be the name of a header such as X-Remote-User, and {value!r} is none: correct or unset it."
+        )
+    if value.lower() in _TAKEN_HEADERS:
+        raise ImproperlyConfigured(f"{name} names {value}, which says something else: choose a header that only the proxy sets.")
+    return value
+
+
+_TAKEN_HEADERS = {
+    "host",
+    "cookie",
+    "authorization",
+    "x-forwarded-for",
+    "x-forwarded-proto",
+    "x-forwarded-host",
+    "forwarded",
+    "content-type",
+}
+
+
+def refuse_incomplete_sign_in() -> None:
+    """Raises ImproperlyConfigured for settings of a provider or proxy that are of no use one without the other."""
+    is_set = {name: bool(os.environ.get(name, "").strip()) for name, *_ in VARIABLES}
+    for name, needed, why in (
+        ("INSPECTOR_OIDC_ISSUER", "INSPECTOR_OIDC_CLIENT_ID", "the provider gives one when Inspector is registered there"),
+        ("INSPECTOR_OIDC_ISSUER", "INSPECTOR_BASE_URL", "the provider leads people back to it"),
+        ("INSPECTOR_PROXY_USER_HEADER", "INSPECTOR_TRUSTED_PROXIES", "else anybody could send that header"),
+        ("INSPECTOR_PROXY_GROUPS_HEADER", "INSPECTOR_PROXY_USER_HEADER", "groups are those of a person"),
+    ):
+        if is_set[name] and not is_set[needed]:
+            raise ImproperlyConfigured(f"{name} needs {needed}, since {why}: set both, or neither.")
+    if is_set["INSPECTOR_OIDC_ISSUER"] and is_set["INSPECTOR_PROXY_USER_HEADER"]:
+        raise ImproperlyConfigured("INSPECTOR_OIDC_ISSUER and INSPECTOR_PROXY_USER_HEADER are two ways to sign in: set one of them.")
+    if not flag("INSPECTOR_PASSWORDS", default=True) and not is_set["INSPECTOR_OIDC_ISSUER"] and not is_set["INSPECTOR_PROXY_USER_HEADER"]:
+        raise ImproperlyConfigured(
+            "INSPECTOR_PASSWORDS is off and there is no provider, so nobody could sign in: set INSPECTOR_OIDC_ISSUER, or unset it."
+        )
+
+
+def issuer(name: str) -> str:
+    """The https address in variable `name` as it is, or ""; http only to this machine."""
+    value = os.environ.get(name, "").strip()
+    try:
+        parts = urlsplit(value)
+        is_safe = parts.scheme == "https" or (parts.scheme == "http" and f"{parts.hostname}" in {"localhost", "127.0.0.1", "::1"})
+        usable = is_safe and bool(parts.hostname) and not parts.query and not parts.fragment
+    except ValueError:
+        usable = False
+    if value and not usable:
+        raise ImproperlyConfigured(f"{name} must be the https address of a provider, and {value!r} is not: correct or unset it.")
+    return value
+
+
+def roles_of_groups(name: str) -> dict[str, list[MappedRole]]:
+    """The JSON in variable `name`: {"GROUP": "ROLE", "GROUP": ["ROLE@SOURCES", ...]}; {} when unset."""
+    text = os.environ.get(name, "").strip()
+    try:
+        return mapping_of(text) if text else {}
+    except ValueError as problem:
+        raise ImproperlyConfigured(f"{name} {problem}: correct or unset it.") from None
 
 
 def days(name: str, default: int) -> int:

@@ -18,7 +18,6 @@ from django_htmx.http import HttpResponseClientRedirect
 from django_htmx.middleware import HtmxDetails
 
 from inspector.access.context import NotPermitted, current, limited_parts, limited_to
-from inspector.access.grants import access_of
 from inspector.access.roles import Access
 from inspector.access_token import refusal_or_redirect
 from inspector.actions.add_source import OWN_FOLDERS
@@ -26,7 +25,7 @@ from inspector.actions.audit import record
 from inspector.actions.remove_source import being_removed
 from inspector.actions.settling import Interrupted, settle_all
 from inspector.actions.verification import verify_next
-from inspector.cache_headers import NOTHING
+from inspector.cache_headers import NOTHING, exact
 from inspector.database_problems import for_a_page
 from inspector.environment import os_user
 from inspector.health import PATH as HEALTH_PATH
@@ -35,6 +34,8 @@ from inspector.metrics import PATH as METRICS_PATH
 from inspector.metrics import READER, has_token
 from inspector.models import Source
 from inspector.models.transactions import one_snapshot
+from inspector.sign_in.accounts import NotLetIn
+from inspector.sign_in.identifying import access_of_request, identify
 from inspector.sources.audit_files import AuditKeyProblem
 from inspector.sources.dsn import Dsn
 from inspector.sources.reach import Limit, OutOfReach, limited
@@ -105,7 +106,11 @@ def name_the_operator(get_response: Callable[[HttpRequest], HttpResponse]) -> Ca
                 if answer.cookies:
                     record(os_user(), "sign in", by="link")
                 return answer
+            if not settings.INSPECTOR_LOCAL and not has_token(request):
+                identify(request)
             operator = _operator(request)
+        except NotLetIn as refused:
+            return _not_let_in(request, refused)
         except (DatabaseError, InterfaceError, AuditKeyProblem) as error:
             # Who is signed in comes from the database as well, and this is no view, whose errors are answered below.
             if sentence := _own_problem(error):
@@ -127,7 +132,7 @@ def limit_access(get_response: Callable[[HttpRequest], HttpResponse]) -> Callabl
 
     def middleware(request: HttpRequest) -> HttpResponse:
         try:
-            access = None if settings.INSPECTOR_LOCAL or has_token(request) else access_of(request.user)
+            access = None if settings.INSPECTOR_LOCAL or has_token(request) else access_of_request(request)
         except (DatabaseError, InterfaceError) as error:
             if sentence := _own_problem(error):
                 return _sentence(sentence, 503)
@@ -165,8 +170,24 @@ def _from_this_machine(request: HttpRequest) -> bool:
     return (mapped or address).is_loopback
 
 
+PROVIDER = ("/login/provider/", "/login/provider/done/")
+"""Where people sign in with an OpenID Connect provider."""
+
+
 def _open_to_all(path: str) -> bool:
-    return path == resolve_url(settings.LOGIN_URL) or path.startswith((WELCOME, str(settings.STATIC_URL)))
+    return path == resolve_url(settings.LOGIN_URL) or path in PROVIDER or path.startswith((WELCOME, str(settings.STATIC_URL)))
+
+
+def _not_let_in(request: HttpRequest, refused: NotLetIn) -> HttpResponse:
+    if request.path.endswith(".json"):
+        answer = as_json({"error": refused.sentence}, status=refused.status)
+    else:
+        answer = _sentence(refused.sentence, refused.status)
+    if refused.wait:
+        answer["Retry-After"] = str(refused.wait)
+    if refused.status == 401:
+        answer["WWW-Authenticate"] = 'Bearer realm="Inspector"'
+    return exact(answer)
 
 
 def _not_kept(text: str) -> HttpResponse:

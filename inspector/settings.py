@@ -34,6 +34,21 @@ environment.megabytes("INSPECTOR_LARGEST_VALUE")
 environment.megabytes("INSPECTOR_LARGEST_FILE")
 environment.count("INSPECTOR_MOST_EMPTY")
 INSPECTOR_BASE_URL = environment.base_url("INSPECTOR_BASE_URL")
+INSPECTOR_TRUSTED_PROXIES = environment.networks("INSPECTOR_TRUSTED_PROXIES")
+INSPECTOR_PASSWORDS = environment.flag("INSPECTOR_PASSWORDS", default=True)
+INSPECTOR_SESSION_HOURS = environment.hours("INSPECTOR_SESSION_HOURS", 24)
+INSPECTOR_SESSION_IDLE_HOURS = environment.hours("INSPECTOR_SESSION_IDLE_HOURS", 4)
+INSPECTOR_OIDC_ISSUER = environment.issuer("INSPECTOR_OIDC_ISSUER")
+INSPECTOR_OIDC_CLIENT_ID = os.environ.get("INSPECTOR_OIDC_CLIENT_ID", "").strip()
+INSPECTOR_OIDC_CLIENT_SECRET = os.environ.get("INSPECTOR_OIDC_CLIENT_SECRET", "").strip()
+INSPECTOR_OIDC_SCOPES = os.environ.get("INSPECTOR_OIDC_SCOPES", "").strip() or "openid profile email"
+INSPECTOR_OIDC_NAME = os.environ.get("INSPECTOR_OIDC_NAME", "").strip() or "preferred_username"
+INSPECTOR_OIDC_GROUPS = os.environ.get("INSPECTOR_OIDC_GROUPS", "").strip() or "groups"
+INSPECTOR_PROXY_USER_HEADER = environment.header("INSPECTOR_PROXY_USER_HEADER")
+INSPECTOR_PROXY_GROUPS_HEADER = environment.header("INSPECTOR_PROXY_GROUPS_HEADER")
+INSPECTOR_GROUP_ROLES = environment.roles_of_groups("INSPECTOR_GROUP_ROLES")
+INSPECTOR_NEW_PEOPLE = environment.one_of("INSPECTOR_NEW_PEOPLE", ("mapped", "all", "none"))
+environment.refuse_incomplete_sign_in()
 INSPECTOR_NOTIFY_PRIVATE = environment.networks("INSPECTOR_NOTIFY_PRIVATE")
 INSPECTOR_EMAIL_FROM = environment.sender("INSPECTOR_EMAIL_FROM")
 INSPECTOR_METRICS_TOKEN = environment.bearer_token("INSPECTOR_METRICS_TOKEN")
@@ -165,6 +180,7 @@ SESSION_COOKIE_NAME = "inspector_session"
 CSRF_COOKIE_NAME = "inspector_csrf"
 # Other pages of the host do not get them.
 SESSION_COOKIE_PATH = CSRF_COOKIE_PATH = base_path(INSPECTOR_BASE_URL) or "/"
+SESSION_COOKIE_AGE = INSPECTOR_SESSION_HOURS * 3600
 SESSION_COOKIE_HTTPONLY = CSRF_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
 CSRF_FAILURE_VIEW = "inspector.views.pages.form_not_accepted"

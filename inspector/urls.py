@@ -1,11 +1,10 @@
 """Every address of the pages; one address, one view. A page at /x/ has its twins at /x.json and, where it can be pasted, /x.md."""
 
-from django.contrib.auth.views import LoginView, LogoutView
 from django.urls import URLPattern, path
 
-from inspector.installation import program
 from inspector.middleware import View, accepts
 from inspector.views import (
+    account,
     audit,
     bundles,
     catalogues,
@@ -26,6 +25,7 @@ from inspector.views import (
     repair_groups,
     repairs,
     revisions,
+    sign_in,
     sources,
     streams,
     tasks,
@@ -138,10 +138,13 @@ urlpatterns = [
     *page_at("readers", catalogues.readers, "readers", json=catalogues.readers_json),
     *page_at("projections", catalogues.projections, "projections", json=catalogues.projections_json),
     *page_at("profiles", catalogues.profiles, "profiles", json=catalogues.profiles_json),
-    path(
-        "login/",
-        accepts("GET", "HEAD", "POST")(LoginView.as_view(template_name="login.html", extra_context={"program": program()})),
-        name="login",
-    ),
-    path("logout/", accepts("POST")(LogoutView.as_view(next_page="login")), name="logout"),
+    # Who signs in, and how
+    path("login/", sign_in.sign_in, name="login"),
+    path("login/provider/", sign_in.provider_begin, name="provider"),
+    path("login/provider/done/", sign_in.provider_done),
+    path("logout/", sign_in.sign_out, name="logout"),
+    *page_at("account", account.account, "account", json=account.account_json),
+    path("account/tokens/", account.add_token),
+    path("account/tokens/<int:pk>/revoke/", account.revoke_token),
+    path("account/sessions/end/", account.end_sessions),
 ]

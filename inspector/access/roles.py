@@ -123,6 +123,15 @@ class Access:
         return self.may(action) if seen is None else bool(seen) and all(self.may(action, source) for source in seen)
 
 
+def narrowed(access: Access, role: Role, sources: frozenset[int] | None) -> Access:
+    """At most `role`, on none but `sources` (None = all that there are), with secrets masked: what a token of a person may."""
+    roles = []
+    for one in access.roles:
+        both = one.sources if sources is None else sources if one.sources is None else one.sources & sources
+        roles.append(RoleOn(min(one.role, role), both, is_masked=True))
+    return Access(access.name, tuple(roles))
+
+
 def refusal_of(access: Access, action: str, source: int | None, admins: str) -> str:
     """Why it is not allowed: the role that the person has, the one that is needed, and who can give it. `admins` names them."""
     about = ACTIONS[action]

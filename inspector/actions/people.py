@@ -124,7 +124,7 @@ def give(
     """In place of what the account had on the same. On a source its admin may; on a group or on all an admin of all. Raises NotPermitted, Refused."""
     with _one_act("users" if source is None else "grant", source):
         values = {"role": role_named(role), "is_masked": is_masked, "given_by": visible(operator), "given_at": timezone.now()}
-        grant, _ = Grant.objects.update_or_create(user=user, source=source, group=group, defaults=values)
+        grant, _ = Grant.objects.update_or_create(user=user, source=source, group=group, is_mapped=False, defaults=values)
         masked = {"secrets": "masked"} if is_masked else {}
         audit.record(operator, "give role", source_path=source.path if source else "", user=user.username, role=role, on=grant.on, **masked)
     return grant

@@ -19,6 +19,7 @@ from inspector.models.jobs import JobResult
 from inspector.models.notification import Delivery, Notifier, NotifierSecret
 from inspector.models.problem import Occurrence, Problem, ProblemDay, ProblemEvent, SavedView
 from inspector.models.repair import AuditEntry, Repair, RepairChange, RepairComment, RepairGroup
+from inspector.models.sign_in import ApiToken, FailedSignIn, Identity, OpenSession
 from inspector.models.source import Source
 from inspector.models.stream import Stream, StreamFinding, StreamPart
 from inspector.models.tombstone import Tombstone
@@ -28,6 +29,7 @@ from inspector.models.watch import Watch, Watcher
 __all__ = [
     "AnalysisBlock",
     "AnalysisFinding",
+    "ApiToken",
     "AuditEntry",
     "BackgroundTask",
     "ChunkRow",
@@ -35,12 +37,15 @@ __all__ = [
     "ConversationCount",
     "ConversationRule",
     "Delivery",
+    "FailedSignIn",
     "Finding",
     "Grant",
+    "Identity",
     "JobResult",
     "Notifier",
     "NotifierSecret",
     "Occurrence",
+    "OpenSession",
     "Payload",
     "Problem",
     "ProblemDay",

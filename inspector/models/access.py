@@ -30,6 +30,8 @@ class Grant(models.Model):
     group = models.ForeignKey(SourceGroup, on_delete=models.CASCADE, null=True, blank=True, related_name="grants")
     is_masked = models.BooleanField(default=False)
     """Secrets stay masked, whatever the role."""
+    is_mapped = models.BooleanField(default=False)
+    """It follows from a group that the person is in elsewhere, and is looked at again at each sign-in (INSPECTOR_GROUP_ROLES)."""
     given_by = models.TextField(blank=True)
     given_at = models.DateTimeField(null=True)
 

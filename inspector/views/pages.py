@@ -111,11 +111,13 @@ def of_account(request: HttpRequest) -> dict[str, Any]:
     if any(one.role >= Role.ADMIN for one in access.roles):
         allowed.append(("People", "/people/"))
     if request.user.is_authenticated:
-        allowed.append(("Password", "/password/"))
+        allowed.append(("Account", "/account/"))
+        if request.user.has_usable_password() and settings.INSPECTOR_PASSWORDS and not settings.INSPECTOR_PROXY_USER_HEADER:
+            allowed.append(("Password", "/password/"))
     no_role = ""
     if access.name and access.sources == frozenset():
         no_role = f"Your account has no role on any source yet, so there is nothing to see. Ask {whom_to_ask()} for one."
-    return {"account": links(request.path, allowed), "no_role": no_role}
+    return {"account": links(request.path, allowed), "no_role": no_role, "by_proxy": bool(settings.INSPECTOR_PROXY_USER_HEADER)}
 
 
 def waiting_for_review(request: HttpRequest) -> int:

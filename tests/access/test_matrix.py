@@ -30,7 +30,7 @@ OF_ALL += (
     "profiles",
 )
 OF_ALL += ("live",)
-OF_ALL += ("login", "logout", "password", "welcome/<slug:uidb64>/<slug:token>")
+OF_ALL += ("account", "login/provider", "login/provider/done", "login", "logout", "password", "welcome/<slug:uidb64>/<slug:token>")
 GET: dict[str, str] = {
     "": ANYBODY,
     **dict.fromkeys(OF_ALL, ANYBODY),
@@ -48,6 +48,9 @@ GET: dict[str, str] = {
 }
 """What an address takes that has no id of a source or of something in it; all others take the action `see`. `.json`, `.md` and `/` are the same address."""
 POST = {
+    "account/sessions/end": ANYBODY,
+    "account/tokens": ANYBODY,
+    "account/tokens/<int:pk>/revoke": ANYBODY,
     "check": ANYBODY,
     "conversations/<slug:oid>/repairs/new": "propose",
     "diagnose": ANYBODY,

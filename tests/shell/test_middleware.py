@@ -2,6 +2,7 @@
 
 import gzip
 import os
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -14,6 +15,7 @@ from pytest_django import Settings
 from inspector.access_token import bearer
 from inspector.environment import os_user
 from inspector.middleware import Compressed, name_the_operator
+from inspector.sign_in import sessions
 
 Ask = Callable[..., HttpResponse]
 
@@ -25,6 +27,7 @@ def ask() -> Ask:
     def ask(path: str = "/repairs/", user: Any = None, **environ: str) -> HttpResponse:
         request = RequestFactory().get(path, HTTP_AUTHORIZATION=bearer()["Authorization"], **environ)  # type: ignore[arg-type]
         request.user = user or AnonymousUser()
+        request.session = {sessions.BEGUN: time.time(), sessions.SEEN: time.time()}  # type: ignore[assignment]
         return name_the_operator(lambda request: HttpResponse(f"operator={request.operator}"))(request)  # type: ignore[attr-defined]
 
     return ask

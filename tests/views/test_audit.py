@@ -72,4 +72,4 @@ def test_off_loopback_people_sign_in_on_a_plain_page(client: Client, settings: S
     assert right["Location"] == "/audit/" and client.get("/audit/").status_code == 200
     client.post("/logout/")
     trail = AuditEntry.objects.order_by("id").values_list("who", "verb", "detail")
-    assert list(trail) == [("", "sign in failed", {"name": "<b>"}), ("ada", "sign in", {}), ("ada", "sign out", {})]
+    assert list(trail) == [("ada", "sign in", {}), ("ada", "sign out", {})]

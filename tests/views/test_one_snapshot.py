@@ -202,6 +202,7 @@ POSTED = {
     *("problems/decide/", "problems/views/"),
     *("notifications/<slug:oid>/test/", "notifications/<slug:oid>/remove/"),
     *("sources/<slug:oid>/import/", "sources/<slug:oid>/write-back/", "sources/<slug:oid>/watch/", "logout/"),
+    *("account/tokens/", "account/tokens/<int:pk>/revoke/", "account/sessions/end/"),
 }
 
 

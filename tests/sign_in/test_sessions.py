@@ -1,0 +1,119 @@
+"""How long people stay signed in, and what ends it."""
+
+from datetime import timedelta
+
+import pytest
+from django.contrib.sessions.models import Session
+from django.test import Client
+from django.utils import timezone
+from pytest_django import Settings
+
+from inspector.models import AuditEntry, OpenSession
+from inspector.sign_in import sessions
+from tests.accounts import account
+
+GOOD = "correct horse battery"
+
+
+@pytest.fixture(autouse=True)
+def with_accounts(settings: Settings) -> None:
+    settings.INSPECTOR_LOCAL, settings.ALLOWED_HOSTS = False, ["testserver"]
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+
+
+def signed_in(name: str = "ada", address: str = "192.0.2.7") -> Client:
+    client = Client(REMOTE_ADDR=address)
+    assert client.post("/login/", {"username": name, "password": GOOD}).status_code == 302
+    return client
+
+
+def older(client: Client, seconds: int, *names: str) -> None:
+    session = client.session
+    for name in names:
+        session[name] -= seconds
+    session.save()
+
+
+@pytest.mark.django_db
+def test_a_session_ends_with_its_age_and_when_nobody_uses_it(settings: Settings) -> None:
+    account("ada", password=GOOD)
+    client = signed_in()
+    older(client, 3 * 3600, sessions.SEEN, sessions.BEGUN)
+    assert client.get("/account.json").status_code == 200 and client.session[sessions.SEEN] > client.session[sessions.BEGUN] + 10_000
+    older(client, 4 * 3600, sessions.SEEN)
+    assert client.get("/account.json").status_code == 302 and not OpenSession.objects.exists() and not Session.objects.exists()
+    client = signed_in()
+    older(client, 24 * 3600, sessions.BEGUN)
+    assert client.get("/").status_code == 302
+    settings.INSPECTOR_SESSION_HOURS = settings.INSPECTOR_SESSION_IDLE_HOURS = 48
+    client = signed_in()
+    older(client, 24 * 3600, sessions.BEGUN, sessions.SEEN)
+    assert client.get("/").status_code == 200
+    session = client.session
+    del session[sessions.BEGUN]
+    session.save()
+    assert client.get("/").status_code == 302, "one of an older version says nothing of its age"
+
+
+@pytest.mark.django_db
+def test_a_new_password_and_a_disabled_account_end_every_session() -> None:
+    ada = account("ada", password=GOOD)
+    one, other = signed_in(), signed_in()
+    ada.is_active = False
+    ada.save()
+    assert one.get("/").status_code == 302
+    ada.is_active = True
+    ada.set_password(GOOD + "!")
+    ada.save()
+    assert other.get("/").status_code == 302
+    assert sessions.open_sessions(ada) == []
+
+
+@pytest.mark.django_db
+def test_one_sees_where_one_is_signed_in_and_ends_it_everywhere() -> None:
+    account("ada", password=GOOD)
+    account("bob", password=GOOD)
+    here, there, bob = signed_in(), signed_in(address="198.51.100.1"), signed_in("bob", "203.0.113.1")
+    rows = here.get("/account.json").json()["sessions"]
+    assert sorted((row["address"], row["by"], row["is_this"]) for row in rows) == [
+        ("192.0.2.7", "password", True),
+        ("198.51.100.1", "password", False),
+    ]
+    page = here.get("/account/").content.decode()
+    assert "198.51.100.1" in page and "203.0.113.1" not in page and "this browser" in page
+    assert here.post("/account/sessions/end/")["Location"] == "/login/"
+    assert [client.get("/").status_code for client in (here, there, bob)] == [302, 302, 200]
+    assert AuditEntry.objects.filter(who="ada", verb="sign out everywhere", detail={"sessions": 2}).exists()
+    bob.post("/logout/")
+    assert not OpenSession.objects.exists()
+
+
+@pytest.mark.django_db
+def test_cookies_are_for_this_site_only_and_end_with_the_session(settings: Settings) -> None:
+    account("ada", password=GOOD)
+    cookie = signed_in().cookies[settings.SESSION_COOKIE_NAME]
+    assert (cookie["httponly"], cookie["samesite"], cookie["max-age"]) == (True, "Lax", 24 * 3600)
+    settings.SESSION_COOKIE_SECURE = True
+    assert signed_in().cookies[settings.SESSION_COOKIE_NAME]["secure"] is True
+
+
+@pytest.mark.django_db
+def test_what_ended_by_itself_is_forgotten_with_the_next_sign_in() -> None:
+    account("ada", password=GOOD)
+    signed_in()
+    Session.objects.update(expire_date=timezone.now() - timedelta(hours=1))
+    OpenSession.objects.update(seen_at=timezone.now() - timedelta(hours=9))
+    signed_in()
+    assert Session.objects.count() == OpenSession.objects.count() == 1
+
+
+@pytest.mark.django_db
+def test_in_local_mode_there_is_no_account(client: Client, settings: Settings) -> None:
+    from tests.operators import OperatorClient
+
+    settings.INSPECTOR_LOCAL = True
+    operator = OperatorClient()
+    for address in ("/account/", "/account.json"):
+        assert operator.get(address).status_code == 404 and b"nobody signs in" in operator.get(address).content
+    for address in ("/account/tokens/", "/account/tokens/1/revoke/", "/account/sessions/end/", "/login/provider/"):
+        assert (operator.get if "provider" in address else operator.post)(address).status_code == 404
