@@ -38,7 +38,11 @@ VARIABLES = (
         "not set",
         "Folders and database addresses that the web interface may read. Commands read what the person who types them may read.",
     ),
-    ("INSPECTOR_WRITE_BACK", "off", "Allows repairs of every source from the pages. Without it, each source has a switch on its page."),
+    (
+        "INSPECTOR_WRITE_BACK",
+        "off",
+        "Allows writes from the pages. In local mode to every source; without it, each source has a switch on its page. Where people sign in, it is needed and the switch of the source too.",
+    ),
     ("INSPECTOR_REQUIRE_SECOND_APPROVER", "off", "The person who proposes a repair cannot approve it."),
     (
         "INSPECTOR_APPROVERS",
