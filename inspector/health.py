@@ -4,6 +4,7 @@ import tempfile
 from collections.abc import Callable
 from functools import cache
 
+from django.conf import settings
 from django.db import DatabaseError, InterfaceError, connection
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
@@ -11,6 +12,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 
 from inspector import delivering
 from inspector.cache_headers import NOTHING
+from inspector.models.watch import Watch, Watcher
 from inspector.presentation.json_text import json_text
 
 PATH = "/healthz"
@@ -86,10 +88,20 @@ def _deliveries_go_on() -> bool:
     return delivering.is_alive() is not False
 
 
+def _watcher_looks() -> bool:
+    """Failed where sources are watched and no process looks at them."""
+    try:
+        watcher = Watcher.now() if settings.INSPECTOR_WATCH and Watch.objects.filter(is_on=True).exists() else None
+        return watcher is None or watcher.is_alive
+    except (DatabaseError, InterfaceError):
+        return False
+
+
 CHECKS: dict[str, Callable[[], bool]] = {
     "database": _database_answers,
     "migrations": _is_migrated,
     "spool": _spool_is_writable,
     "workers": _workers_work,
     "deliveries": _deliveries_go_on,
+    "watcher": _watcher_looks,
 }

@@ -94,7 +94,8 @@ class _Stored:
         sources = list(
             Source.objects.filter(Source.counted())
             .order_by("-read_at", "pk")
-            .only("pk", "oid", "path", "format", "read_at", "problems", "is_demo")[:MOST_SOURCES]
+            .select_related("watch")
+            .only("pk", "oid", "path", "format", "read_at", "problems", "is_demo", "watch__problem")[:MOST_SOURCES]
         )
         label = {source.pk: source.oid for source in sources}
         yield from _of_sources(sources)
@@ -119,12 +120,17 @@ def _of_sources(sources: list[Source]) -> Iterator[Metric]:
     damaged = GaugeMetricFamily(
         "inspector_source_file_damaged", "1 where the file itself was damaged when it was last read.", labels=("source",)
     )
+    lost = GaugeMetricFamily(
+        "inspector_source_watch_failed", "1 where a watched source could not be read at the last look.", labels=("source",)
+    )
     for source in sources:
         info.add_metric((source.oid,), {"name": quoted(source.name, NAME), "format": source.format, "demo": str(source.is_demo).lower()})
         read.add_metric((source.oid,), source.read_at.timestamp())
         failed.add_metric((source.oid,), len(source.problems))
         damaged.add_metric((source.oid,), int(any(problem["where"] == THE_FILE for problem in source.problems)))
-    yield from (info, read, failed, damaged)
+        if watch := getattr(source, "watch", None):
+            lost.add_metric((source.oid,), int(bool(watch.problem)))
+    yield from (info, read, failed, damaged, lost)
 
 
 def _conversations(label: dict[int, str]) -> Iterator[Metric]:

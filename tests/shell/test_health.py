@@ -7,11 +7,15 @@ from pathlib import Path
 import pytest
 from django.db import connection
 from django.test import Client
+from django.utils import timezone
 from pytest_django import Settings
 
 from inspector.health import PATH
+from inspector.models import Source
+from inspector.models.watch import LOST, Watch, Watcher, leave_watch, take_watch
+from inspector.sources.processes import this_process
 
-WORKS = {"database": "ok", "migrations": "ok", "spool": "ok", "workers": "ok", "deliveries": "ok"}
+WORKS = {"database": "ok", "migrations": "ok", "spool": "ok", "workers": "ok", "deliveries": "ok", "watcher": "ok"}
 
 
 @pytest.fixture
@@ -65,3 +69,19 @@ def test_a_full_or_missing_folder_of_temporary_files_is_no_place_to_work(
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "none"))
     answer = monitor.get(PATH)
     assert (answer.status_code, answer.json()) == (503, WORKS | {"spool": "failed"})
+
+
+@pytest.mark.django_db
+def test_watched_sources_at_which_nobody_looks_are_no_good_sign(monitor: Client, settings: Settings) -> None:
+    source = Source.objects.create(oid="a" * 12, path="/srv/a.db", format="dispatch", read_at=timezone.now())
+    Watch.objects.create(source=source, is_on=False)
+    Watcher.objects.create(pk=1, by="a process that is not there", alive_at=timezone.now() - 2 * LOST)
+    assert monitor.get(PATH).json() == WORKS
+    Watch.objects.update(is_on=True)
+    answer = monitor.get(PATH)
+    assert (answer.status_code, answer.json()) == (503, WORKS | {"watcher": "failed"})
+    assert take_watch(this_process())
+    assert monitor.get(PATH).json() == WORKS
+    settings.INSPECTOR_WATCH = False
+    leave_watch(this_process())
+    assert monitor.get(PATH).json() == WORKS
