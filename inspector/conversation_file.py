@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from django.template.loader import render_to_string
 
 import inspector
-from inspector.installation import program
+from inspector.installation import typed
 from inspector.presentation.conversation.html_file import file_page
 from inspector.presentation.masked_html import masked_html
 from inspector.presentation.masking import is_revealing
@@ -18,7 +18,7 @@ _NOTE = '<p class="quiet">Secrets that were recognized are masked: these are not
 
 def conversation_file(case: Case, results: Sequence[Finding], verdict: str, store: str, revision: int, profile: str) -> str:
     """Unless the command or page reveals it is masked, and says so where it is. `verdict` is one sentence, by `profile`."""
-    command = (program(), "show", store, "--conversation", case.conversation.native_id, "--reader", case.reading.reader)
+    command = typed("show", store, "--conversation", case.conversation.native_id, "--reader", case.reading.reader)
     content = file_page(case, results, verdict, store, revision, profile, inspector.__version__, command)
     text: str = render_to_string("conversation_file.html", {"page": content})
     if is_revealing():

@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import shlex
 import sys
 from functools import cache
 from pathlib import Path
@@ -26,6 +27,11 @@ def program() -> str:
     folder = os.path.relpath(sys.prefix + "/bin") + "/" if sys.prefix != sys.base_prefix else ""
     command = "inspector" if INSTALLED or Path(sys.argv[0]).stem == "inspector" else "python manage.py"
     return command if folder.startswith("..") else folder + command
+
+
+def typed(*words: str) -> str:
+    """One of our commands with its words as a shell takes them; `program()` itself may be several words."""
+    return f"{program()} {shlex.join(words)}"
 
 
 @cache

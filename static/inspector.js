@@ -197,7 +197,8 @@
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, select, textarea")) { return; }
     const target = { y: "[data-copy-link]", m: "[data-copy-from]" }[event.key] || `[data-key="${CSS.escape(event.key)}"]`;
-    const link = document.querySelector(target);
+    const row = event.key === "o" && document.activeElement.closest(".row-link");
+    const link = row || document.querySelector(target);
     if (link) { event.preventDefault(); link.click(); }
     if (["j", "k"].includes(event.key)) { stepRow(event.key === "j" ? 1 : -1); }
     if (event.key === "?" && !keys.open) { event.preventDefault(); showKeys(); }

@@ -69,7 +69,7 @@ def reject_repair(repair: Repair, operator: str, comment: str = "") -> None:
     text = text_of_a_person(comment, "The comment")
     if interrupted := settle_one(repair):
         raise Refused(interrupted.sentence)
-    if repair.state not in (Repair.State.PROPOSED, Repair.State.APPROVED):
+    if repair.state not in Repair.WAITING:
         raise Refused(f"This repair is {repair.state}; only a proposed or approved one can be rejected.")
     if repair.intent:
         raise Refused(

@@ -16,8 +16,6 @@ from inspector.presentation.repair.group_sum import plan_facts
 from inspector.readers.catalogue import UnknownReader
 from inspector.strategies.catalogue import STRATEGIES
 
-_WAITING = (Repair.State.PROPOSED, Repair.State.APPROVED)
-
 
 @unlimited
 def occurrences_of(problem: Problem) -> list[Conversation]:
@@ -30,7 +28,7 @@ def occurrences_of(problem: Problem) -> list[Conversation]:
 def planned_all(rows: Iterable[Conversation], code: str, strategies: Sequence[str], mode: str) -> list[dict[str, Any]]:
     """As `planned`, of conversations for which no repair waits; the others say which does."""
     rows = list(rows)
-    waiting = dict(Repair.objects.filter(conversation__in=rows, state__in=_WAITING).values_list("conversation_id", "oid"))
+    waiting = dict(Repair.objects.filter(conversation__in=rows, state__in=Repair.WAITING).values_list("conversation_id", "oid"))
     return [
         _member(row, mode, problem=f"Repair {waiting[row.pk]} of it waits for a decision already.") | {"repair": waiting[row.pk]}
         if row.pk in waiting

@@ -74,7 +74,7 @@ def checked(reason: str, incident: str, reviewers: str) -> dict[str, Any]:
 @acts("ask")
 def request_reviewers(repair: Repair, operator: str, names: str | Iterable[str]) -> None:
     """In place of those who were asked before; none takes the request back. Raises Refused."""
-    if repair.state not in (Repair.State.PROPOSED, Repair.State.APPROVED):
+    if repair.state not in Repair.WAITING:
         raise Refused(f"This repair is {repair.state}: there is nothing to review any more.")
     chosen = reviewers_named(names)
     with one_writer():

@@ -57,6 +57,9 @@ class Repair(models.Model):
         STALE = "stale"
         FAILED = "failed"
 
+    WAITING = (State.PROPOSED, State.APPROVED)
+    """Neither written nor given up: no other one is proposed for its conversation."""
+
     class Intent(models.TextChoices):
         APPLY = "apply"
         UNDO = "undo"

@@ -228,6 +228,12 @@ def _window(
     return here, list(here.rows)
 
 
+def _rules(filters: Filters) -> tuple[tuple[str, str], ...]:
+    """Those that are found somewhere, and the chosen one; what is gone from its store is not counted by rule, so that there every rule is offered."""
+    occurring = {filters.rule, *RuleCount.objects.filter(conversations__gt=0).values_list("code", flat=True).distinct()}
+    return tuple((rule.code, f"{rule.code} {rule.name}") for rule in RULES if filters.gone or rule.code in occurring)
+
+
 def _page(request: OperatorRequest) -> ConversationListPage:
     searching.index_in_background()
     filters = _filters(request)
@@ -240,7 +246,7 @@ def _page(request: OperatorRequest) -> ConversationListPage:
         here=here,
         total=here.total,
         gone=0 if filters.gone else _total(replace(filters, gone=True), conversations),
-        rules=tuple((rule.code, f"{rule.code} {rule.name}") for rule in RULES),
+        rules=_rules(filters),
         states=tuple((name, words) for name, (words, _) in STATES.items()),
         sources=tuple(
             (source.oid, clipped(source.name, NAME_SHOWN)[0]) for source in Source.objects.filter(is_trace=False).only("oid", "path")

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from itertools import islice
 from urllib.parse import urlencode
 
+from django.db.models import Q
 from django.http import HttpResponse, HttpResponseRedirect
 
 from inspector.actions.planning import reader_named
@@ -46,6 +47,8 @@ CRASHES_SEARCHED = 50
 """The newest crash files whose error is compared with a text for which no conversation is named."""
 JOBS_SEARCHED = 200
 """The newest damaged jobs that are searched for the calls which a text names."""
+REJECTED_SHOWN = 5
+"""Conversations that are rejected so, where the text names none of them."""
 NOT_RECOGNISED = "No known rule answers so: paste more of the error, or the whole log line. The rules page lists the texts that are known."
 
 
@@ -118,6 +121,8 @@ class ExplainPage:
     """Crash files with this very error, where no conversation is named."""
     named: tuple[Conversation, ...]
     """Jobs with a call that the error names, where no conversation is named."""
+    rejected: tuple[Conversation, ...]
+    """The newest whose next request one of these rules rejects, where nothing of the text leads to one; one more than are shown."""
     problem: str
     answers: tuple[Answer, ...]
     offered: tuple[Conversation, ...]
@@ -227,6 +232,15 @@ def _named(error: str) -> tuple[Conversation, ...]:
     return tuple(islice(jobs, 5))
 
 
+def _rejected(explanations: tuple[Explanation, ...]) -> tuple[Conversation, ...]:
+    """By the verdicts of lists, which end in the rule that rejects."""
+    by_rule = Q()
+    for explanation in explanations:
+        by_rule |= Q(verdict__contains=f"({explanation.candidate.rule.id})")
+    rows = newest_first(Conversation.objects.filter(by_rule, is_gone=False, refused=True, is_replaced=False))
+    return tuple(rows[: REJECTED_SHOWN + 1])
+
+
 def _jobs() -> list[str]:
     return [of.name for program in programs() if program.errors.job_by_call for of in program.formats]
 
@@ -272,6 +286,8 @@ def explain_page(error: str, target: str, reader: str) -> ExplainPage:
     used = pointed[1].reading.reader if pointed else ""
     read = {"reader": used} if pointed and used != pointed[0].source.reader else {}
     answers = tuple(_answer(explanation, case, lookup.advice, read) for explanation in lookup.explanations)
+    is_alone = bool(answers) and not target
+    recorded, named = (_recorded(error), _named(error)) if is_alone else ((), ())
     return ExplainPage(
         error=error,
         target=target,
@@ -283,8 +299,9 @@ def explain_page(error: str, target: str, reader: str) -> ExplainPage:
         readers=readers,
         lookup=lookup,
         counts_crash=pointed is not None and pointed[0].is_crash,
-        recorded=_recorded(error) if answers and not target else (),
-        named=_named(error) if answers and not target else (),
+        recorded=recorded,
+        named=named,
+        rejected=_rejected(lookup.explanations) if is_alone and not recorded and not named else (),
         problem=problem,
         answers=answers,
         offered=tuple(newest_first(Conversation.objects.filter(is_gone=False))[:OFFERED]),

@@ -2,7 +2,6 @@
 
 import hashlib
 import re
-import shlex
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,7 +20,7 @@ from django.views import defaults
 from inspector import __version__
 from inspector.access.grants import whom_to_ask
 from inspector.access.roles import Access, Role, refusal_of
-from inspector.installation import page_files_digest, program
+from inspector.installation import page_files_digest, program, typed
 from inspector.models import Conversation, Finding, Problem, Repair, RepairGroup, Source, Stream, Tombstone
 from inspector.presentation import markdown
 from inspector.presentation.json_text import json_text
@@ -289,8 +288,7 @@ def origin_of(conversation: Conversation, revision: int, *command: str) -> str:
 
 
 def origin_of_source(source: Source, revision: int | None, *command: str) -> str:
-    words = " ".join(shlex.quote(visible(word)) for word in (program(), *command))
-    return markdown.origin(source.path, source.format, revision, __version__, words)
+    return markdown.origin(source.path, source.format, revision, __version__, typed(*map(visible, command)))
 
 
 def forbidden(request: HttpRequest, sentence: str) -> HttpResponse:

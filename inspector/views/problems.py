@@ -12,7 +12,7 @@ from inspector.actions import decide_problem
 from inspector.actions.decide_problem import Decision
 from inspector.actions.problems import Refused
 from inspector.middleware import OperatorRequest, accepts
-from inspector.models import Conversation, ConversationRule, Occurrence, Problem, ProblemDay, ProblemEvent, Stream, StreamFinding
+from inspector.models import Conversation, ConversationRule, Occurrence, Problem, ProblemDay, ProblemEvent, Repair, Stream, StreamFinding
 from inspector.models.problem import WORST_FIRST
 from inspector.presentation import markdown
 from inspector.presentation.json_text import Json, json_fields
@@ -33,12 +33,16 @@ _State = Occurrence.State
 
 @dataclass(frozen=True, slots=True)
 class OccurrenceRow:
-    """`finding` is the id of the first one while it is found, and `href` leads to it; `fork` what replaced the conversation."""
+    """`finding` is the id of the first one while it is found, and `href` leads to it; `fork` what replaced the conversation.
+
+    `waiting` is a repair that is proposed or approved.
+    """
 
     occurrence: Occurrence
     finding: str
     href: str
     fork: Conversation | None = None
+    waiting: Repair | None = None
 
     @property
     def subject(self) -> Conversation | Stream:
@@ -73,6 +77,14 @@ class ProblemPage:
     """(version of the client, occurrences) as it was when each was first seen, the most frequent first; and of models."""
     models: tuple[tuple[str, int], ...]
     events: tuple[ProblemEvent, ...]
+    waiting_for: int
+    """How many of its conversations have a repair that waits, and `review` where these are decided."""
+    review: str
+
+    @property
+    def unplanned(self) -> int:
+        """Conversations for which no repair waits."""
+        return max(0, self.problem.conversations - self.waiting_for)
 
 
 def _page(request: OperatorRequest, oid: str) -> ProblemPage:
@@ -80,6 +92,7 @@ def _page(request: OperatorRequest, oid: str) -> ProblemPage:
     (row,) = problem_list.rows_of([problem])
     occurrences = problem.occurrences.select_related("stream" if problem.is_of_streams else "conversation", "repair")
     here = window(occurrences, WORST_FIRST, problem.total, request.GET)
+    waiting_for, review = (0, "") if problem.is_of_streams else _waiting(problem)
     return ProblemPage(
         row=row,
         problem=problem,
@@ -89,7 +102,21 @@ def _page(request: OperatorRequest, oid: str) -> ProblemPage:
         versions=_most(problem, "client_version"),
         models=_most(problem, "model"),
         events=tuple(problem.events.all()[:EVENTS]),
+        waiting_for=waiting_for,
+        review=review,
     )
+
+
+def _waiting(problem: Problem) -> tuple[int, str]:
+    """How many of its conversations have a repair that waits, and where: on the page of the one, of their group, or in the list of repairs."""
+    open_ones = problem.occurrences.filter(state=_State.OPEN).values("conversation")
+    waiting = Repair.objects.filter(state__in=Repair.WAITING, conversation__in=open_ones)
+    repairs = list(waiting.values_list("conversation", "group__oid", "oid"))
+    groups = {group for _, group, _ in repairs}
+    if len(repairs) == 1:
+        return 1, f"/repairs/{repairs[0][2]}/"
+    alone = next(iter(groups)) if len(groups) == 1 else None
+    return len({row for row, _, _ in repairs}), f"/repair-groups/{alone}/" if alone else "/repairs/"
 
 
 def _of_conversations(problem: Problem, occurrences: tuple[Occurrence, ...]) -> tuple[OccurrenceRow, ...]:
@@ -97,12 +124,14 @@ def _of_conversations(problem: Problem, occurrences: tuple[Occurrence, ...]) -> 
     rules = ConversationRule.objects.filter(conversation__in=ids, code=problem.code).order_by("-findings")
     first = dict(rules.values_list("conversation_id", "first__oid"))
     forks = forks_of(row.conversation_id for row in occurrences if row.conversation_id and row.state == _State.REPLACED)
-    return tuple(_of_conversation(row, row.conversation, first, forks) for row in occurrences if row.conversation)
-
-
-def _of_conversation(row: Occurrence, about: Conversation, first: dict[int, str], forks: dict[int, Conversation]) -> OccurrenceRow:
-    finding = first.get(about.pk, "")
-    return OccurrenceRow(row, finding, f"/conversations/{about.oid}/{f'?finding={finding}' if finding else ''}", forks.get(about.pk))
+    waiting = {repair.conversation_id: repair for repair in Repair.objects.filter(conversation__in=ids, state__in=Repair.WAITING)}
+    listed = []
+    for row in occurrences:
+        if (about := row.conversation) is not None:
+            finding = first.get(about.pk, "")
+            href = f"/conversations/{about.oid}/{f'?finding={finding}' if finding else ''}"
+            listed.append(OccurrenceRow(row, finding, href, forks.get(about.pk), waiting.get(about.pk)))
+    return tuple(listed)
 
 
 def _of_streams(problem: Problem, occurrences: tuple[Occurrence, ...]) -> tuple[OccurrenceRow, ...]:
@@ -152,6 +181,7 @@ def _occurrence_report(row: OccurrenceRow) -> Json:
         **json_fields(row.occurrence, "findings first_at closed_at regressed_at"),
         "repair": repair.oid if repair else "",
         "fork": row.fork.oid if row.fork else "",
+        "waiting_repair": row.waiting.oid if row.waiting else "",
     }
 
 

@@ -33,6 +33,7 @@ from inspector.presentation.repair.preview_part import PreviewPart
 from inspector.presentation.visible import visible
 from inspector.programs.catalogue import READ_ONLY
 from inspector.programs.formats import WriteMode
+from inspector.rules.base import RuleEntry
 from inspector.strategies.base import Strategy
 from inspector.strategies.catalogue import STRATEGIES
 from inspector.views.pages import absolute, as_json, as_markdown, origin_of_source, page
@@ -118,6 +119,9 @@ class GroupPage:
     here: ListWindow[dict[str, Any]]
     members: tuple[GroupMember, ...]
     strategies: tuple[str, ...]
+    modes: tuple[str, ...]
+    about: RuleEntry | None
+    """The rule of the problem; None of one that this version does not know."""
     waiting: tuple[Repair, ...]
     """Those that can be approved; the form sends the digest of each."""
     approved: tuple[Repair, ...]
@@ -298,6 +302,8 @@ def _group_page(request: OperatorRequest, group: RepairGroup) -> GroupPage:
         here=here,
         members=tuple(members),
         strategies=tuple(dict.fromkeys(name for member in group.members for name in member["strategies"])),
+        modes=tuple(dict.fromkeys(str(member["mode"]) for member in group.members)),
+        about=known_rule(group.code),
         waiting=waiting,
         approved=tuple(repair for repair in repairs if repair.intent or (repair in settled and repair.state == _State.APPROVED)),
         applied=tuple(repair for repair in repairs if repair.state in UNDOABLE and not repair.intent),

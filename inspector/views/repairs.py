@@ -496,7 +496,7 @@ def _repair_page(repair: Repair, operator: str, interrupted: Sequence[Interrupte
 
 def _review(repair: Repair, operator: str, part: PreviewPart | None) -> dict[str, Any]:
     """What belongs to the decision on a repair."""
-    is_waiting = repair.state in (Repair.State.PROPOSED, Repair.State.APPROVED)
+    is_waiting = repair.state in Repair.WAITING
     comments = tuple(repair.comments.all())
     hunks = _hunks(part, repair.plan_digest, comments)
     shown = {hunk.anchor for hunk in hunks if hunk.anchor}
@@ -525,7 +525,7 @@ def _reach(repair: Repair, native: str, is_listed: bool) -> str:
     """How users get to a fork, "" where it is gone. `is_listed` where the program lists what is written to its store, without a step by the operator."""
     title = repair.options.get("title", "")
     what = f"“{title}” (id {native})" if title else f"id {native}"
-    if repair.state in (Repair.State.PROPOSED, Repair.State.APPROVED):
+    if repair.state in Repair.WAITING:
         return f"The repaired history will be a conversation of its own, {what}; the original stays as it is. It is not written yet."
     if repair.state in UNDOABLE:
         opened = (
@@ -693,7 +693,8 @@ def _act(request: OperatorRequest, oid: str, act: Callable[[Repair], None], done
     except Refused as refusal:
         messages.error(request, visible(str(refusal)))
     else:
-        messages.success(request, done or visible(f"{repair.get_state_display()}. {repair.outcome}"))
+        # A repair's own outcome stands on its page.
+        messages.success(request, done or f"{repair.get_state_display()}.")
     return HttpResponseRedirect(f"/repairs/{oid}/")
 
 

@@ -9,7 +9,7 @@ from django.db.models import Max, QuerySet, Sum
 from django.http import HttpResponse
 
 from inspector.middleware import OperatorRequest
-from inspector.models import ProblemDay, Source
+from inspector.models import Problem, ProblemDay, Source
 from inspector.models.problem import today
 from inspector.presentation.json_text import json_fields
 from inspector.presentation.sparkline import Sparkline, sparkline
@@ -65,6 +65,7 @@ def _page(request: OperatorRequest) -> TrendsPage:
     of_days = ProblemDay.objects.filter(Source.counted("problem__source"), **({"problem__code": code} if code else {})).order_by()
     newest = of_days.filter(day__lte=today()).aggregate(last=Max("day"))["last"] or today()
     rows, more = _rows(of_days.filter(day__gt=newest - timedelta(days=days), day__lte=newest), by, code, newest, days)
+    occurring = {code, *Problem.objects.order_by().values_list("code", flat=True).distinct()}
     return TrendsPage(
         by=by,
         span=days,
@@ -74,7 +75,7 @@ def _page(request: OperatorRequest) -> TrendsPage:
         more=more,
         groups=tuple((name, words) for name, (words, _) in GROUPS.items()),
         spans=tuple((str(number), f"{number} days") for number in SPANS),
-        rules=tuple((entry.code, f"{entry.code} {entry.name}") for entry in (*RULES, *ALL_STREAM_RULES)),
+        rules=tuple((entry.code, f"{entry.code} {entry.name}") for entry in (*RULES, *ALL_STREAM_RULES) if entry.code in occurring),
     )
 
 

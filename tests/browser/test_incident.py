@@ -82,7 +82,8 @@ def test_a_repair_from_preview_to_undo(page: Page, live_server: LiveServer, inci
     page.get_by_role("button", name="Approve plan").click()
     assert rows(store) == before
     page.get_by_role("button", name="Apply").click()
-    expect(page.locator(".note.success").first).to_contain_text("Verified. Read back")
+    expect(page.locator(".note.success").first).to_contain_text("Verified")
+    expect(page.locator(".note.success").last).to_contain_text("Read back from the store")
     after = rows(store)
     assert after != before and len(after) == len(before)
     page.get_by_role("button", name="Undo").click()

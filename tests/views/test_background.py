@@ -210,7 +210,7 @@ def test_a_repair_from_its_proposal_to_its_undo(
     assert acted(client, f"{page}apply/", {}) == page
     with light():
         # Whether the store still holds it is compared after the write as well.
-        assert "Verified. Read back" in (content := shown(client, page)) and "is being compared" in content
+        assert "Read back from the store" in (content := shown(client, page)) and "is being compared" in content
         assert "disabled>Undo" in " ".join(content.split())
     assert "it can be undone" in done().answer
     with light():

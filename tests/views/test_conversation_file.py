@@ -1,12 +1,15 @@
 """A conversation as one HTML file: everything is in it, nothing runs in it, and it asks no server."""
 
+import html
 import re
+import shlex
 from pathlib import Path
 
 import pytest
 from django.test import Client
 
 from inspector.conversation.model import Chunk, Kind
+from inspector.installation import program
 from inspector.presentation.conversation.html_file import file_rows
 from inspector.rules.base import Finding, Origin, Severity
 from tests.commands.running import run
@@ -60,6 +63,18 @@ def test_the_command_writes_the_same_file_without_an_import(tmp_path: Path, clie
     exact = run("show", str(tmp_path / "a.db"), "--as", "html", "--exact")
     assert SECRET in exact.out
     assert "these are not the stored bytes" not in exact.out
+
+
+def test_a_copy_names_the_command_as_a_shell_takes_it(tmp_path: Path, client: Client) -> None:
+    """`python manage.py` is two words of it: in quotes as one they name no program."""
+    path = tmp_path / "a store.db"
+    row = store(path, rows("one", MERGED)).conversations.get()
+    page = html.unescape(client.get(f"/conversations/{row.oid}.html").content.decode())
+    issue = client.get(f"/conversations/{row.oid}.md").content.decode()
+    for command in re.findall(r"<code>(.*)</code></p>\s*</body>", page) + re.findall(r"```sh\n(.*)\n```", issue):
+        words, ours = shlex.split(command), program().split()
+        assert words[: len(ours)] == ours and str(path) in words, command
+    assert page.count("a store.db") and issue.count("```sh") == 1
 
 
 def numbered(count: int) -> list[Chunk]:

@@ -73,6 +73,16 @@ def test_without_a_conversation_the_crash_files_with_this_very_error_are_named(c
     assert f"target={crash.oid}" not in other and 'href="/check/"' in other
 
 
+def test_without_a_conversation_those_that_are_rejected_so_are_named(client: Client, incident: Conversation) -> None:
+    """Somebody with an error text does not know the id of the conversation."""
+    text = page(client, OPENAI)
+    assert f'target={incident.oid}"' in text and incident.verdict.split("; ")[-1].rstrip(".") in html.unescape(text)
+    assert "is rejected so" not in page(client, OPENAI, incident.oid)
+    assert "is rejected so" not in page(client, "prompt is too long: 210302 tokens > 200000 maximum")
+    Conversation.objects.update(is_gone=True)
+    assert "is rejected so" not in page(client, OPENAI)
+
+
 def test_of_rules_with_one_text_the_one_that_fires_stands_first(client: Client, crash: Conversation) -> None:
     text = page(client, "messages.5: `tool_use` ids were found without `tool_result` blocks immediately after: toolu_03roles.", crash.oid)
     fires = [("breaks it" in part) for part in text.split('<section class="panel answer" id="AN-')[1:]]

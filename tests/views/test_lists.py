@@ -162,7 +162,7 @@ def test_the_number_of_queries_does_not_grow_with_the_rows(
     client: Client, tmp_path: Path, django_assert_max_num_queries: MaxQueries
 ) -> None:
     many(tmp_path / "a.db", 50)
-    with django_assert_max_num_queries(15):
+    with django_assert_max_num_queries(16):
         client.get("/conversations/?q=hello")
 
 

@@ -12,8 +12,9 @@ from django.test.utils import CaptureQueriesContext
 
 from inspector import background
 from inspector.models import AuditEntry, BackgroundTask, Conversation, Problem, Repair, RepairGroup, Source, loading
+from inspector.rules.catalogue import rule
 from inspector.views import repair_groups
-from tests.actions.building import Store, bring, chunk_key, everything, merged, put, row
+from tests.actions.building import Store, bring, chunk_key, everything, merged, proposed, put, row
 from tests.operators import OperatorClient
 from tests.sources.stores import make
 
@@ -101,6 +102,31 @@ def test_the_problem_leads_to_the_preview_of_all_its_conversations(client: Clien
     assert everything(path) == before and not RepairGroup.objects.exists() and not BackgroundTask.objects.exists()
     twin = client.get(f"/problems/{problem.oid}/repair.json").json()
     assert [member["strategies"] for member in twin["conversations"]] == [["renumber-messages"]] * 3 and twin["headline"] in page
+
+
+def test_the_problem_says_which_repairs_wait_and_leads_to_their_review(client: Client, problem: Problem) -> None:
+    """Its first act led to a preview that had nothing to propose, and no occurrence said that a repair of it waits."""
+    address = f"/problems/{problem.oid}/"
+    one = Conversation.objects.get(native_id="c1")
+    repair = proposed(one, "renumber-messages")
+    page = text(client, address)
+    assert f'href="/repairs/{repair.oid}/">Review the repair that waits<' in page and ">Repair the other 2<" in page
+    assert page.count(f'<a href="/repairs/{repair.oid}/">repair {repair.oid[:6]}</a> proposed') == 1
+    group = propose(client, problem)
+    page = text(client, address)
+    assert len(group.members) == 2 and 'href="/repairs/">Review 3 repairs that wait<' in page and ">Repair " not in page
+    client.post(f"/repairs/{repair.oid}/reject/")
+    page = text(client, address)
+    assert f'href="/repair-groups/{group.oid}/">Review 2 repairs that wait<' in page and ">Repair the other<" in page
+    waiting = [row["waiting_repair"] for row in client.get(f"/problems/{problem.oid}.json").json()["occurrences"]]
+    assert sorted(waiting) == sorted(["", *(repair.oid for repair in group.current)])
+
+
+def test_the_review_says_what_is_wrong_and_where_it_is_written(client: Client, problem: Problem) -> None:
+    group = propose(client, problem)
+    page = text(client, f"/repair-groups/{group.oid}/")
+    assert rule(problem.code).why[:60] in page and ">mode same-rows<" in page
+    assert ">mode same-rows<" in text(client, f"/repairs/{group.current[0].oid}/")
 
 
 def test_a_conversation_without_a_repair_is_named_with_the_reason(client: Client, problem: Problem) -> None:

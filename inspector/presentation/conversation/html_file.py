@@ -1,6 +1,5 @@
 """A conversation with its findings as one file to hand on: what a template needs to make a page that asks nothing of any server."""
 
-import shlex
 from collections import defaultdict
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
@@ -44,9 +43,9 @@ class FilePage:
 
 
 def file_page(
-    case: Case, results: Sequence[Finding], verdict: str, store: str, revision: int, profile: str, version: str, command: Sequence[str]
+    case: Case, results: Sequence[Finding], verdict: str, store: str, revision: int, profile: str, version: str, command: str
 ) -> FilePage:
-    """`command` are the words that print the conversation again."""
+    """`command` prints the conversation again."""
     conversation = case.conversation
     rows, left_out_after = file_rows(conversation.chunks, results)
     return FilePage(
@@ -63,7 +62,7 @@ def file_page(
         rows=rows,
         left_out_after=left_out_after,
         version=version,
-        command=shlex.join(command),
+        command=command,
     )
 
 
