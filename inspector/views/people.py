@@ -23,6 +23,8 @@ from inspector.middleware import OperatorRequest, accepts
 from inspector.models import Grant, Source, SourceGroup
 from inspector.presentation.json_text import Json
 from inspector.presentation.visible import visible
+from inspector.sign_in import throttle
+from inspector.sign_in.client_address import client_address
 from inspector.views.pages import as_json, page, refusal
 from inspector.views.paging import ListWindow, window
 
@@ -296,6 +298,14 @@ def password(request: OperatorRequest) -> HttpResponse:
     if not request.user.is_authenticated:
         return refusal(request, NO_ACCOUNT, status=404)
     form = PasswordChangeForm(request.user, request.POST or None)
+    # Who came upon an open browser does not try passwords here either.
+    attempt = throttle.begin(request.operator, client_address(request)) if request.method == "POST" else None
+    if attempt is not None and attempt.wait:
+        return refusal(request, throttle.sentence(attempt.wait), status=429)
+    if attempt is not None and not form.is_valid() and "old_password" in form.errors:
+        throttle.failed(attempt)
+    elif attempt is not None:
+        throttle.succeeded(attempt)
     if request.method == "POST" and form.is_valid():
         update_session_auth_hash(request, form.save())
         audit.record(request.operator, "change password")

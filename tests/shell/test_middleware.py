@@ -145,7 +145,7 @@ def test_a_page_is_compressed_for_whom_asks_and_never_twice_alike(client: Client
     packed = [client.get("/rules/", headers={"accept-encoding": "gzip"}) for _ in range(5)]
     assert "Content-Encoding" not in plain.headers and plain.headers["Vary"].count("Accept-Encoding") == 1
     assert all(answer.headers["Content-Encoding"] == "gzip" and len(answer.content) * 4 < len(plain.content) for answer in packed)
-    assert all(b"<h1>" in gzip.decompress(answer.content) for answer in packed)
+    assert all(b"<h1" in gzip.decompress(answer.content) for answer in packed)
     assert len({len(answer.content) for answer in packed}) > 1
 
 

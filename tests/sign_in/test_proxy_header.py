@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from django.contrib.auth import get_user_model
 from django.core.servers.basehttp import get_internal_wsgi_application
+from django.db import connections
 from django.test import Client
 from pytest_django import Settings
 
@@ -116,7 +117,16 @@ def test_groups_are_looked_at_with_each_request(settings: Settings) -> None:
 @contextmanager
 def serving() -> Iterator[int]:
     listening = listen("127.0.0.1", 0)
-    server = server_of(get_internal_wsgi_application(), listening)
+    application = get_internal_wsgi_application()
+
+    def closing(environ: Any, start_response: Any) -> Any:
+        try:
+            return application(environ, start_response)
+        finally:
+            # Of this thread: nothing of it keeps the database of the tests open.
+            connections.close_all()
+
+    server = server_of(closing, listening)
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
     try:

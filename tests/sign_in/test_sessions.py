@@ -1,6 +1,7 @@
 """How long people stay signed in, and what ends it."""
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.contrib.sessions.models import Session
@@ -10,6 +11,7 @@ from pytest_django import Settings
 
 from inspector.models import AuditEntry, OpenSession
 from inspector.sign_in import sessions
+from inspector.sign_in.tokens import make
 from tests.accounts import account
 
 GOOD = "correct horse battery"
@@ -86,6 +88,18 @@ def test_one_sees_where_one_is_signed_in_and_ends_it_everywhere() -> None:
     assert AuditEntry.objects.filter(who="ada", verb="sign out everywhere", detail={"sessions": 2}).exists()
     bob.post("/logout/")
     assert not OpenSession.objects.exists()
+
+
+@pytest.mark.django_db
+def test_the_page_asks_as_many_queries_for_many_sessions_and_tokens(django_assert_max_num_queries: Any) -> None:
+    ada = account("ada", "viewer", password=GOOD)
+    here = signed_in()
+    here.get("/account/")
+    for number in range(9):
+        signed_in(address=f"198.51.100.{number}")
+        make("ada", ada, f"token {number}", "viewer")
+    with django_assert_max_num_queries(14):
+        assert here.get("/account/").content.count(b"198.51.100.") == 9
 
 
 @pytest.mark.django_db

@@ -100,6 +100,18 @@ def test_many_names_from_one_address_and_one_name_from_many_are_locked_too() -> 
 
 
 @pytest.mark.django_db
+def test_the_old_password_of_a_change_is_not_guessed_either() -> None:
+    client = Client()
+    client.force_login(account("ada", password=GOOD))
+    new = {"new_password1": GOOD + "!", "new_password2": GOOD + "!"}
+    statuses = [client.post("/password/", {"old_password": str(number), **new}).status_code for number in range(7)]
+    assert statuses == [200] * 5 + [429] * 2
+    assert client.post("/password/", {"old_password": GOOD, **new}).status_code == 429
+    later(31)
+    assert client.post("/password/", {"old_password": GOOD, **new}).status_code == 302
+
+
+@pytest.mark.django_db
 def test_the_table_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(throttle, "MOST_ROWS", 40)
     for number in range(60):
