@@ -5,7 +5,7 @@ from typing import Any
 from django.conf import settings
 from django.contrib.auth import login, logout
 from django.contrib.auth.views import LoginView
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.debug import sensitive_post_parameters
@@ -69,15 +69,11 @@ def _again(request: HttpRequest, refused: NotLetIn) -> HttpResponse:
     return answer
 
 
-def _refuse_without_provider() -> None:
-    if not provider.is_on():
-        raise Http404("People sign in here with a password only: no provider is set (INSPECTOR_OIDC_ISSUER).")
-
-
 @writes
 def provider_begin(request: HttpRequest) -> HttpResponse:
     """Leads to the provider, and remembers in the browser what it has to bring back."""
-    _refuse_without_provider()
+    if not provider.is_on():
+        return redirect("login")
     try:
         address, remembered = provider.begin(request.GET.get("next", ""))
     except NotLetIn as refused:
@@ -99,7 +95,8 @@ def _cookie_path() -> str:
 @writes
 def provider_done(request: HttpRequest) -> HttpResponse:
     """Signs in whom the provider leads back here."""
-    _refuse_without_provider()
+    if not provider.is_on():
+        return redirect("login")
     try:
         person = provider.finish(request.GET.dict(), request.COOKIES.get(provider.COOKIE, ""))
         user = accounts.of_provider(person.issuer, person.subject, person.name, person.groups)

@@ -233,6 +233,15 @@ def test_next_leads_to_a_page_of_ours_only(next_page: str) -> None:
     assert provider.safe_next("/problems/x/?a=b#c") == "/problems/x/?a=b#c"
 
 
+def test_below_a_path_the_way_back_and_the_cookie_are_below_it_too(at: str, settings: Settings) -> None:
+    settings.INSPECTOR_BASE_URL = f"{BASE}/inspector"
+    begun = Client().get("/inspector/login/provider/?next=/rules/")
+    assert parse_qs(urlsplit(begun["Location"]).query)["redirect_uri"] == [f"{BASE}/inspector/login/provider/done/"]
+    assert begun.cookies[provider.COOKIE]["path"] == "/inspector/login/"
+    page = Client().get("/inspector/login/?next=/rules/").content.decode()
+    assert 'href="/inspector/login/provider/?next=%2Frules%2F"' in page and 'action="/inspector/login/"' in page
+
+
 def test_a_browser_is_not_led_elsewhere(at: str) -> None:
     assert signed_in(at, next_page="https://evil.example/")[1]["Location"] == "/"
 

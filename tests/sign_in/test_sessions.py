@@ -129,5 +129,7 @@ def test_in_local_mode_there_is_no_account(client: Client, settings: Settings) -
     operator = OperatorClient()
     for address in ("/account/", "/account.json"):
         assert operator.get(address).status_code == 404 and b"nobody signs in" in operator.get(address).content
-    for address in ("/account/tokens/", "/account/tokens/1/revoke/", "/account/sessions/end/", "/login/provider/"):
-        assert (operator.get if "provider" in address else operator.post)(address).status_code == 404
+    for address in ("/account/tokens/", "/account/tokens/1/revoke/", "/account/sessions/end/"):
+        assert operator.post(address).status_code == 404
+    for address in ("/login/provider/", "/login/provider/done/?code=x&state=y"):
+        assert operator.get(address)["Location"] == "/login/", "no provider is set"
