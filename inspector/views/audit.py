@@ -27,6 +27,8 @@ FILTERS = {"repair": "repair", "conversation": "conversation", "source": "source
 DAYS = {"from": "gte", "to": "lt"}
 """The first and the last day (UTC), both with the lines of that day."""
 BATCH = 2_000
+CHECKED_AT_ONCE = 1000
+"""Lines of the log up to which a page checks every one before it is shown; more are checked when the page is there, or a person asks."""
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 """What a program for tables would compute; a quotation mark before it says that it is text."""
 _HEX = re.compile(r"[0-9a-f]{16,}")
@@ -48,7 +50,8 @@ class AuditPage:
     rows: tuple[AuditRow, ...]
     here: ListWindow[AuditEntry]
     total: int
-    state: AuditState
+    state: AuditState | None
+    """None where the lines are too many to check each before the page is shown."""
     filters: dict[str, str]
     """Name -> value of what the address asks for; {} = every line."""
     query: str
@@ -56,11 +59,11 @@ class AuditPage:
 
     @property
     def broken_lines(self) -> frozenset[int]:
-        return frozenset(problem.line for problem in self.state.problems)
+        return frozenset(problem.line for problem in self.state.problems) if self.state else frozenset()
 
     @property
     def sealed(self) -> str:
-        return sealed_sentence(self.state.sealed) if self.state.sealed else ""
+        return sealed_sentence(self.state.sealed) if self.state and self.state.sealed else ""
 
     @property
     def first_day(self) -> str:
@@ -138,32 +141,33 @@ def for_auditors(view: Callable[[OperatorRequest], Any]) -> Callable[[OperatorRe
     return answer
 
 
-def _page(request: OperatorRequest) -> AuditPage:
+def _page(request: OperatorRequest, checks: bool = True) -> AuditPage:
     # The first query: before it, the head is read (see `state`).
-    log = state()
+    log = state() if checks or not AuditEntry.objects.order_by("pk")[CHECKED_AT_ONCE:].exists() else None
     filters = _filters(request)
     entries = _chosen(filters)
     here = window(entries, ("-id",), entries.count(), request.GET)
     kept = request.GET.copy()
-    for name in ("page", "after", "before"):
+    for name in ("page", "after", "before", "check"):
         kept.pop(name, None)
     return AuditPage(_rows(here.rows), here, here.total, log, filters, f"?{kept.urlencode()}" if kept else "")
 
 
 @for_auditors
 def audit(request: OperatorRequest) -> HttpResponse:
-    return page(request, "audit.html", _page(request), twins=("json",))
+    return page(request, "audit.html", _page(request, request.GET.get("check") == "1"), part="check", twins=("json",))
 
 
 @for_auditors
 def audit_json(request: OperatorRequest) -> HttpResponse:
     content = _page(request)
+    problems = content.state.problems if content.state else ()
     return as_json(
         {
             **json_fields(content, "total filters page=here.number pages=here.pages"),
             "next": content.here.older.query(request.GET) if content.here.older else "",
-            "broken_at": min((problem.line for problem in content.state.problems if problem.line), default=None),
-            "problems": [json_fields(problem, "line repair sentence") for problem in content.state.problems],
+            "broken_at": min((problem.line for problem in problems if problem.line), default=None),
+            "problems": [json_fields(problem, "line repair sentence") for problem in problems],
             "entries": [json_fields(row.entry, _ENTRY) for row in content.rows],
         }
     )

@@ -14,7 +14,24 @@ from inspector.actions.approvals import expires_at
 from inspector.actions.reviewing import comment, request_reviewers
 from inspector.models import Conversation, Repair, RepairComment
 from tests.accounts import account
-from tests.actions.building import WHO, applied, approved, bring, broken, chunk_key, imported, merged, pairs, proposed, put, row
+from tests.actions.building import (
+    WHO,
+    A,
+    Store,
+    U,
+    applied,
+    approved,
+    bring,
+    broken,
+    chunk_key,
+    er,
+    imported,
+    merged,
+    pairs,
+    proposed,
+    put,
+    row,
+)
 from tests.operators import OperatorClient
 
 pytestmark = pytest.mark.django_db
@@ -58,7 +75,14 @@ def test_the_page_says_what_is_wrong_before_the_diff_and_folds_the_rest_after_it
 def test_what_the_provider_answered_is_before_the_diff(client: Client, tmp_path: Path) -> None:
     page = text(client, f"/repairs/{proposed(imported(tmp_path / 'b.db', broken()), RENUMBER).oid}/")
     assert 0 < page.find("<b>The provider answered</b> <span") < page.find('class="diff"')
+    both = "accepts the next one offline, without this repair and with it"
+    assert both not in page, "the next request is rejected before it"
     assert "The provider answered" not in text(client, f"/repairs/{proposed(imported(tmp_path / 'c.db', merged()), RENUMBER).oid}/")
+    passing = Store()
+    passing.append(U("hello"))
+    passing.append(A(er()), U("again"), A("done"))
+    page = text(client, f"/conversations/{imported(tmp_path / 'd.db', passing).oid}/repairs/new/?strategy={RENUMBER}")
+    assert ("The provider answered" in page) and both in page
 
 
 def test_the_preview_has_the_same_order_and_its_options_last(client: Client, conversation: Conversation) -> None:
