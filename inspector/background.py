@@ -10,6 +10,7 @@ import json
 import multiprocessing
 import threading
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
@@ -17,13 +18,14 @@ from types import ModuleType
 from typing import Any
 from urllib.parse import urlencode
 
+from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import CommandError
 from django.db import OperationalError, connection, transaction
 from django.utils import timezone
 
-from inspector.access.context import unlimited
-from inspector.access.permits import acts, permit
+from inspector.access.context import NotPermitted, unlimited
+from inspector.access.permits import acts, by_account, permit
 from inspector.actions import add_source
 from inspector.actions.add_source import limit_of_adding
 from inspector.actions.apply_repair import apply_repair
@@ -420,9 +422,9 @@ def run(pk: int, retries: bool = False) -> None:
     answer = error = ""
     try:
         # What a page may read, and no more.
-        with limited(_limit_of(task.kind)), at_work():
+        with limited(_limit_of(task.kind)), at_work(), _by(task):
             answer = _WORKS[task.kind](task)
-    except Refused as refusal:
+    except (Refused, NotPermitted) as refusal:
         error = str(refusal)
     except SourceProblem as problem:
         error = problem.sentence
@@ -433,6 +435,11 @@ def run(pk: int, retries: bool = False) -> None:
     BackgroundTask.objects.filter(pk=pk).update(
         ended_at=timezone.now(), answer=answer, error=error, back=task.back, arguments=task.arguments
     )
+
+
+def _by(task: BackgroundTask) -> AbstractContextManager[None]:
+    """Where people sign in: by whoever asked for it, who may have lost the role since."""
+    return nullcontext() if settings.INSPECTOR_LOCAL or not task.operator else by_account(task.operator)
 
 
 def _limit_of(kind: str) -> Limit | None:

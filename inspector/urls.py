@@ -121,6 +121,7 @@ urlpatterns = [
     *page_at("people", people.users, "people", json=people.users_json),
     *page_at("people/groups", people.groups, "source-groups", json=people.groups_json),
     path("people/groups/<int:pk>/", people.group),
+    path("people/roles/", people.grants_of_named),
     *page_at("people/<int:pk>", people.user, "user", json=people.user_json),
     path("people/<int:pk>/roles/", people.grants),
     path("people/<int:pk>/state/", people.state),

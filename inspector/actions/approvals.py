@@ -4,13 +4,16 @@ from datetime import datetime, timedelta
 
 from django.conf import settings
 from django.contrib.auth import get_user_model
+from django.contrib.auth.models import User
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from inspector.access.grants import access_of
+from inspector.access.roles import ACTIONS, ROLES
 from inspector.actions.audit import LAPSE
 from inspector.actions.problems import Refused
 from inspector.actions.recording import audit_repair
-from inspector.models import AuditEntry, Repair, Source
+from inspector.models import AuditEntry, Grant, Repair, Source
 from inspector.models.transactions import one_writer
 from inspector.presentation.visible import visible
 
@@ -36,6 +39,16 @@ def why_not_approver(name: str, source: Source) -> str:
         has = f"has the role of {role.article} {role.word}" if role else "has no role"
         return f"{shown} {has} on {visible(source.name)}, and to approve takes an approver"
     return ""
+
+
+def approvers_of(source: Source) -> QuerySet[User]:
+    """Active accounts that may approve repairs of this source."""
+    roles = [word for word, role in ROLES.items() if role >= ACTIONS["approve"].least]
+    on_it = Q(source=None, group=None) | Q(source=source) | Q(group__sources=source)
+    may = Q(is_superuser=True) | Q(pk__in=Grant.objects.filter(on_it, role__in=roles).values("user"))
+    if settings.INSPECTOR_APPROVERS:
+        may &= Q(is_superuser=True) | Q(groups__name=settings.INSPECTOR_APPROVERS)
+    return User.objects.filter(may, is_active=True).distinct().order_by("username")
 
 
 def expires_at(repair: Repair) -> datetime | None:

@@ -8,8 +8,8 @@ from typing import Any
 
 from django.utils import timezone
 
-from inspector.access.context import NotPermitted, everything
-from inspector.access.permits import permit, why_nowhere
+from inspector.access.context import NotPermitted, current, everything
+from inspector.access.permits import permit, permit_now, why_nowhere
 from inspector.actions import audit
 from inspector.actions.problems import Refused
 from inspector.models import Problem, ProblemEvent, SavedView
@@ -54,8 +54,11 @@ def decide(oids: Iterable[str], decision: Decision, operator: str) -> int:
         problems = list(Problem.objects.filter(oid__in=ids).select_related("source").order_by("pk"))
         if not problems:
             raise Refused("Choose at least one problem by its checkbox, then press the button again.")
+        access = current()
         for problem in problems:
             permit("decide", problem)
+        if access is not None:
+            permit_now(access.name, "decide", *problems)
         with everything():
             return sum(_decide(problem, decision, reason, until, operator) for problem in problems)
 

@@ -10,10 +10,10 @@ from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
 from django.utils import timezone
 
-from inspector.access.context import everything
+from inspector.access.context import NotPermitted, current, everything
 from inspector.access.grants import active_admins
-from inspector.access.permits import permit
-from inspector.access.roles import ROLES
+from inspector.access.permits import permit, permit_now, why_not
+from inspector.access.roles import ACTIONS, ROLES, Role
 from inspector.actions import audit
 from inspector.actions.problems import Refused
 from inspector.models import Grant, Source, SourceGroup
@@ -31,7 +31,10 @@ LAST_ADMIN = "Nobody would be left who may look after users: first give somebody
 def _one_act(action: str, about: Any = None) -> Iterator[None]:
     """Refused, or done whole and recorded. Raises NotPermitted, Refused."""
     permit(action, about)
+    access = current()
     with everything(), one_writer():
+        if access is not None:
+            permit_now(access.name, action, about)
         had_admin = any(True for _ in active_admins())
         yield
         if had_admin and not any(True for _ in active_admins()):
@@ -122,6 +125,9 @@ def give(
     operator: str, user: User, role: str, source: Source | None = None, group: SourceGroup | None = None, is_masked: bool = False
 ) -> Grant:
     """In place of what the account had on the same. On a source its admin may; on a group or on all an admin of all. Raises NotPermitted, Refused."""
+    if not is_masked and ROLES.get(role, Role.VIEWER) >= ACTIONS["reveal"].least and (why := why_not("reveal", source)):
+        # Else they would give it to themselves.
+        raise NotPermitted(f"Whoever may not see secrets gives no role that may: tick that secrets stay masked. {why}")
     with _one_act("users" if source is None else "grant", source):
         values = {"role": role_named(role), "is_masked": is_masked, "given_by": visible(operator), "given_at": timezone.now()}
         grant, _ = Grant.objects.update_or_create(user=user, source=source, group=group, is_mapped=False, defaults=values)

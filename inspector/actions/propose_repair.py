@@ -38,8 +38,8 @@ def propose_repair(
 ) -> Repair:
     """`seen_digest` is the `shown_digest` of the preview on a page; None where a command asks. Raises Refused (nothing to do, cannot be written, another
     plan than was shown, an interrupted write comes first, a reason, link or reviewer that cannot be), Stale (the store moved since its last import)."""
-    reason, incident, names = text_of_a_person(reason, "The reason"), incident_link(incident), reviewers_named(reviewers)
     source = conversation.source
+    reason, incident, names = text_of_a_person(reason, "The reason"), incident_link(incident), reviewers_named(reviewers, source)
     format_ = loading.format_of(source)
     if format_.name in READ_ONLY:
         raise Refused(READ_ONLY[format_.name])

@@ -6,7 +6,8 @@ from typing import Any
 
 from django.utils import timezone
 
-from inspector.access.permits import acts
+from inspector.access.context import NotPermitted
+from inspector.access.permits import acts, refuse_taken_away
 from inspector.actions import audit, reviewing
 from inspector.actions.apply_repair import apply_repair
 from inspector.actions.decide_repair import approve_repair, reject_repair
@@ -45,7 +46,7 @@ def open_group(
             goes_on=goes_on,
             reason=written.get("reason", ""),
             incident=written.get("incident", ""),
-            reviewers=reviewing.reviewers_named(written.get("reviewers", "")),
+            reviewers=reviewing.reviewers_named(written.get("reviewers", ""), source),
             proposed_by=operator,
             proposed_at=timezone.now(),
         )
@@ -149,12 +150,14 @@ def _one_by_one(group: RepairGroup, items: Iterable[Any], act: Callable[[Any], o
     done = left = 0
     for place, item in enumerate(items):
         try:
+            # The others took their time.
+            refuse_taken_away()
             with apart():
                 act(item)
             done += 1
-        except (Refused, SourceProblem) as problem:
+        except (Refused, SourceProblem, NotPermitted) as problem:
             refused.setdefault(_sentence(problem), []).append(_name(group, item))
-            if not goes_on:
+            if not goes_on or isinstance(problem, NotPermitted):
                 left = len(items) - place - 1
                 break
     outbox.release(group.oid)
@@ -163,7 +166,8 @@ def _one_by_one(group: RepairGroup, items: Iterable[Any], act: Callable[[Any], o
         return total
     parts = [total, *(f"{', '.join(names)}: {sentence}" for sentence, names in refused.items())]
     if left:
-        parts.append(f"{left} {'was' if left == 1 else 'were'} not tried: this group stops at the first failure.")
+        why = "this group stops at the first failure" if not goes_on else "the role was taken away"
+        parts.append(f"{left} {'was' if left == 1 else 'were'} not tried: {why}.")
     raise Refused(" ".join(parts))
 
 

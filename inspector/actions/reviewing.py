@@ -6,13 +6,13 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from django.conf import settings
-from django.contrib.auth import get_user_model
 from django.utils import timezone
 
 from inspector.access.permits import acts
+from inspector.actions.approvals import approvers_of
 from inspector.actions.problems import Refused
 from inspector.actions.recording import audit_repair
-from inspector.models import Repair, RepairComment
+from inspector.models import Repair, RepairComment, Source
 from inspector.models.transactions import one_writer
 from inspector.presentation.masking import masked
 from inspector.presentation.visible import visible
@@ -51,8 +51,8 @@ def incident_link(address: str) -> str:
     return masked(address)
 
 
-def reviewers_named(names: str | Iterable[str]) -> list[str]:
-    """Names with commas between them, each once; where people sign in, those of accounts. Raises Refused."""
+def reviewers_named(names: str | Iterable[str], source: Source) -> list[str]:
+    """Names with commas between them, each once; where people sign in, those of accounts that may approve repairs of the source. Raises Refused."""
     parts = names.split(",") if isinstance(names, str) else names
     chosen = list(dict.fromkeys(name for part in parts if (name := visible(" ".join(part.split())))))
     if len(chosen) > MOST_REVIEWERS:
@@ -60,14 +60,15 @@ def reviewers_named(names: str | Iterable[str]) -> list[str]:
     for name in chosen:
         if len(name) > LONGEST_NAME:
             raise Refused(f"{name[:40]}… is no name: name the reviewers with commas between them.")
-        if not settings.INSPECTOR_LOCAL and not get_user_model().objects.filter(username=name, is_active=True).exists():
-            raise Refused(f"There is no active account {name}, which is named as a reviewer: name accounts, with commas between them.")
+        if not settings.INSPECTOR_LOCAL and not approvers_of(source).filter(username=name).exists():
+            # Whether there is such an account is for administrators.
+            raise Refused(f"No account {name} may approve repairs of this source: name those that may, with commas between them.")
     return [masked(name) for name in chosen]
 
 
-def checked(reason: str, incident: str, reviewers: str) -> dict[str, Any]:
+def checked(source: Source, reason: str, incident: str, reviewers: str) -> dict[str, Any]:
     """What is written on a proposal, as `propose_repair` takes it. Raises Refused."""
-    names = ", ".join(reviewers_named(reviewers))
+    names = ", ".join(reviewers_named(reviewers, source))
     return {"reason": text_of_a_person(reason, "The reason"), "incident": incident_link(incident), "reviewers": names}
 
 
@@ -76,7 +77,7 @@ def request_reviewers(repair: Repair, operator: str, names: str | Iterable[str])
     """In place of those who were asked before; none takes the request back. Raises Refused."""
     if repair.state not in Repair.WAITING:
         raise Refused(f"This repair is {repair.state}: there is nothing to review any more.")
-    chosen = reviewers_named(names)
+    chosen = reviewers_named(names, repair.conversation.source)
     with one_writer():
         if not Repair.objects.filter(pk=repair.pk, state=repair.state).update(reviewers=chosen):
             raise Refused("Somebody else decided on this repair a moment ago; open it again.")

@@ -161,7 +161,15 @@ def may_reveal(request: HttpRequest) -> bool:
     if not any(access.may("reveal", source) for source in access.sources or ()):
         return False
     source = source_of_page(request)
-    return source is not None and access.may("reveal", source)
+    return source is not None and access.may("reveal", source) and not _may_not_reveal_other(request, access)
+
+
+def _may_not_reveal_other(request: HttpRequest, access: Access) -> bool:
+    """Of a comparison the address names a second conversation, which may be of another source."""
+    if not (other := request.GET.get("with")):
+        return False
+    source = Conversation.objects.filter(oid=visible(other)).values_list("source", flat=True).first()
+    return source is not None and not access.may("reveal", source)
 
 
 def access_of_request(request: HttpRequest) -> Access:
@@ -172,7 +180,7 @@ def access_of_request(request: HttpRequest) -> Access:
 def why_not_reveal(request: HttpRequest) -> str:
     """One sentence for a person who may not."""
     access, source = access_of_request(request), source_of_page(request)
-    if source is None and access.roles:
+    if access.roles and (source is None or access.may("reveal", source)):
         return f"This page shows several sources, and you may not reveal the secrets of all of them. Ask {whom_to_ask()} for the role of a proposer."
     return refusal_of(access, "reveal", source, whom_to_ask(source))
 

@@ -8,7 +8,8 @@ from django.contrib.auth import get_user_model, update_session_auth_hash
 from django.contrib.auth.forms import PasswordChangeForm
 from django.contrib.auth.models import User
 from django.contrib.auth.views import PasswordResetConfirmView
-from django.db.models import Count, Prefetch
+from django.db.models import Count, OuterRef, Prefetch, Q, QuerySet, Subquery
+from django.db.models.functions import Coalesce
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 
@@ -21,6 +22,7 @@ from inspector.actions.welcome import link_of
 from inspector.cache_headers import exact
 from inspector.middleware import OperatorRequest, accepts
 from inspector.models import Grant, Source, SourceGroup
+from inspector.models.visible import one_parameter
 from inspector.presentation.json_text import Json
 from inspector.presentation.visible import visible
 from inspector.sign_in import throttle
@@ -28,8 +30,8 @@ from inspector.sign_in.client_address import client_address
 from inspector.views.pages import as_json, page, refusal
 from inspector.views.paging import ListWindow, window
 
-SOURCES_SHOWN = 500
-"""In a form; the command `user` takes any."""
+SOURCES_SHOWN = 50
+"""In a form, and of each group; others are found by a part of their path."""
 ROLES_SHOWN = 50
 ALL = "all"
 NO_ACCOUNT = "In local mode nobody signs in, so there is no password to change."
@@ -47,10 +49,10 @@ class UserRow(NamedTuple):
 class PeoplePage:
     rows: tuple[UserRow, ...]
     here: ListWindow[Any]
-    groups: tuple[SourceGroup, ...]
     roles: tuple[tuple[str, str], ...]
     why_not: str
     """Why who looks may not add users; "" where they may."""
+    offered: "Offered"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,14 +60,29 @@ class UserPage:
     row: UserRow
     roles: tuple[tuple[str, str], ...]
     groups: tuple[SourceGroup, ...]
-    sources: tuple[Source, ...]
+    offered: "Offered"
     why_not: str
     link: str = ""
 
 
-class GroupsPage(NamedTuple):
-    groups: tuple[SourceGroup, ...]
+class Offered(NamedTuple):
+    """Sources for a form: those whose path has `find` in it, or whose id that is; `total` with those that are not listed."""
+
     sources: tuple[Source, ...]
+    total: int
+    find: str
+
+    @property
+    def is_searched(self) -> bool:
+        """A box to search in is of use."""
+        return bool(self.find) or self.total > len(self.sources)
+
+
+class GroupsPage(NamedTuple):
+    """Of each group `shown` are the first sources that were looked for, `found` is how many there are of these, `total` how many at all."""
+
+    here: ListWindow[Any]
+    offered: Offered
 
 
 def _permit() -> None:
@@ -83,20 +100,41 @@ def _may_know(grant: Grant) -> bool:
 
 
 def _row(user: Any) -> UserRow:
-    grants = tuple(grant for grant in user.grants.all() if _may_know(grant))
-    return UserRow(user, grants[:ROLES_SHOWN], max(0, len(grants) - ROLES_SHOWN))
+    return UserRow(user, tuple(user.shown), user.granted - len(user.shown))
 
 
-def _users() -> Any:
-    grants = Grant.objects.select_related("source", "group")
-    return get_user_model()._default_manager.prefetch_related(Prefetch("grants", grants))
+def _administered() -> list[int]:
+    """Row ids of the sources that the person is an admin of, who is none of all."""
+    access = current()
+    return [] if access is None else [source for source in access.sources or () if access.may("grant", source)]
 
 
-def _people() -> tuple[Any, tuple[SourceGroup, ...], str]:
+def _people() -> tuple[Any, str]:
+    """An admin of one source sees the accounts with a role on that one: the names of others are for admins of all."""
     _permit()
-    cannot = why_not("users")
-    groups = () if cannot else tuple(SourceGroup.objects.annotate(number=Count("sources")))
-    return _users(), groups, cannot
+    known, users = Grant.objects.all(), get_user_model()._default_manager.all()
+    if cannot := why_not("users"):
+        known = known.filter(source__in=one_parameter(_administered()))
+        users = users.filter(pk__in=known.values("user"))
+    first = Prefetch("grants", known.select_related("source", "group")[:ROLES_SHOWN], to_attr="shown")
+    return users.annotate(granted=_number(known.filter(user=OuterRef("pk")), "user")).prefetch_related(first), cannot
+
+
+def _number(rows: QuerySet[Any], of: str) -> Any:
+    """How many, as a column."""
+    return Coalesce(Subquery(rows.order_by().values(of).annotate(n=Count("pk")).values("n")), 0)
+
+
+def _searched(find: str) -> Q:
+    return Q(path__icontains=find) | Q(oid=find) if find else Q()
+
+
+def _offered(request: HttpRequest, cannot: str) -> Offered:
+    find = visible(request.GET.get("find", "").strip())
+    sources = Source.objects.filter(_searched(find)).order_by("path")
+    if cannot:
+        sources = sources.filter(pk__in=one_parameter(_administered()))
+    return Offered(tuple(sources[:SOURCES_SHOWN]), sources.count(), find)
 
 
 def _roles() -> tuple[tuple[str, str], ...]:
@@ -104,9 +142,10 @@ def _roles() -> tuple[tuple[str, str], ...]:
 
 
 def _people_page(request: HttpRequest) -> PeoplePage:
-    users, groups, cannot = _people()
+    users, cannot = _people()
     here = window(users, ("username",), users.count(), request.GET)
-    return PeoplePage(rows=tuple(map(_row, here.rows)), here=here, groups=groups, roles=_roles(), why_not=cannot)
+    offered = _offered(request, cannot) if cannot else Offered((), 0, "")
+    return PeoplePage(rows=tuple(map(_row, here.rows)), here=here, roles=_roles(), why_not=cannot, offered=offered)
 
 
 @accepts("GET", "HEAD", "POST")
@@ -131,22 +170,18 @@ def users(request: OperatorRequest) -> HttpResponse:
 def _with_link(request: OperatorRequest, user: User) -> HttpResponse:
     """The link is shown once, and kept by nothing: it is the password until one is set."""
     link = link_of(user, f"{request.scheme}://{request.get_host()}")
-    return exact(page(request, "person.html", _user_page(user.pk, link)))
+    return exact(page(request, "person.html", _user_page(request, user.pk, link)))
 
 
-def _user_page(pk: int, link: str = "") -> UserPage:
-    users, groups, cannot = _people()
+def _user_page(request: HttpRequest, pk: int, link: str = "") -> UserPage:
+    users, cannot = _people()
     user = get_object_or_404(users, pk=pk)
-    access = current()
-    sources = Source.objects.order_by("path")
-    if access is not None and cannot:
-        sources = sources.filter(pk__in=[source for source in access.sources or () if access.may("grant", source)])
-    shown = tuple(sources[:SOURCES_SHOWN])
-    return UserPage(row=_row(user), roles=_roles(), groups=groups, sources=shown, why_not=cannot, link=link)
+    groups = () if cannot else tuple(SourceGroup.objects.all())
+    return UserPage(row=_row(user), roles=_roles(), groups=groups, offered=_offered(request, cannot), why_not=cannot, link=link)
 
 
 def user(request: OperatorRequest, pk: int) -> HttpResponse:
-    return page(request, "person.html", _user_page(pk), twins=("json",))
+    return page(request, "person.html", _user_page(request, pk), twins=("json",))
 
 
 def users_json(request: OperatorRequest) -> HttpResponse:
@@ -157,13 +192,12 @@ def users_json(request: OperatorRequest) -> HttpResponse:
             "total": content.here.total,
             "next": older.query(request.GET) if older else "",
             "users": [_report(row) for row in content.rows],
-            "groups": [{"id": group.pk, "name": group.name, "sources": group.number} for group in content.groups],  # type: ignore[attr-defined]
         }
     )
 
 
 def user_json(request: OperatorRequest, pk: int) -> HttpResponse:
-    return as_json(_report(_user_page(pk).row))
+    return as_json(_report(_user_page(request, pk).row))
 
 
 def _report(row: UserRow) -> Json:
@@ -191,14 +225,45 @@ def _report(row: UserRow) -> Json:
 
 def _act(request: OperatorRequest, pk: int, act: Any, done: str) -> HttpResponse:
     """One act on one account; a refusal becomes a sentence on its page."""
-    _permit()
-    account = get_object_or_404(get_user_model(), pk=pk)
+    accounts, _ = _people()
+    account = get_object_or_404(accounts, pk=pk)
     try:
         act(account)
         messages.success(request, visible(done.format(name=account.get_username())))
     except Refused as problem:
         messages.error(request, visible(str(problem)))
-    return redirect("user", pk=pk)
+    # With its last role there the account is gone from the sight of an admin of one source.
+    return redirect("user", pk=pk) if _people()[0].filter(pk=pk).exists() else redirect("people")
+
+
+@accepts("POST")
+def grants_of_named(request: OperatorRequest) -> HttpResponse:
+    """As `grants`, for an account that an admin of one source names, since they see no list of all."""
+    _permit()
+    account = get_user_model()._default_manager.filter(username=visible(request.POST.get("name", "").strip())).first()
+    if account is None:
+        messages.error(request, "There is no account of this name: ask for its exact name, or ask an administrator to add it.")
+        return redirect("people")
+    try:
+        _give(request, account)
+        messages.success(request, "The role is given.")
+    except Refused as problem:
+        messages.error(request, visible(str(problem)))
+    return redirect("people")
+
+
+def _give(request: OperatorRequest, account: User) -> None:
+    """Raises NotPermitted, Refused."""
+    form = request.POST
+    kind, _, name = form.get("on", "").partition(":")
+    on: dict[str, Any] = {}
+    if kind == "source":
+        on = {"source": Source.objects.filter(oid=visible(name)).first()}
+    elif kind == "group":
+        on = {"group": SourceGroup.objects.filter(pk=int(name)).first() if _is_number(name) else None}
+    if (kind != ALL and not on) or None in on.values():
+        raise Refused("Choose what the role is on: all sources, a group, or one source.")
+    people.give(request.operator, account, form.get("role", ""), is_masked=form.get("masked") == "1", **on)
 
 
 @accepts("POST")
@@ -207,19 +272,7 @@ def grants(request: OperatorRequest, pk: int) -> HttpResponse:
     form = request.POST
     if number := form.get("take", ""):
         return _act(request, pk, lambda account: people.take(request.operator, _grant(account, number)), "The role is taken away.")
-
-    def give(account: User) -> None:
-        kind, _, name = form.get("on", "").partition(":")
-        on: dict[str, Any] = {}
-        if kind == "source":
-            on = {"source": Source.objects.filter(oid=name).first()}
-        elif kind == "group":
-            on = {"group": SourceGroup.objects.filter(pk=int(name)).first() if _is_number(name) else None}
-        if (kind != ALL and not on) or None in on.values():
-            raise Refused("Choose what the role is on: all sources, a group, or one source.")
-        people.give(request.operator, account, form.get("role", ""), is_masked=form.get("masked") == "1", **on)
-
-    return _act(request, pk, give, "The role is given.")
+    return _act(request, pk, lambda account: _give(request, account), "The role is given.")
 
 
 def _is_number(text: str) -> bool:
@@ -260,8 +313,16 @@ def groups(request: OperatorRequest) -> HttpResponse:
         except Refused as problem:
             messages.error(request, visible(str(problem)))
         return redirect("source-groups")
-    rows = tuple(SourceGroup.objects.prefetch_related("sources"))
-    return page(request, "source_groups.html", GroupsPage(rows, tuple(Source.objects.order_by("path")[:SOURCES_SHOWN])), twins=("json",))
+    offered = _offered(request, "")
+    looked_for = _searched(offered.find)
+    inside = Source.objects.filter(source_groups=OuterRef("pk"))
+    # One query for the first sources of all groups on the page.
+    first = Prefetch("sources", Source.objects.filter(looked_for).order_by("path")[:SOURCES_SHOWN], to_attr="shown")
+    groups = SourceGroup.objects.annotate(
+        total=_number(inside, "source_groups"), found=_number(inside.filter(looked_for), "source_groups")
+    ).prefetch_related(first)
+    here = window(groups, ("name",), SourceGroup.objects.count(), request.GET)
+    return page(request, "source_groups.html", GroupsPage(here, offered), twins=("json",))
 
 
 def groups_json(request: OperatorRequest) -> HttpResponse:
@@ -279,7 +340,7 @@ def group(request: OperatorRequest, pk: int) -> HttpResponse:
         people.remove_group(request.operator, row)
         messages.success(request, "The group is removed, and the roles on it; its sources stay.")
         return redirect("source-groups")
-    source = Source.objects.filter(oid=form.get("put") or form.get("take", "")).first()
+    source = Source.objects.filter(oid=visible(form.get("put") or form.get("take", ""))).first()
     if source is None:
         messages.error(request, "Choose a source.")
     else:

@@ -183,7 +183,7 @@ def _new_page(request: OperatorRequest, problem: Problem, choice: GroupChoice, s
         may_write=web_may_write(problem.source),
         place=place_of(problem.source),
         written=written_of(request),
-        accounts=accounts(),
+        accounts=accounts(problem.source),
         goes_on=request.GET.get("after") == "on",
     )
 
@@ -216,7 +216,7 @@ def _propose(request: OperatorRequest, problem: Problem, choice: GroupChoice, se
     try:
         if sealed:
             raise Refused(sealed)
-        written = reviewing.checked(*(request.POST.get(name, "") for name in Written._fields))
+        written = reviewing.checked(problem.source, *(request.POST.get(name, "") for name in Written._fields))
         chosen = [match for value in request.POST.getlist("conversation") if (match := _CHOSEN.fullmatch(value))]
         plans, work = _plans(request, problem, occurrences_of(problem), choice)
         if work is not None and (work.is_running or work.problem):

@@ -10,15 +10,15 @@ from urllib.parse import urlencode
 
 from django.conf import settings
 from django.contrib import messages
-from django.contrib.auth import get_user_model
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404
 
 from inspector import background
+from inspector.access.permits import why_not
 from inspector.actions import reviewing
 from inspector.actions.apply_repair import apply_repair
-from inspector.actions.approvals import expires_at, why_lapsed
+from inspector.actions.approvals import approvers_of, expires_at, why_lapsed
 from inspector.actions.decide_repair import STATEMENTS, approve_repair, reject_repair, statement_of, why_not_approve
 from inspector.actions.kept_previews import kept_preview
 from inspector.actions.planning import (
@@ -237,7 +237,7 @@ def _new_page(request: OperatorRequest, row: Conversation, work: Work | None) ->
         hunks=_hunks(preview.part, "", ()),
         place=place_of(row.source),
         written=written_of(request),
-        accounts=accounts(),
+        accounts=accounts(row.source),
     )
 
 
@@ -268,12 +268,11 @@ def written_of(request: HttpRequest) -> Written:
     return Written(*(visible(data.get(name, ""))[: reviewing.LONGEST] for name in Written._fields))
 
 
-def accounts() -> tuple[str, ...]:
-    """Who can be asked to review, where people sign in."""
-    if settings.INSPECTOR_LOCAL:
+def accounts(source: Source) -> tuple[str, ...]:
+    """Where people sign in, for those who may ask somebody: who can be asked to review."""
+    if settings.INSPECTOR_LOCAL or why_not("ask", source):
         return ()
-    users = get_user_model().objects.filter(is_active=True).order_by("username")
-    return tuple(users.values_list("username", flat=True)[:OFFERED_ACCOUNTS])
+    return tuple(approvers_of(source).values_list("username", flat=True)[:OFFERED_ACCOUNTS])
 
 
 def place_of(source: Source) -> StorePlace:
@@ -370,7 +369,7 @@ def new(request: OperatorRequest, oid: str) -> HttpResponse:
     address = _address_of(request, choice)
     try:
         # Before anything else: a large conversation is proposed by a process that answers later, and what it is given is kept.
-        written = reviewing.checked(*(request.POST.get(name, "") for name in Written._fields))
+        written = reviewing.checked(row.source, *(request.POST.get(name, "") for name in Written._fields))
     except Refused as refusal:
         messages.error(request, visible(str(refusal)))
         return HttpResponseRedirect(address)
@@ -510,7 +509,7 @@ def _review(repair: Repair, operator: str, part: PreviewPart | None) -> dict[str
         "expires": expires_at(repair),
         "is_moved": repair.is_moved,
         "again": urlencode(again, doseq=True),
-        "accounts": accounts() if is_waiting else (),
+        "accounts": accounts(repair.conversation.source) if is_waiting else (),
     }
 
 

@@ -123,6 +123,7 @@ def test_an_act_is_refused_before_anything_is_done_and_done_without_a_limit(tmp_
         seen.append(current())
         return word
 
+    ann = account("ann", "approver")
     with limited_to(Access("ann", (RoleOn(Role.PROPOSER, frozenset([shown.pk])),))):
         assert why_not("propose", shown) == ""
         with pytest.raises(NotPermitted, match=r"To apply a repair takes an approver, and your role here is proposer\. Ask boss for it\."):
@@ -132,6 +133,9 @@ def test_an_act_is_refused_before_anything_is_done_and_done_without_a_limit(tmp_
     with limited_to(Access("ann", (RoleOn(Role.APPROVER, None),))):
         assert act(shown, "done") == "done" and seen == [None]
         assert unlimited(current)() is None and current() is not None
+        ann.grants.all().delete()
+        with pytest.raises(NotPermitted, match="you have no role here"):
+            act(shown, "taken away since the request began")
     assert act(shown, "by a command") and act.__doc__ == "It is done."
     with pytest.raises(TypeError, match="Grant belongs to no source"):
         source_of(Grant())
@@ -146,6 +150,7 @@ def test_the_limit_is_that_of_the_person_and_not_of_the_approver(tmp_path: Path)
         approve_repair(repair, "ann", repair.plan_digest, "unfixed")
     assert Repair.objects.get().state == "proposed"
     with limited_to(Access("ann", (RoleOn(Role.APPROVER, frozenset([source])),))):
+        account("ann", "approver")
         approve_repair(repair, "ann", repair.plan_digest, "unfixed")
     assert Repair.objects.get().state == "approved"
 

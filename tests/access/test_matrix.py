@@ -68,6 +68,7 @@ POST = {
     "people/<int:pk>/state": "users",
     "people/groups": "users",
     "people/groups/<int:pk>": "users",
+    "people/roles": SOMEBODY,
     "problems/<slug:oid>/repair": "propose",
     "problems/decide": "decide",
     "problems/views": ANYBODY,

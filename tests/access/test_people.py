@@ -90,13 +90,20 @@ def test_an_admin_of_one_source_gives_roles_on_that_one(boss: Client, tmp_path: 
     client = Client()
     client.force_login(carl)
     assert "New user" not in client.get("/people/").content.decode() and client.post("/people/", {"name": "x"}).status_code == 403
+    # The names of others are for who looks after all of them; whoever has a name may give its account a role.
+    assert client.get(f"/people/{ann.pk}/").status_code == 404 == client.post(f"/people/{ann.pk}/roles/", {"take": "1"}).status_code
+    assert ">ann<" not in client.get("/people/").content.decode() and "ann" not in str(client.get("/people.json").json())
+    assert "no account of this name" in said(client, "/people/roles/", {"name": "an", "role": "viewer", "on": f"source:{shown.oid}"})
+    assert "The role is given." in said(client, "/people/roles/", {"name": "ann", "role": "viewer", "on": f"source:{shown.oid}"})
+    assert "Choose what" in said(client, "/people/roles/", {"name": "ann", "role": "viewer", "on": f"source:{hidden.oid}"})
+    assert client.post("/people/roles/", {"name": "ann", "role": "viewer", "on": "all"}).status_code == 403
     page = client.get(f"/people/{ann.pk}/").content.decode()
     assert hidden.name not in page and shown.name in page and "all sources</option>" not in page
-    assert client.get(f"/people/{ann.pk}.json").json()["roles"] == []
+    assert [row["source"] for row in client.get(f"/people/{ann.pk}.json").json()["roles"]] == [shown.oid]
     for on in ("all", f"group:{SourceGroup.objects.create(name='g').pk}"):
         assert client.post(f"/people/{ann.pk}/roles/", {"role": "admin", "on": on}).status_code == 403
     assert "Choose what the role is on" in said(client, f"/people/{ann.pk}/roles/", {"role": "viewer", "on": f"source:{hidden.oid}"})
-    assert "gone already" in said(client, f"/people/{ann.pk}/roles/", {"take": ann.grants.get().pk})
+    assert "gone already" in said(client, f"/people/{ann.pk}/roles/", {"take": ann.grants.get(source=hidden).pk})
     assert "The role is given." in said(
         client, f"/people/{ann.pk}/roles/", {"role": "approver", "on": f"source:{shown.oid}", "masked": "1"}
     )

@@ -163,11 +163,11 @@ def test_reviewers_are_names_and_where_people_sign_in_accounts(conversation: Con
     request_reviewers(repair, WHO, " ann,  bob c ")
     assert repair.reviewers == ["ann", "bob c"] and AuditEntry.objects.get(verb="request review").detail["reviewers"] == ["ann", "bob c"]
     with pytest.raises(Refused, match="At most 10 people"):
-        reviewers_named(",".join(map(str, range(11))))
+        reviewers_named(",".join(map(str, range(11))), conversation.source)
     settings.INSPECTOR_LOCAL = False
-    get_user_model().objects.create_user("ann")
+    account("ann")
     request_reviewers(repair, WHO, "ann")
-    with pytest.raises(Refused, match="no active account bob"):
+    with pytest.raises(Refused, match="No account bob may approve"):
         request_reviewers(repair, WHO, "ann, bob")
     reject_repair(repair, WHO)
     with pytest.raises(Refused, match="nothing to review any more"):

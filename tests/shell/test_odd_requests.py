@@ -79,6 +79,7 @@ def test_every_view_is_asked_by_get_or_says_what_it_takes() -> None:
         "people/<int:pk>/state/",
         "people/groups/",
         "people/groups/<int:pk>/",
+        "people/roles/",
         "problems/<slug:oid>/repair/",
         "problems/decide/",
         "problems/views/",

@@ -207,7 +207,7 @@ POSTED = {
     *("notifications/<slug:oid>/test/", "notifications/<slug:oid>/remove/"),
     *("sources/<slug:oid>/import/", "sources/<slug:oid>/write-back/", "sources/<slug:oid>/watch/", "logout/"),
     *(f"people/<int:pk>/{act}/" for act in ("roles", "state", "link")),
-    "people/groups/<int:pk>/",
+    *("people/groups/<int:pk>/", "people/roles/"),
     *("account/tokens/", "account/tokens/<int:pk>/revoke/", "account/sessions/end/"),
 }
 
