@@ -67,7 +67,8 @@ def test_nobody_else_is_answered_whatever_they_send(settings: Settings) -> None:
 
 
 @pytest.mark.django_db
-def test_what_is_no_name_is_nobody() -> None:
+def test_what_is_no_name_is_nobody(settings: Settings) -> None:
+    settings.INSPECTOR_NEW_PEOPLE = "all"
     account("boss", "admin")
     account("bóss", "admin")
     for name in (

@@ -113,6 +113,8 @@ def test_a_token_is_the_lower_of_what_it_and_its_person_may(tmp_path: Path) -> N
         assert client.get("/audit.json").status_code == 403 == client.get("/metrics").status_code
     everywhere = program(token_of(boss, "viewer"))
     assert len(everywhere.get("/sources.json").json()["sources"]) == 2 and everywhere.get("/audit.json").status_code == 200
+    assert everywhere.get("/notifications.json").status_code == 403, "as a viewer, whatever its person is"
+    assert program(token_of(boss, "admin")).get("/notifications.json").status_code == 200
     revealed = program(token_of(boss, "admin")).post(f"/conversations/{conversation}.json", {"reveal": "1"})
     assert revealed.status_code == 403 and "secrets stay masked" in revealed.json()["error"]
     # What its person loses, it loses.
