@@ -1,5 +1,6 @@
 """Looks again at repairs that were applied: whether the store lost what they wrote, and whether what they repaired is found again."""
 
+import logging
 from collections.abc import Iterable
 from contextlib import suppress
 from datetime import timedelta
@@ -22,6 +23,7 @@ from inspector.sources.problems import SourceProblem
 EVERY = timedelta(hours=1)
 AFTER_IMPORT = 50
 """Repairs of one source that are looked at after its import; the others are when they are due."""
+_log = logging.getLogger(__name__)
 
 
 @unlimited
@@ -62,6 +64,12 @@ def _verify(repairs: Iterable[Repair], operator: str) -> int:
             sentence = regression_of(repair)
         except (Refused, SourceProblem):
             # A store that cannot be read now says nothing of the repair; the next look is as late as that of the others.
+            sentence = repair.regression
+        except DatabaseError:
+            raise
+        except Exception:
+            # A fault of ours in one comparison would close every page that lists repairs.
+            _log.exception("repair %s could not be compared with its store", repair.oid)
             sentence = repair.regression
         _record(repair, sentence, operator)
     return count

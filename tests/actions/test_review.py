@@ -337,6 +337,17 @@ def test_a_repair_is_looked_at_each_hour_and_never_after_its_undo(
     assert verify_due(WHO, 10) == 1
 
 
+def test_a_comparison_that_fails_says_nothing_of_the_repair_and_stops_no_other(
+    conversation: Conversation, path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """What we keep of it is not what it was: a fault of ours, which is logged and closes no page."""
+    repair = applied(conversation, RENUMBER)
+    Repair.objects.filter(pk=repair.pk).update(counts={"MSG101": "one"})
+    later(monkeypatch, hours=2)
+    assert verify_due(WHO, 10) == 1 and verify_due(WHO, 10) == 0
+    assert f"repair {repair.oid} could not be compared" in caplog.text
+
+
 def test_a_store_that_cannot_be_read_says_nothing_of_the_repair(
     conversation: Conversation, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
