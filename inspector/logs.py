@@ -5,7 +5,7 @@ import re
 
 from inspector.presentation.masking import masked
 
-_TOKEN = re.compile(r"([?&]token=)[^&\s]*")
+_TOKEN = re.compile(r"([?&]token=|/shared/)[^&\s/?\"']+")
 
 
 class WithoutToken(logging.Filter):
@@ -20,4 +20,4 @@ class MaskedFormatter(logging.Formatter):
     """A traceback quotes what a store contains."""
 
     def format(self, record: logging.LogRecord) -> str:
-        return masked(super().format(record))
+        return masked(_TOKEN.sub(r"\1***", super().format(record)))

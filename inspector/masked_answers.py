@@ -21,6 +21,8 @@ from inspector.presentation.masking import masked, revealing, start_revealing
 from inspector.views.pages import forbidden, may_reveal, why_not_reveal
 
 FIELD = "reveal"
+SHARED = "/shared/"
+"""Of links without a login, which say themselves whether they are masked."""
 HEADER = "Inspector-Masked"
 """Says of a download that it is not the stored bytes."""
 _NEVER = ("application/zip",)
@@ -37,7 +39,7 @@ def own_content(response: HttpResponse) -> HttpResponse:
 
 def asks_to_reveal(request: HttpRequest, methods: Sequence[str]) -> bool:
     """`methods` are those of the view: one that only acts has nothing to show."""
-    return request.method == "POST" and "GET" in methods and FIELD in request.POST
+    return request.method == "POST" and "GET" in methods and FIELD in request.POST and not request.path.startswith(SHARED)
 
 
 def mask_secrets(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:

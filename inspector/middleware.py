@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from django.conf import settings
+from django.contrib.auth.models import AnonymousUser
 from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import DisallowedHost
 from django.db import DatabaseError, InterfaceError
@@ -29,7 +30,7 @@ from inspector.cache_headers import NOTHING, exact
 from inspector.database_problems import for_a_page
 from inspector.environment import os_user
 from inspector.health import PATH as HEALTH_PATH
-from inspector.masked_answers import asks_to_reveal
+from inspector.masked_answers import SHARED, asks_to_reveal
 from inspector.metrics import PATH as METRICS_PATH
 from inspector.metrics import READER, has_token
 from inspector.models import Source
@@ -106,7 +107,10 @@ def name_the_operator(get_response: Callable[[HttpRequest], HttpResponse]) -> Ca
                 if answer.cookies:
                     record(os_user(), "sign in", by="link")
                 return answer
-            if not settings.INSPECTOR_LOCAL and not has_token(request):
+            if not settings.INSPECTOR_LOCAL and request.path.startswith(SHARED):
+                # Whoever opens a link is nobody, and sees what the link shows, signed in or not.
+                request.user = AnonymousUser()
+            elif not settings.INSPECTOR_LOCAL and not has_token(request):
                 identify(request)
             operator = _operator(request)
         except NotLetIn as refused:
@@ -175,7 +179,7 @@ PROVIDER = ("/login/provider/", "/login/provider/done/")
 
 
 def _open_to_all(path: str) -> bool:
-    return path == resolve_url(settings.LOGIN_URL) or path in PROVIDER or path.startswith((WELCOME, str(settings.STATIC_URL)))
+    return path == resolve_url(settings.LOGIN_URL) or path in PROVIDER or path.startswith((WELCOME, SHARED, str(settings.STATIC_URL)))
 
 
 def _not_let_in(request: HttpRequest, refused: NotLetIn) -> HttpResponse:

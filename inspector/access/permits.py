@@ -10,7 +10,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 from inspector.access.context import NotPermitted, current, everything, limited_to
 from inspector.access.grants import access_named, whom_to_ask
 from inspector.access.roles import ACTIONS, refusal_of
-from inspector.models import Conversation, Finding, Problem, Repair, RepairGroup, Source, Stream
+from inspector.models import Conversation, Finding, Problem, Repair, RepairGroup, ShareLink, Source, Stream
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -20,11 +20,11 @@ About = TypeVar("About")
 def source_of(about: Any) -> int | None:
     """The row id of the source that something belongs to; None is the whole installation."""
     match about:
-        case None:
+        case None | ShareLink(source=None):
             return None
         case Source():
             return int(about.pk)
-        case Conversation() | Stream() | Problem() | RepairGroup():
+        case Conversation() | Stream() | Problem() | RepairGroup() | ShareLink():
             return about.source_id
         case Repair() | Finding():
             return about.conversation.source_id

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import cached_property
+from typing import Any
 
 
 class Role(IntEnum):
@@ -90,6 +91,8 @@ class Access:
 
     name: str
     roles: tuple[RoleOn, ...] = ()
+    only: Mapping[str, Any] | None = field(default=None, compare=False)
+    """Of a link without a login: the row ids of the conversations, streams and problems that it shows; of these sources nothing else is seen."""
     whom: dict[int | None, str] = field(default_factory=dict, compare=False, repr=False)
     """Whom to ask for a role on a source, once it was looked up."""
 

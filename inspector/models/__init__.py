@@ -19,6 +19,7 @@ from inspector.models.jobs import JobResult
 from inspector.models.notification import Delivery, Notifier, NotifierSecret
 from inspector.models.problem import Occurrence, Problem, ProblemDay, ProblemEvent, SavedView
 from inspector.models.repair import AuditEntry, Repair, RepairChange, RepairComment, RepairGroup
+from inspector.models.share import ShareLink
 from inspector.models.sign_in import ApiToken, FailedSignIn, Identity, OpenSession
 from inspector.models.source import Source
 from inspector.models.stream import Stream, StreamFinding, StreamPart
@@ -59,6 +60,7 @@ __all__ = [
     "RuleCount",
     "SavedView",
     "SearchText",
+    "ShareLink",
     "Source",
     "SourceGroup",
     "StoredAnalysis",

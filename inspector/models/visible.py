@@ -1,7 +1,7 @@
 """The manager of every model that belongs to a source: while a request has a limit, it gives the rows of the sources that may be seen, and no others."""
 
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Any, TypeVar
 
 from django.db import connection, models
@@ -39,7 +39,21 @@ class Visible(models.Manager[Row]):
             return rows
         # Django makes managers of related rows of this class too, and those do not know the path.
         known: Any = self.model._default_manager
-        return rows.filter(known.condition(access.sources, access.name))
+        rows = rows.filter(known.condition(access.sources, access.name))
+        return rows if access.only is None else rows.filter(known.condition_of_one(access.only))
+
+    def condition_of_one(self, only: Mapping[str, Any]) -> Q:
+        """What belongs to the things that a link shows. A model of which that is not known shows nothing."""
+        name = self.model.__name__.lower()
+        if name in ("source", "tracerecord"):
+            return Q()
+        if name in only:
+            return Q(pk__in=only[name])
+        for kind, rows in only.items():
+            before, between, _ = self.path.partition(f"{kind}__")
+            if between:
+                return Q(**{f"{before}{kind}__in": rows})
+        return Q(pk__in=())
 
     def condition(self, sources: frozenset[int], name: str) -> Q:
         numbers: Any = sorted(sources) if len(sources) <= _FEW else one_parameter(sources)

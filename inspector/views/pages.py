@@ -19,7 +19,7 @@ from django.views import defaults
 
 from inspector import __version__
 from inspector.access.grants import whom_to_ask
-from inspector.access.roles import Access, Role, refusal_of
+from inspector.access.roles import ACTIONS, Access, Role, refusal_of
 from inspector.installation import page_files_digest, program, typed
 from inspector.models import Conversation, Finding, Problem, Repair, RepairGroup, Source, Stream, Tombstone
 from inspector.presentation import markdown
@@ -109,6 +109,7 @@ def of_account(request: HttpRequest) -> dict[str, Any]:
     allowed = [(label, href) for label, href, action in FOR_ACCESS if action == "see" or access.may(action)]
     if any(one.role >= Role.ADMIN for one in access.roles):
         allowed.append(("People", "/people/"))
+        allowed.append(("Shared links", "/links/"))
     if request.user.is_authenticated:
         allowed.append(("Account", "/account/"))
         if request.user.has_usable_password() and settings.INSPECTOR_PASSWORDS and not settings.INSPECTOR_PROXY_USER_HEADER:
@@ -143,11 +144,25 @@ def page(
         "reveals": getattr(request, "reveals", False),
         "may_reveal": status == 200 and may_reveal(request),
         "live": None if is_part else live,
+        "share_href": _share_href(request) if status == 200 else "",
         "twins": [Link(f".{ending}", twin(request, ending)) for ending in twins],
     }
     response = render(request, f"{template}#{part}" if is_part else template, context, status=status)
     patch_vary_headers(response, ["HX-Request", "HX-Target"])
     return response
+
+
+_SHAREABLE = re.compile(r"/(conversation|finding|repair|problem|stream)s/([0-9a-f]{12})/$")
+
+
+def _share_href(request: HttpRequest) -> str:
+    """Where a link to this page without a login is made; "" where none may be, and in local mode, in which nobody else could open it."""
+    match = None if settings.INSPECTOR_LOCAL else _SHAREABLE.match(request.path)
+    access = access_of_request(request)
+    if match is None or not any(one.role >= ACTIONS["share"].least for one in access.roles):
+        return ""
+    source = source_of_page(request)
+    return f"/share/{match[1]}/{match[2]}/" if source is not None and access.may("share", source) else ""
 
 
 def may_reveal(request: HttpRequest) -> bool:

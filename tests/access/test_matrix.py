@@ -6,10 +6,11 @@ from typing import Any
 import pytest
 from django.db import transaction
 from django.test import Client
+from django.utils import timezone
 from pytest_django import Settings
 
 from inspector.access.roles import ACTIONS, ROLES, Role
-from inspector.models import BackgroundTask, Conversation, Finding, Problem, Repair, RepairGroup, Source, Stream
+from inspector.models import BackgroundTask, Conversation, Finding, Problem, Repair, RepairGroup, ShareLink, Source, Stream
 from tests.access.planted import world
 from tests.access.test_nothing_leaks import filled, routes
 from tests.accounts import account
@@ -45,6 +46,9 @@ GET: dict[str, str] = {
     "people/groups": "users",
     "sources/add": "add source",
     "sources/<slug:oid>/remove": "remove",
+    "share/<slug:kind>/<slug:oid>": "share",
+    "links": SOMEBODY,
+    "shared/<slug:token>": ANYBODY,
 }
 """What an address takes that has no id of a source or of something in it; all others take the action `see`. `.json`, `.md` and `/` are the same address."""
 POST = {
@@ -83,6 +87,8 @@ POST = {
     "repairs/<slug:oid>/reject": "reject",
     "repairs/<slug:oid>/reviewers": "ask",
     "repairs/<slug:oid>/undo": "undo",
+    "links/<slug:oid>/revoke": "share",
+    "share/<slug:kind>/<slug:oid>": "share",
     "sources/<slug:oid>": "reader",
     "sources/<slug:oid>/import": "import",
     "sources/<slug:oid>/remove": "remove",
@@ -115,6 +121,9 @@ def test_every_role_at_every_address(tmp_path: Path, settings: Settings, name: s
     settings.INSPECTOR_LOCAL, settings.ALLOWED_HOSTS, settings.VAR_DIR = False, ["testserver"], tmp_path
     source = Source.objects.get(path__endswith="plain.db")
     is_everywhere, role = name.endswith(" of all"), ROLES.get(name.removesuffix(" of all"))
+    ShareLink.objects.create(
+        oid="link00000000", token_hash="x", kind="source", source=source, created_at=timezone.now(), expires_at=timezone.now()
+    )
     user = account("ann", role.word if role else "", None if is_everywhere else source)
     if role and not is_everywhere:
         for other in made.shown:
@@ -167,6 +176,8 @@ def _ids(route: str, source: Source) -> list[str]:
         "repairs": Repair.objects.filter(conversation__source=source, state="proposed", group=None),
         "repair-groups": RepairGroup.objects.filter(source=source),
         "sources": Source.objects.filter(pk=source.pk),
+        "share": Conversation.objects.filter(source=source, native_id="plain-one"),
+        "links": ShareLink.objects.filter(source=source),
         "streams": Stream.objects.filter(source__path__contains="shown"),
     }
     if "<slug:key>" in route:

@@ -64,7 +64,7 @@ VALUES = {
     "name": "x",
     "pk": "1",
 }
-VALUES |= {"uidb64": "MQ", "token": "x"}
+VALUES |= {"uidb64": "MQ", "token": "x", "kind": "conversation"}
 
 
 def filled(route: str, ids: list[str]) -> Iterator[str]:

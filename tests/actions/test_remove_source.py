@@ -133,7 +133,7 @@ def test_a_removal_that_was_interrupted_goes_on_and_nothing_is_imported_meanwhil
     with pytest.raises(BeingRemoved, match="is being removed from Inspector"):
         bring(tmp_path / "a.db")
     assert background.remove(row.source, "bob").task.pk == work.task.pk, "it runs already"
-    monkeypatch.undo()
+    monkeypatch.setattr(background, "_begin", lambda pk, kind: background.run(pk))
     type(work.task).objects.update(by="1 0 elsewhere", started_at="2026-01-01T00:00:00Z")
     client.get("/sources/")
     assert not Source.objects.exists() and audit.state().total == 0
@@ -179,8 +179,11 @@ def test_the_command_says_what_would_go_and_removes_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_person_types_the_name_and_has_the_role(tmp_path: Path, client: Client, settings: Settings) -> None:
+def test_a_person_types_the_name_and_has_the_role(
+    tmp_path: Path, client: Client, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
     settings.INSPECTOR_LOCAL = False
+    monkeypatch.setattr(background, "_begin", lambda pk, kind: background.run(pk))
     row = imported(tmp_path / "a.db", merged())
     address = f"/sources/{row.source.oid}/remove/"
     client.force_login(account("ann", "approver"))

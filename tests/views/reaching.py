@@ -200,6 +200,9 @@ class Walk:
             "name": ["renumber-messages"],
             "pk": [get_user_model()._default_manager.get_or_create(username="somebody")[0].pk],
             "uidb64": ["MQ"],
+            "kind": ["conversation"],
+            "share": [row.oid for row in self.rows],
+            "links": ["none"],
             "token": ["none"],
         }
 

@@ -9,6 +9,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from pytest_django import Settings
 
+from inspector import background
 from inspector.actions.import_source import import_targets
 from inspector.demo.creation import write_dispatch_store
 from inspector.demo.stream_incident import capture_files
@@ -32,7 +33,9 @@ BODY = '{"model": "gpt-4.1", "messages": [{"role": "user", "content": "hi"}, {"r
 
 
 @pytest.fixture(autouse=True)
-def own_folder(tmp_path: Path, settings: Settings) -> Path:
+def own_folder(tmp_path: Path, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Path:
+    # On every database at once, in this process.
+    monkeypatch.setattr(background, "_begin", lambda pk, kind: background.run(pk))
     settings.VAR_DIR = tmp_path / "var"
     settings.VAR_DIR.mkdir()
     return tmp_path / "var"

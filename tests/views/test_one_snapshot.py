@@ -164,6 +164,7 @@ def addresses() -> dict[str, str]:
         "repairs": Repair.objects.earliest("pk").oid,
         "repair-groups": RepairGroup.objects.get().oid,
         "sources": incident.source.oid,
+        "share": incident.oid,
         "notifications": Notifier.objects.get().oid,
     }
     values = {
@@ -175,6 +176,7 @@ def addresses() -> dict[str, str]:
         "new": "1",
         "code": "MSG101",
         "name": "renumber-messages",
+        "kind": "conversation",
         "key": BackgroundTask.objects.get().key,
         "pk": str(get_user_model()._default_manager.get(username="somebody").pk),
         "uidb64": "MQ",
@@ -209,6 +211,7 @@ POSTED = {
     *(f"people/<int:pk>/{act}/" for act in ("roles", "state", "link")),
     *("people/groups/<int:pk>/", "people/roles/"),
     *("account/tokens/", "account/tokens/<int:pk>/revoke/", "account/sessions/end/"),
+    *("sources/demo/", "links/<slug:oid>/revoke/"),
 }
 
 

@@ -1,0 +1,111 @@
+"""Links without a login: where they are made, and the one list of them, in which they are revoked."""
+
+from dataclasses import dataclass
+
+from django.conf import settings
+from django.contrib import messages
+from django.http import Http404, HttpResponse
+from django.shortcuts import get_object_or_404, redirect
+from django.utils import timezone
+
+from inspector.access.context import NotPermitted
+from inspector.access.permits import may, permit, why_nowhere
+from inspector.actions.problems import Refused
+from inspector.actions.share import DAYS, LOCAL, MODELS, Shared, make_link, revoke
+from inspector.cache_headers import exact
+from inspector.middleware import OperatorRequest, accepts
+from inspector.models import ShareLink, Source
+from inspector.presentation.json_text import json_fields
+from inspector.presentation.visible import visible
+from inspector.views.pages import absolute, as_json, page
+from inspector.views.paging import ListWindow, window
+
+PER_PAGE = 50
+
+
+@dataclass(frozen=True, slots=True)
+class SharePage:
+    kind: str
+    about: Shared
+    href: str
+    may_be_exact: bool
+    local: str
+    days: tuple[int, ...] = DAYS
+    link: ShareLink | None = None
+    address: str = ""
+    """Of the link that was made just now; it is shown once."""
+
+
+@accepts("GET", "HEAD", "POST")
+def share(request: OperatorRequest, kind: str, oid: str) -> HttpResponse:
+    """POST with `days`, `exact`, `note` makes a link, and shows it once."""
+    if kind not in MODELS:
+        raise Http404
+    model, path = MODELS[kind]
+    about: Shared = get_object_or_404(model._default_manager.select_related(path), oid=oid)  # type: ignore[assignment]
+    permit("share", about)
+    content = SharePage(kind, about, f"/{kind}s/{oid}/", may("reveal", about), LOCAL if settings.INSPECTOR_LOCAL else "")
+    if request.method != "POST":
+        return page(request, "share.html", content)
+    days = request.POST.get("days", "")
+    try:
+        link, token = make_link(
+            about,
+            request.operator,
+            int(days) if days in map(str, DAYS) else 0,
+            request.POST.get("exact") == "1",
+            request.POST.get("note", ""),
+        )
+    except Refused as problem:
+        messages.error(request, visible(str(problem)))
+        return redirect("share", kind=kind, oid=oid)
+    created = SharePage(kind, about, content.href, content.may_be_exact, "", link=link, address=absolute(request, f"/shared/{token}/"))
+    return exact(page(request, "share.html", created))
+
+
+@dataclass(frozen=True, slots=True)
+class LinkRow:
+    link: ShareLink
+    state: str
+    """`open`, `expired` or `revoked`."""
+
+
+@dataclass(frozen=True, slots=True)
+class LinksPage:
+    rows: tuple[LinkRow, ...]
+    here: ListWindow[ShareLink]
+    local: str
+
+
+def _links(request: OperatorRequest) -> LinksPage:
+    if sentence := why_nowhere("share"):
+        raise NotPermitted(sentence)
+    own = [source.pk for source in Source.objects.only("pk") if may("share", source)]
+    rows = ShareLink.objects.filter(source__in=own) if not may("users") else ShareLink.objects.all()
+    here = window(rows.select_related("source"), ("-id",), rows.count(), request.GET, PER_PAGE)
+    return LinksPage(tuple(LinkRow(link, _state(link)) for link in here.rows), here, LOCAL if settings.INSPECTOR_LOCAL else "")
+
+
+def _state(link: ShareLink) -> str:
+    if link.revoked_at is not None:
+        return "revoked"
+    return "open" if link.expires_at > timezone.now() and link.source_id is not None else "expired" if link.source_id else "gone"
+
+
+def link_list(request: OperatorRequest) -> HttpResponse:
+    return page(request, "links.html", _links(request), twins=("json",))
+
+
+def link_list_json(request: OperatorRequest) -> HttpResponse:
+    content = _links(request)
+    names = "id=link.oid kind=link.kind about=link.about label=link.label created_by=link.created_by created_at=link.created_at expires_at=link.expires_at"
+    more = "exact=link.is_exact note=link.note opened=link.opened first_at=link.first_at last_at=link.last_at revoked_at=link.revoked_at revoked_by=link.revoked_by"
+    following = content.here.older.query(request.GET) if content.here.older else ""
+    return as_json({"links": [json_fields(row, f"{names} {more} state") for row in content.rows], "next": following})
+
+
+@accepts("POST")
+def revoke_link(request: OperatorRequest, oid: str) -> HttpResponse:
+    revoke(get_object_or_404(ShareLink.objects.select_related("source"), oid=oid), request.operator)
+    messages.success(request, "The link is revoked: whoever opens it reads that, and nothing else.")
+    return redirect("links")
