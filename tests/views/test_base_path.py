@@ -28,7 +28,7 @@ def followed(client: Client, start: str) -> tuple[set[str], list[str]]:
     while waiting:
         address = waiting.popleft()
         answer = client.get(address)
-        assert answer.status_code in (200, 302, 405), (address, answer.status_code)
+        assert answer.status_code in (200, 204, 302, 405), (address, answer.status_code)
         links = [answer["Location"]] if answer.status_code == 302 else []
         if answer.get("Content-Type", "").startswith("text/html"):
             links += [unescape(link) for link in ADDRESS.findall(answer.content.decode())]
