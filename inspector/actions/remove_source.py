@@ -128,8 +128,10 @@ def finish_removal(source: Source) -> None:
     goes, judged_with = what_goes(source), _judged_with(source)
     reason = "its source was removed" + (f": {source.removal}" if source.removal else "")
     with one_writer():
-        # They go one after the other, each with its last conversation.
-        _bury(source, Tombstone.Kind.PROBLEM, Problem.objects.filter(source=source).values_list("oid", flat=True))
+        # At once: each conversation alone would count those of all the others again.
+        problems = Problem.objects.filter(source=source)
+        _bury(source, Tombstone.Kind.PROBLEM, problems.values_list("oid", flat=True))
+        problems.delete()
     while _purge_some(source, reason):
         pass
     for trace in own_traces(source):
