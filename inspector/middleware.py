@@ -37,6 +37,7 @@ from inspector.models import Source
 from inspector.models.transactions import one_snapshot
 from inspector.sign_in.accounts import NotLetIn
 from inspector.sign_in.identifying import access_of_request, identify
+from inspector.sign_in.tokens import is_open_to_tokens
 from inspector.sources.audit_files import AuditKeyProblem
 from inspector.sources.dsn import Dsn
 from inspector.sources.reach import Limit, OutOfReach, limited
@@ -54,6 +55,8 @@ NOT_THROUGH_PROXY = (
 )
 WRONG_HOST = "Inspector does not answer for this host name: if it is yours, add it to DJANGO_ALLOWED_HOSTS and start again."
 NO_METRICS = "The metrics are for who shows the bearer token of INSPECTOR_METRICS_TOKEN, and for who is signed in: set the token on the server, and send it."
+
+NOBODY = "Nobody is signed in, so there is nothing to read: sign in with a browser, or send an API token of the page Account as `Authorization: Bearer insp_...`."
 
 WELCOME = "/welcome/"
 """Where a link sets the first password of an account."""
@@ -207,6 +210,9 @@ ASKED_BY_ITSELF = "/live/"
 def _to_login(request: HttpRequest) -> HttpResponse:
     if request.path == ASKED_BY_ITSELF:
         return _not_kept("Sign in again.")
+    if is_open_to_tokens(request.path) and "text/html" not in request.headers.get("Accept", "text/html"):
+        # A program: of a redirect to a page with a form it would make nothing.
+        return _not_let_in(request, NotLetIn(NOBODY, 401))
     answer = redirect_to_login(request.get_full_path(), resolve_url(settings.LOGIN_URL))
     # htmx follows a plain redirect out of sight and would put the login page into a corner of the page.
     return HttpResponseClientRedirect(answer.url) if request.headers.get("HX-Request") == "true" else answer

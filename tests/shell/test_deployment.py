@@ -16,8 +16,8 @@ KEY = "r9Jx_documented-by-the-guide-0123456789-abcdefghijklmnopqrstuvw"
 
 
 def documented() -> dict[str, str]:
-    """What the guide exports, with a folder and a key of ours."""
-    exported = dict(re.findall(r"^    export (\w+)=(\S+)", GUIDE.read_text(), re.MULTILINE))
+    """What the guide writes before it chooses the database, with a folder and a key of ours."""
+    exported = dict(re.findall(r"^    ([A-Z_]+)=(\S+)", GUIDE.read_text().partition("### Choose the database")[0], re.MULTILINE))
     return exported | {"DJANGO_SECRET_KEY": KEY, "INSPECTOR_SOURCES": str(configured.BASE_DIR)}
 
 
@@ -92,3 +92,34 @@ def test_local_mode_sends_nobody_to_https(client: Client, settings: Settings) ->
     answer = client.get("/rules/")
     assert answer.status_code == 200 and "Strict-Transport-Security" not in answer.headers
     assert not settings.SECURE_SSL_REDIRECT and settings.SECURE_PROXY_SSL_HEADER is None
+
+
+DEPLOY = Path(configured.BASE_DIR) / "deploy"
+POSTGRESQL_OF = {"bookworm": 15, "trixie": 17}
+"""A release of Debian -> the version of its client programs."""
+
+
+def test_containers_back_up_the_database_that_they_run() -> None:
+    # pg_dump refuses a server that is newer than itself.
+    releases = set(re.findall(r"^FROM .*-slim-(\w+)", (DEPLOY / "Containerfile").read_text(), re.MULTILINE))
+    server = re.findall(r"postgres:(\d+)", (DEPLOY / "compose.yaml").read_text())
+    assert len(releases) == 1 and [int(version) <= POSTGRESQL_OF[releases.pop()] for version in server] == [True]
+
+
+def test_the_command_of_root_hands_over_variables_and_words_as_they_are(tmp_path: Path) -> None:
+    settings = tmp_path / "inspector.env"
+    settings.write_text("""INSPECTOR_GROUP_ROLES='{"a b":"admin"}'\nDJANGO_SECRET_KEY='x$y #z'\n""")
+    program = tmp_path / "program"
+    program.write_text('#!/bin/sh\nprintf "%s|" "$INSPECTOR_GROUP_ROLES" "$DJANGO_SECRET_KEY" "$HOME" "$@"\n')
+    program.chmod(0o755)
+    runuser = tmp_path / "runuser"
+    runuser.write_text('#!/bin/sh\nshift 3\nexec "$@"\n')
+    runuser.chmod(0o755)
+    text = (DEPLOY / "systemd" / "inspector").read_text()
+    places = {"/etc/inspector/inspector.env": settings, "/opt/inspector/bin/inspector": program, "/var/lib/inspector": tmp_path}
+    for place, ours in places.items():
+        assert place in text
+        text = text.replace(place, str(ours))
+    command = ["/bin/sh", "-c", text, "inspector", "user", "add", "a b", "$x"]
+    ran = subprocess.run(command, env={"PATH": f"{tmp_path}:{os.environ['PATH']}"}, capture_output=True, text=True, timeout=20)
+    assert (ran.stdout, ran.stderr) == (f'{{"a b":"admin"}}|x$y #z|{tmp_path}|user|add|a b|$x|', "")

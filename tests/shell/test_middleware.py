@@ -1,6 +1,7 @@
 """Who a request is from, and what it is told when that is nobody."""
 
 import gzip
+import json
 import os
 import time
 from collections.abc import Callable, Iterator
@@ -76,6 +77,18 @@ def test_a_signed_in_user_acts_under_their_own_name(ask: Ask, settings: Settings
 def test_outside_local_mode_nobody_goes_to_the_login_page(ask: Ask) -> None:
     answer = ask("/repairs/?state=proposed")
     assert (answer.status_code, answer["Location"]) == (302, "/login/?next=/repairs/%3Fstate%3Dproposed")
+
+
+@pytest.mark.usefixtures("shared")
+def test_a_program_without_a_token_is_told_what_to_send(ask: Ask) -> None:
+    for path in ("/index.json", "/conversations/x/bundle.zip", "/audit/export.csv"):
+        answer = ask(path, HTTP_ACCEPT="*/*")
+        assert (answer.status_code, answer["WWW-Authenticate"][:6]) == (401, "Bearer"), path
+        assert "Authorization: Bearer insp_" in answer.content.decode()
+    assert set(json.loads(ask("/index.json", HTTP_ACCEPT="application/json").content)) == {"error"}
+    # A browser signs in, and comes back.
+    for path, accept in (("/index.json", "text/html,*/*;q=0.8"), ("/repairs/", "*/*"), ("/people.json", "*/*")):
+        assert ask(path, HTTP_ACCEPT=accept).status_code == 302, path
 
 
 @pytest.mark.usefixtures("shared")
