@@ -78,7 +78,8 @@ def test_a_token_opens_twins_and_downloads_and_nothing_else(tmp_path: Path) -> N
     client = program(token_of(account("boss", "admin"), "admin"))
     walk = Walk()
     walk.values = {name: values or ["0" * 12] for name, values in walk.values.items()}
-    addresses = walk.addresses()
+    # Who has a link without a login is nobody, with a token too.
+    addresses = [address for address in walk.addresses() if not address.startswith("/shared/")]
     assert len(addresses) > 80
     opened = set()
     for address in addresses:
