@@ -86,6 +86,24 @@ ROWS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
         ("tests/sources/test_large_values.py", "tests/actions/test_big_value.py", "tests/shell/test_large_pages.py"),
     ),
     ("Any bytes", "are read or refused in a sentence", ("tests/fuzz/test_targets.py",)),
+    (
+        "People with a role: viewers, approvers of one source, roles that are taken away meanwhile",
+        "see and do what the role says; of another source there is no trace, in no cache either",
+        (
+            "tests/access/test_attacks.py",
+            "tests/access/test_nothing_leaks.py",
+            "tests/access/test_matrix.py",
+            "tests/access/test_limits.py",
+        ),
+    ),
+    (
+        "Notifications: servers that fail, hang or redirect, private addresses, kills",
+        "each message is delivered, masked and signed, to where it may go, or the page says why not",
+        (
+            *("tests/notifying/*.py", "tests/actions/test_notifications.py", "tests/shell/test_delivering.py"),
+            "tests/postgres/test_delivering.py",
+        ),
+    ),
     ("Exchanged packages", "are not installed", ("tests/shell/test_packages.py",)),
     ("Twelve failures of repair tools that users reported", "do not happen here", ("tests/actions/test_field_failures.py",)),
 )

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -106,10 +107,23 @@ def every_address(made: World, which: int) -> list[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("role", ["viewer", "admin"])
-def test_a_hidden_source_is_the_same_as_none(made: World, role: str) -> None:
-    client, boss = of(made, "ann", role), Client()
+def test_a_hidden_source_is_the_same_as_none(made: World) -> None:
+    """For a viewer, and for an admin of all that is shown."""
+    boss = Client()
     boss.force_login(account("boss", "viewer"))
+    clients = [of(made, "ann", "viewer"), of(made, "bob", "admin")]
+    looked = [_looked(made, client, boss) for client in clients]
+    remove(made.hidden)
+    assert not Source._base_manager.filter(path__contains=WORD).exists() and Repair._base_manager.exists()
+    for client, before in zip(clients, looked, strict=True):
+        for address in before:
+            after = plain(client.get(address))
+            first = next((at for at, (old, new) in enumerate(zip(before[address], after, strict=False)) if old != new), 0)
+            assert after == before[address], (address, before[address][first - 100 : first + 200], after[first - 100 : first + 200])
+
+
+def _looked(made: World, client: Client, boss: Client) -> dict[str, bytes]:
+    """What each address answers while the hidden sources are there."""
     mine = [*every_address(made, 0), *QUERIES, *(f"/conversations/?source={source.oid}" for source in made.hidden)]
     theirs = {address: oid for kind, (_, ids) in made.ids.items() for oid in ids for address in _with_id(kind, oid)}
     for address in mine:
@@ -120,24 +134,22 @@ def test_a_hidden_source_is_the_same_as_none(made: World, role: str) -> None:
         answer = client.get(address)
         assert not leaks(answer, made, address), (address, leaks(answer, made, address))
         before[address] = plain(answer)
+    expected: dict[str, bytes] = {}
     for address, oid in theirs.items():
         answer = client.get(address)
         assert not leaks(answer, made, address), (address, leaks(answer, made, address))
-        expected = client.get(address.replace(oid, UNKNOWN if len(oid) == 12 else "0" * len(oid)))
         unknown = UNKNOWN if len(oid) == 12 else "0" * len(oid)
-        assert plain(answer, oid) == plain(expected, unknown), address
+        other = address.replace(oid, unknown)
+        expected[other] = expected.get(other) or plain(client.get(other), unknown)
+        assert plain(answer, oid) == expected[other], address
     for address in ("/explain/", "/diagnose/", "/diagnose.json"):
         answer = client.post(
             address, {"error": f"{WORD}-call", "text": f"tool_use ids without tool_result: {WORD}-call", "target": f"{WORD}-one"}
         )
         assert b"zanthorp.db" not in body(answer) and not [oid for oid in leaks(answer, made) if oid != WORD], address
-    assert sum(bool(leaks(boss.get(address), made, address)) for address in mine) > 15, "who sees all finds the word there"
-    remove(made.hidden)
-    assert not Source._base_manager.filter(path__contains=WORD).exists() and Repair._base_manager.exists()
-    for address in mine:
-        after = plain(client.get(address))
-        first = next((at for at, (old, new) in enumerate(zip(before[address], after, strict=False)) if old != new), 0)
-        assert after == before[address], (address, before[address][first - 100 : first + 200], after[first - 100 : first + 200])
+    found = (address for address in mine if leaks(boss.get(address), made, address))
+    assert len(list(islice(found, 16))) == 16, "who sees all finds the word there"
+    return before
 
 
 def _with_id(kind: str, oid: str) -> Iterator[str]:

@@ -4,12 +4,19 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
+from django.test import Client
 from playwright.sync_api import Browser, Page
+from pytest_django import Settings
 from pytest_django.live_server_helper import LiveServer
 
 from inspector.access_token import link
+from inspector.actions.welcome import link_of
+from inspector.models import SourceGroup
+from tests.access.planted import two_sources
+from tests.accounts import account
 from tests.views.reaching import Walk, propose_everywhere, sources_of_every_program
 
 axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-core comes with requirements-dev.lock: make dev")
@@ -86,3 +93,45 @@ def test_axe_reports_what_it_is_there_for(browser: Browser, live_server: LiveSer
         assert findings(page) == []
         page.evaluate("document.querySelector('main').innerHTML += '<div role=button tabindex=0><a href=/>x</a></div><img src=x>'")
         assert {problem.split(":")[0] for problem in findings(page)} == {"serious nested-interactive", "critical image-alt"}
+
+
+def test_axe_finds_nothing_on_pages_of_people(
+    live_server: LiveServer, browser: Browser, tmp_path: Path, transactional_db: None, settings: Settings
+) -> None:
+    """Where people sign in: as an admin of all, and as one of one source; with what is shown after a form, and to who is not signed in."""
+    shown, _ = two_sources(tmp_path)
+    boss, ann = account("boss", "admin"), account("ann", "admin", shown)
+    group = SourceGroup.objects.create(name="ours")
+    group.sources.add(shown)
+    account("val", "viewer", group=group, masked=True)
+    settings.INSPECTOR_LOCAL, settings.ALLOWED_HOSTS = False, ["localhost", "127.0.0.1"]
+    signed_out = ("/login/", urlsplit(link_of(ann, "http://localhost")).path, "/welcome/MQ/none/")
+    of_all = (
+        "/people/",
+        f"/people/{ann.pk}/",
+        "/people/groups/",
+        "/password/",
+        "/audit/?from=2026-01-01",
+        "/audit/?who=nobody",
+        "/notifications/",
+    )
+    of_one = ("/people/", f"/people/{ann.pk}/", "/people/groups/", "/audit/")
+    problems, seen = [], 0
+    for user, addresses in ((None, signed_out), (boss, of_all), (ann, of_one)):
+        context = browser.new_context(viewport={"width": 1440, "height": 900})
+        if user is not None:
+            client = Client()
+            client.force_login(user)
+            cookie = client.cookies["inspector_session"].value
+            context.add_cookies([{"name": "inspector_session", "value": cookie, "url": live_server.url}])
+        page = context.new_page()
+        page.set_default_timeout(60_000)
+        for address in addresses:
+            page.goto(f"{live_server.url}{address}")
+            seen += 1
+            for scheme, width in LOOKS:
+                page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+                page.set_viewport_size({"width": width, "height": 900})
+                problems += [f"{address} {scheme} {width}: {problem}" for problem in findings(page)]
+        context.close()
+    assert seen == 14 and not problems, "\n".join(problems)

@@ -1,5 +1,8 @@
 """The trail: every act with links, page by page, and a sentence on whether it still holds together; and the login page."""
 
+import csv
+import io
+import json
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -90,3 +93,73 @@ def test_off_loopback_people_sign_in_on_a_plain_page(client: Client, settings: S
     client.post("/logout/")
     trail = AuditEntry.objects.order_by("id").values_list("who", "verb", "detail")
     assert list(trail) == [("ada", "sign in", {}), ("ada", "sign out", {})]
+
+
+WHEN = {"old": "2026-01-30T23:59:59", "first": "2026-01-31T00:00:00", "last": "2026-02-01T23:59:59", "new": "2026-02-02T00:00:00"}
+
+
+def test_the_log_is_filtered_by_each_column_and_by_days_on_the_page_in_the_twin_and_in_both_exports(client: Client, tmp_path: Path) -> None:
+    source = store(tmp_path / "a.db", rows("one", HEALTHY))
+    AuditEntry.objects.all().delete()
+    audit.record("ada", "apply", source_path=source.path, conversation="c" * 12, repair="d" * 12)
+    for word, at in WHEN.items():
+        entry = audit.record("bob", word)
+        AuditEntry.objects.filter(pk=entry.pk).update(at=f"{at}+00:00")
+    for query, verbs in {
+        "who=ada": ["apply"],
+        "who=ad": [],
+        "verb=first": ["first"],
+        f"source={source.oid}": ["apply"],
+        f"source={source.path}": ["apply"],
+        f"conversation={'c' * 12}": ["apply"],
+        f"repair={'d' * 12}&who=ada": ["apply"],
+        f"repair={'d' * 12}&who=bob": [],
+        "from=2026-01-31&to=2026-02-01": ["first", "last"],
+        "from=2026-02-02&who=bob": ["new"],
+        "to=2026-01-30": ["old"],
+        "who=%00&verb=%ff": [],
+        "nothing=1": ["apply", "old", "first", "last", "new"],
+    }.items():
+        assert [entry["verb"] for entry in client.get(f"/audit.json?{query}").json()["entries"]] == verbs[::-1], query
+        text = client.get(f"/audit/?{query}").content.decode()
+        assert text.count('<tr id="line-') == len(verbs), query
+        lines = b"".join(client.get(f"/audit/export.jsonl?{query}")).decode().splitlines()
+        table = list(csv.DictReader(io.StringIO(b"".join(client.get(f"/audit/export.csv?{query}")).decode())))
+        assert [json.loads(line)["verb"] for line in lines] == verbs == [row["verb"] for row in table], query
+    for query in ("from=yesterday", "to=2026-02-30", "to=9999-12-31", "from=2026-1-1"):
+        for address in ("/audit/", "/audit.json", "/audit/export.csv", "/audit/export.jsonl"):
+            answer = client.get(f"{address}?{query}")
+            assert answer.status_code == 400 and b"This is no day" in answer.content, (address, query)
+
+
+def test_an_export_is_masked_is_no_formula_and_is_streamed_in_parts(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("inspector.views.audit.BATCH", 10)
+    secret = "sk-ant-api03-" + "Zk4vQx8LmW2r" * 7
+    for word in ("=1+1", "+1", "-1", "@SUM(A1)", "\tx", "\rx", "plain", "a=b", '"quoted",'):
+        audit.record(word, "look", note=secret)
+    for number in range(25):
+        audit.record("ada", f"act {number}")
+    answer = client.get("/audit/export.csv")
+    assert (
+        answer.streaming and answer["Content-Disposition"] == 'attachment; filename="audit.csv"' and answer["Cache-Control"] == "no-store"
+    )
+    text = b"".join(answer).decode()
+    table = list(csv.DictReader(io.StringIO(text)))
+    assert len(table) == AuditEntry.objects.count() == 34 and secret not in text
+    assert not [value for row in table for value in row.values() if value.startswith(("=", "+", "-", "@", "\t", "\r"))]
+    assert [row["who"] for row in table[:4]] == ["'=1+1", "'+1", "'-1", "'@SUM(A1)"] and table[6]["who"] == "plain"
+    answer = client.get("/audit/export.jsonl")
+    lines = [json.loads(line) for line in b"".join(answer).decode().splitlines()]
+    assert answer.streaming and len(lines) == 34 and lines[0]["who"] == "=1+1" and secret not in str(lines)
+
+
+def test_only_who_may_see_all_sources_reads_the_log(settings: Settings, tmp_path: Path) -> None:
+    source = store(tmp_path / "a.db", rows("one", HEALTHY))
+    settings.INSPECTOR_LOCAL, settings.ALLOWED_HOSTS = False, ["testserver"]
+    for name, role, on, status in (("ann", "admin", source, 403), ("val", "viewer", None, 200), ("bob", "", None, 403)):
+        client = Client()
+        client.force_login(account(name, role, on))
+        for address in ("/audit/", "/audit.json", "/audit/export.csv", "/audit/export.jsonl"):
+            answer = client.get(f"{address}?who=tester")
+            assert answer.status_code == status, (name, address)
+            assert (source.name in b"".join(answer).decode()) is (status == 200), (name, address)
