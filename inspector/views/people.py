@@ -143,7 +143,7 @@ def _roles() -> tuple[tuple[str, str], ...]:
 
 def _people_page(request: HttpRequest) -> PeoplePage:
     users, cannot = _people()
-    here = window(users, ("username",), users.count(), request.GET)
+    here = window(users, ("username", "pk"), users.count(), request.GET)
     offered = _offered(request, cannot) if cannot else Offered((), 0, "")
     return PeoplePage(rows=tuple(map(_row, here.rows)), here=here, roles=_roles(), why_not=cannot, offered=offered)
 
@@ -321,7 +321,7 @@ def groups(request: OperatorRequest) -> HttpResponse:
     groups = SourceGroup.objects.annotate(
         total=_number(inside, "source_groups"), found=_number(inside.filter(looked_for), "source_groups")
     ).prefetch_related(first)
-    here = window(groups, ("name",), SourceGroup.objects.count(), request.GET)
+    here = window(groups, ("name", "pk"), SourceGroup.objects.count(), request.GET)
     return page(request, "source_groups.html", GroupsPage(here, offered), twins=("json",))
 
 

@@ -60,13 +60,13 @@ def test_pages_ask_as_often_for_many_sources_and_people_as_for_few(tmp_path: Pat
     many = _asked(clients, ids)
     assert not [(key, few[key], asked) for key, asked in many.items() if asked > few[key] + 2 or asked > MOST[key[1]]]
     answered = clients["admin"].get("/people/?page=2").content.decode()
-    assert "name-0" in answered and answered.count('row-link" href="/people/') == 50
+    assert "name-050" in answered and "name-001" not in answered and answered.count('row-link" href="/people/') == 50
     page = clients["admin"].get(f"/people/{ids['USER']}/").content.decode()
     assert page.count('<option value="source:') == 50 and "50 of 1001 are listed" in page and "and 951 more" in page.lower()
     found = clients["admin"].get(f"/people/{ids['USER']}/?find=/s/0777").content.decode()
     assert found.count('<option value="source:') == 1 and "s/0777" in found
     groups = clients["admin"].get("/people/groups/?find=/s/0777&page=2").content.decode()
-    assert "1001 sources" in groups and groups.count("Take s/0777") == 1
+    assert "1001 sources" in groups and groups.count('name="take"') == 1
 
 
 def _client(user: Any) -> Client:
