@@ -96,14 +96,6 @@ ROWS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
             "tests/access/test_limits.py",
         ),
     ),
-    (
-        "Notifications: servers that fail, hang or redirect, private addresses, kills",
-        "each message is delivered, masked and signed, to where it may go, or the page says why not",
-        (
-            *("tests/notifying/*.py", "tests/actions/test_notifications.py", "tests/shell/test_delivering.py"),
-            "tests/postgres/test_delivering.py",
-        ),
-    ),
     ("Exchanged packages", "are not installed", ("tests/shell/test_packages.py",)),
     ("Twelve failures of repair tools that users reported", "do not happen here", ("tests/actions/test_field_failures.py",)),
 )
