@@ -31,27 +31,40 @@ Member = dict[str, Any]
 def open_group(
     source: Source, /, code: str, rule: str, members: list[Member], operator: str, *, goes_on: bool, **written: str
 ) -> RepairGroup:
-    """Nothing is proposed yet; `propose_all` does that. `written`: reason, incident and reviewers, as `reviewing.checked` has them. Raises Refused."""
+    """Nothing is proposed yet; `propose_all` does that. `written`: reason, incident and reviewers, as `reviewing.checked` has them. Raises Refused.
+
+    Each conversation is in it once, and a form that is sent twice opens one group.
+    """
+    members = list({member["conversation"]: member for member in members}.values())
     if not members:
         raise Refused("No conversation is chosen: choose at least one that a strategy repairs, then propose again.")
     if len(members) > MOST:
         raise Refused(f"At most {MOST} conversations are repaired together: leave some out, and repair them after these.")
+    columns = {
+        "goes_on": goes_on,
+        "reason": written.get("reason", ""),
+        "incident": written.get("incident", ""),
+        "reviewers": reviewing.reviewers_named(written.get("reviewers", ""), source),
+        "proposed_by": operator,
+    }
     with one_writer():
+        newest = RepairGroup.objects.filter(source=source, code=code).order_by("-pk").first()
+        if newest is not None and _is_same(newest, members, columns):
+            return newest
         group = RepairGroup.objects.create(
-            oid=secrets.token_hex(6),
-            source=source,
-            code=code,
-            rule=rule,
-            members=members,
-            goes_on=goes_on,
-            reason=written.get("reason", ""),
-            incident=written.get("incident", ""),
-            reviewers=reviewing.reviewers_named(written.get("reviewers", ""), source),
-            proposed_by=operator,
-            proposed_at=timezone.now(),
+            oid=secrets.token_hex(6), source=source, code=code, rule=rule, members=members, proposed_at=timezone.now(), **columns
         )
         _record(group, operator, "propose group", [member["conversation"] for member in members], goes_on=goes_on)
     return group
+
+
+def _is_same(group: RepairGroup, members: list[Member], columns: Mapping[str, Any]) -> bool:
+    """Whether it asks for just this, and nothing became of it yet."""
+    return (
+        group.members == members
+        and all(getattr(group, name) == value for name, value in columns.items())
+        and all(repair.state == _State.PROPOSED and not repair.is_moved for repair in group.current)
+    )
 
 
 @acts("propose")

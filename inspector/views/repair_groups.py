@@ -230,7 +230,8 @@ def _propose(request: OperatorRequest, problem: Problem, choice: GroupChoice, se
     except Refused as refusal:
         messages.error(request, visible(str(refusal)))
         return HttpResponseRedirect(f"/problems/{problem.oid}/repair/")
-    _begin("group propose", request.operator, group)
+    if len(group.current) < len(group.members):
+        _begin("group propose", request.operator, group)
     return HttpResponseRedirect(f"/repair-groups/{group.oid}/")
 
 

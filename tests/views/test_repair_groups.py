@@ -11,6 +11,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from inspector import background
+from inspector.actions.repair_groups import open_group
 from inspector.models import AuditEntry, BackgroundTask, Conversation, Problem, Repair, RepairGroup, Source, loading
 from inspector.rules.catalogue import rule
 from inspector.views import repair_groups
@@ -283,6 +284,25 @@ def test_what_was_not_previewed_is_not_proposed(client: Client, problem: Problem
     assert "0 of 3 proposed." in done().error and "another plan than the preview showed" in done().error and not Repair.objects.exists()
     page = text(client, f"/repair-groups/{RepairGroup.objects.get().oid}/")
     assert ">3 not proposed</span>" in page and "Propose the rest" in page
+
+
+def test_a_form_that_is_sent_twice_opens_one_group_with_each_conversation_once(client: Client, problem: Problem) -> None:
+    address = f"/problems/{problem.oid}/repair/"
+    rows = chosen(text(client, f"{address}?mode=in-place"))
+    form = {"mode": "in-place", "conversation": [*rows, rows[0], rows[0]]}
+    first, second = (client.post(address, form) for _ in range(2))
+    group = RepairGroup.objects.get()
+    assert first.headers["Location"] == second.headers["Location"] == f"/repair-groups/{group.oid}/"
+    assert done().error == "" and Repair.objects.count() == len(group.members) == 3
+    # With another reason it is another proposal, and so is one after a decision.
+    assert repair_group_again(group, reason="other").oid != group.oid
+    last = repair_group_again(group)
+    assert repair_group_again(group).oid == last.oid and last.oid != group.oid
+
+
+def repair_group_again(group: RepairGroup, **written: str) -> RepairGroup:
+    members = RepairGroup.objects.get(pk=group.pk).members
+    return open_group(group.source, group.code, group.rule, members, group.proposed_by, goes_on=group.goes_on, **written)
 
 
 @pytest.mark.parametrize("query", ["?show=zzz", "?page=99", "?page=0", "?show=%00", "?page=x&show=<b>"])
