@@ -16,6 +16,8 @@ BUSY = (
 )
 NOT_MIGRATED = f"Inspector's own database is of an older version: stop Inspector, run `{program()} migrate`, and start it again."
 
+NUL = "What was sent has a character that no text holds (NUL, %00 in an address): remove it, then send it again."
+
 
 def read_impossible_times() -> None:
     """In SQLite a column may hold any value: a time that is none, such as of 31 February, is read as None.
@@ -54,6 +56,11 @@ def for_a_page(error: Exception) -> str | None:
     if _is_older(error, message):
         return NOT_MIGRATED
     return BUSY if _is_out_of_use(error, message) else None
+
+
+def refuses_nul(error: Exception) -> bool:
+    """PostgreSQL has no text with a NUL, and looks for none either; in SQLite nothing is found."""
+    return isinstance(error, DataError) and "NUL (0x00)" in str(error)
 
 
 def _is_older(error: Exception, message: str) -> bool:

@@ -27,7 +27,7 @@ from inspector.actions.remove_source import being_removed
 from inspector.actions.settling import Interrupted, settle_all
 from inspector.actions.verification import verify_next
 from inspector.cache_headers import NOTHING, exact
-from inspector.database_problems import for_a_page
+from inspector.database_problems import NUL, for_a_page, refuses_nul
 from inspector.environment import os_user
 from inspector.health import PATH as HEALTH_PATH
 from inspector.masked_answers import SHARED, asks_to_reveal
@@ -223,6 +223,14 @@ def _own_problem(error: Exception) -> str | None:
     return str(error) if isinstance(error, AuditKeyProblem) else for_a_page(error)
 
 
+def _problem_answer(error: Exception) -> HttpResponse | None:
+    """One sentence where our database cannot answer, or not to what was sent; None for what is a fault of ours."""
+    if refuses_nul(error):
+        return _sentence(NUL, 400)
+    sentence = _own_problem(error)
+    return _sentence(sentence, 503) if sentence else None
+
+
 def _sentence(text: str, status: int) -> HttpResponse:
     return HttpResponse(text + "\n", status=status, content_type="text/plain; charset=utf-8")
 
@@ -249,8 +257,7 @@ def answer_plainly(get_response: Callable[[HttpRequest], HttpResponse]) -> Calla
         return response
 
     def process_exception(request: HttpRequest, exception: Exception) -> HttpResponse | None:
-        sentence = _own_problem(exception)
-        return _sentence(sentence, 503) if sentence else None
+        return _problem_answer(exception)
 
     middleware.process_exception = process_exception  # type: ignore[attr-defined]
     return middleware
@@ -322,8 +329,8 @@ def read_one_snapshot(get_response: Callable[[HttpRequest], HttpResponse]) -> Ca
         except NotPermitted as problem:
             return forbidden(request, str(problem))
         except (DatabaseError, InterfaceError) as error:
-            if sentence := for_a_page(error):
-                return _sentence(sentence, 503)
+            if answer := _problem_answer(error):
+                return answer
             raise
 
     middleware.process_view = process_view  # type: ignore[attr-defined]

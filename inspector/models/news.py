@@ -35,7 +35,7 @@ class Scope:
     def named(cls, text: str) -> "Scope":
         """Raises ValueError."""
         kind, _, oid = text.partition(":")
-        if kind not in _FACTS or bool(oid) != (kind != "everything"):
+        if kind not in _FACTS or bool(oid) != (kind != "everything") or "\0" in oid:
             raise ValueError(text)
         return cls(kind, oid)
 

@@ -212,8 +212,8 @@ def worst() -> Worst:
 
 
 def _listed(request: OperatorRequest) -> ListPage:
-    q, state, rule = (request.GET.get(name, "")[:200] for name in ("q", "state", "rule"))
-    source, is_gone = request.GET.get("source", "")[:40], request.GET.get("gone") == "1"
+    q, state, rule, source = (visible(request.GET.get(name, ""))[:200] for name in ("q", "state", "rule", "source"))
+    is_gone = request.GET.get("gone") == "1"
     sort = request.GET.get("sort", "")
     sort = sort if sort in SORTS else ""
     streams = Stream.objects.filter(is_gone=is_gone).prefetch_related("source")
@@ -239,9 +239,9 @@ def _listed(request: OperatorRequest) -> ListPage:
         0 if is_gone else gone,
         STATES,
         tuple((owner.oid, clipped(owner.name, NAME_SHOWN)[0]) for owner in captures),
-        visible(q),
+        q,
         state,
-        visible(rule),
+        rule,
         source,
         is_gone,
         sort,

@@ -137,6 +137,26 @@ def test_more_fields_or_files_than_a_form_has_are_refused_in_one_sentence(client
     assert Client().get(f"/?{many}").status_code == 400
 
 
+@pytest.mark.django_db
+def test_a_nul_in_an_address_or_form_is_looked_for_nowhere(client: Client, tmp_path: Path) -> None:
+    """PostgreSQL has no text with one: it is refused in a sentence where no page makes it visible before."""
+    conversation = imported(tmp_path / "a.db", merged())
+    asked = [f"/streams/?{name}=%00" for name in ("q", "state", "rule", "source")]
+    asked += [
+        "/streams.json?q=a%00b",
+        "/live/?of=conversation:%00&seen=0.0.0.0.0.0",
+        "/?source=%00&q=%00",
+        "/conversations/?q=%00&rule=%00",
+    ]
+    for address in asked:
+        assert client.get(address).status_code in (200, 204), address
+    for address in (f"/conversations/{conversation.oid}/diff/?with=%00", f"/conversations/{conversation.oid}/diff.json?with=%00"):
+        answer = client.get(address)
+        assert answer.status_code in (400, 404) and b"Traceback" not in answer.content, address
+    answer = client.post(f"/sources/{conversation.source.oid}/import/", {"conversation": "\0"})
+    assert answer.status_code in (302, 400)
+
+
 def fails(request: Any) -> HttpResponse:
     raise FileNotFoundError(2, "No such file or directory", str(configured.VAR_DIR / "secret"))
 
