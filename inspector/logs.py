@@ -5,7 +5,7 @@ import re
 
 from inspector.presentation.masking import masked
 
-_TOKEN = re.compile(r"([?&]token=|/shared/)[^&\s/?\"']+")
+_TOKEN = re.compile(r"([?&]token=|/share/)[^&\s/?\"']+")
 
 
 class WithoutToken(logging.Filter):

@@ -21,7 +21,7 @@ from inspector.presentation.masking import masked, revealing, start_revealing
 from inspector.views.pages import forbidden, may_reveal, why_not_reveal
 
 FIELD = "reveal"
-SHARED = "/shared/"
+SHARED = "/share/"
 """Of links without a login, which say themselves whether they are masked."""
 HEADER = "Inspector-Masked"
 """Says of a download that it is not the stored bytes."""

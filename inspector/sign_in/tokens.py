@@ -32,7 +32,7 @@ LONGEST_NAME = 60
 STEP = timedelta(minutes=5)
 """Uses that are closer together than this are noted as one."""
 _TWIN = re.compile(r"/metrics|/[^?]*\.(?:json|md|html|zip|jsonl|csv)")
-_CLOSED = ("/login", "/logout", "/account", "/password", "/people", "/welcome")
+_CLOSED = ("/login", "/logout", "/account", "/password", "/users", "/welcome")
 """How people get in, and who may what: no program changes or reads that."""
 
 

@@ -108,7 +108,7 @@ def of_account(request: HttpRequest) -> dict[str, Any]:
     access = access_of_request(request)
     allowed = [(label, href) for label, href, action in FOR_ACCESS if action == "see" or access.may(action)]
     if any(one.role >= Role.ADMIN for one in access.roles):
-        allowed.append(("People", "/people/"))
+        allowed.append(("People", "/users/"))
         allowed.append(("Shared links", "/links/"))
     if request.user.is_authenticated:
         allowed.append(("Account", "/account/"))
@@ -162,7 +162,7 @@ def _share_href(request: HttpRequest) -> str:
     if match is None or not any(one.role >= ACTIONS["share"].least for one in access.roles):
         return ""
     source = source_of_page(request)
-    return f"/share/{match[1]}/{match[2]}/" if source is not None and access.may("share", source) else ""
+    return f"/new-link/{match[1]}/{match[2]}/" if source is not None and access.may("share", source) else ""
 
 
 def may_reveal(request: HttpRequest) -> bool:

@@ -66,7 +66,7 @@ def shared(request: OperatorRequest, token: str) -> HttpResponse:
     if opened is None:
         _count(address)
         return _sentence(request, UNKNOWN, 404)
-    return _shown(request, opened, f"/shared/{token}/")
+    return _shown(request, opened, f"/share/{token}/")
 
 
 def _shown(request: OperatorRequest, opened: Opened, here: str) -> HttpResponse:

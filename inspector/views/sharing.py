@@ -59,7 +59,7 @@ def share(request: OperatorRequest, kind: str, oid: str) -> HttpResponse:
     except Refused as problem:
         messages.error(request, visible(str(problem)))
         return redirect("share", kind=kind, oid=oid)
-    created = SharePage(kind, about, content.href, content.may_be_exact, "", link=link, address=absolute(request, f"/shared/{token}/"))
+    created = SharePage(kind, about, content.href, content.may_be_exact, "", link=link, address=absolute(request, f"/share/{token}/"))
     return exact(page(request, "share.html", created))
 
 

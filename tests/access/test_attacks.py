@@ -169,13 +169,13 @@ def test_whose_secrets_are_masked_gives_nobody_more(tmp_path: Path, people: Sett
     ann = account("ann", "admin", shown, masked=True)
     client, on = signed_in(ann), f"source:{shown.oid}"
     for role in ("proposer", "admin"):
-        answer = client.post("/people/roles/", {"name": "ann", "role": role, "on": on})
+        answer = client.post("/users/roles/", {"name": "ann", "role": role, "on": on})
         assert answer.status_code == 403 and "tick that secrets stay masked" in answer.content.decode()
-    assert client.post(f"/people/{ann.pk}/roles/", {"role": "admin", "on": on}).status_code == 403
+    assert client.post(f"/users/{ann.pk}/roles/", {"role": "admin", "on": on}).status_code == 403
     assert list(Grant.objects.values_list("role", "is_masked")) == [("admin", True)]
     account("bob", "")
     for form in ({"role": "viewer"}, {"role": "approver", "masked": "1"}):
-        assert client.post("/people/roles/", {"name": "bob", "on": on} | form).status_code == 302
+        assert client.post("/users/roles/", {"name": "bob", "on": on} | form).status_code == 302
     assert Grant.objects.get(user__username="bob").is_masked
 
 
@@ -288,5 +288,5 @@ def test_a_login_leads_to_no_other_host_and_a_page_of_people_takes_no_odd_number
         )
     client = signed_in(user)
     for number in ("0", "9" * 18, "9" * 40):
-        assert {client.get(f"/people/{number}/").status_code, client.post(f"/people/{number}/state/").status_code} == {404}
-        assert client.post(f"/people/groups/{number}/", {"remove": "1"}).status_code == 404
+        assert {client.get(f"/users/{number}/").status_code, client.post(f"/users/{number}/state/").status_code} == {404}
+        assert client.post(f"/users/groups/{number}/", {"remove": "1"}).status_code == 404

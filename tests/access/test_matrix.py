@@ -44,14 +44,14 @@ GET: dict[str, str] = {
     "notifications/<slug:oid>": "notify",
     "audit/export.csv": "audit",
     "audit/export.jsonl": "audit",
-    "people": SOMEBODY,
-    "people/<int:pk>": SOMEBODY,
-    "people/groups": "users",
+    "users": SOMEBODY,
+    "users/<int:pk>": SOMEBODY,
+    "users/groups": "users",
     "sources/add": "add source",
     "sources/<slug:oid>/remove": "remove",
-    "share/<slug:kind>/<slug:oid>": "share",
+    "new-link/<slug:kind>/<slug:oid>": "share",
     "links": SOMEBODY,
-    "shared/<slug:token>": ANYBODY,
+    "share/<slug:token>": ANYBODY,
 }
 """What an address takes that has no id of a source or of something in it; all others take the action `see`. `.json`, `.md` and `/` are the same address."""
 POST = {
@@ -69,13 +69,13 @@ POST = {
     "notifications/<slug:oid>/remove": "notify",
     "notifications/<slug:oid>/test": "notify",
     "password": ANYBODY,
-    "people": "users",
-    "people/<int:pk>/link": "users",
-    "people/<int:pk>/roles": "users",
-    "people/<int:pk>/state": "users",
-    "people/groups": "users",
-    "people/groups/<int:pk>": "users",
-    "people/roles": SOMEBODY,
+    "users": "users",
+    "users/<int:pk>/link": "users",
+    "users/<int:pk>/roles": "users",
+    "users/<int:pk>/state": "users",
+    "users/groups": "users",
+    "users/groups/<int:pk>": "users",
+    "users/roles": SOMEBODY,
     "problems/<slug:oid>/repair": "propose",
     "problems/decide": "decide",
     "problems/views": ANYBODY,
@@ -91,7 +91,7 @@ POST = {
     "repairs/<slug:oid>/reviewers": "ask",
     "repairs/<slug:oid>/undo": "undo",
     "links/<slug:oid>/revoke": "share",
-    "share/<slug:kind>/<slug:oid>": "share",
+    "new-link/<slug:kind>/<slug:oid>": "share",
     "sources/<slug:oid>": "reader",
     "sources/<slug:oid>/import": "import",
     "sources/<slug:oid>/remove": "remove",
@@ -158,7 +158,7 @@ def _wrong(made: World, name: str) -> list[tuple[object, ...]]:
         ids = _ids(route, source)
         is_about = bool(ids)
         (address,) = filled(route, ids or ["none"])
-        address = address.replace("/people/1", f"/people/{user.pk}")
+        address = address.replace("/users/1", f"/users/{user.pk}")
         get_action = GET.get(name_of(route), "see" if is_about else "missing")
         assert get_action != "missing" or "GET" not in methods, f"say in GET who may ask {route}"
         forms: list[tuple[str, str, dict[str, Any]]] = []
@@ -199,7 +199,7 @@ def _ids(route: str, source: Source) -> list[str]:
         "repairs": Repair.objects.filter(conversation__source=source, state="proposed", group=None),
         "repair-groups": RepairGroup.objects.filter(source=source),
         "sources": Source.objects.filter(pk=source.pk),
-        "share": Conversation.objects.filter(source=source, native_id="plain-one"),
+        "new-link": Conversation.objects.filter(source=source, native_id="plain-one"),
         "links": ShareLink.objects.filter(source=source),
         "streams": Stream.objects.filter(source__path__contains="shown"),
     }

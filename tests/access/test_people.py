@@ -32,14 +32,14 @@ def said(client: Client, path: str, form: dict[str, object]) -> str:
 @pytest.mark.django_db
 def test_a_user_is_added_with_a_link_that_works_once(boss: Client, tmp_path: Path) -> None:
     shown, _ = two_sources(tmp_path)
-    answer = boss.post("/people/", {"name": "ann", "role": ""})
+    answer = boss.post("/users/", {"name": "ann", "role": ""})
     text = answer.content.decode()
     link = re.search(r'id="password-link">http://testserver(/welcome/[^<]+)<', text)
     assert link and answer["Cache-Control"] == "no-store"
     ann = get_user_model().objects.get(username="ann")
     assert not ann.has_usable_password() and not ann.grants.exists()
-    assert "is the name" not in text and said(boss, "/people/", {"name": "ANN"}).count("There is an account ANN already") == 1
-    assert "no user name" in said(boss, "/people/", {"name": "a b<"})
+    assert "is the name" not in text and said(boss, "/users/", {"name": "ANN"}).count("There is an account ANN already") == 1
+    assert "no user name" in said(boss, "/users/", {"name": "a b<"})
     stranger = Client()
     form = stranger.get(link[1], follow=True)
     assert "Your name is <b>ann</b>" in form.content.decode()
@@ -50,13 +50,13 @@ def test_a_user_is_added_with_a_link_that_works_once(boss: Client, tmp_path: Pat
     assert stranger.post("/login/", {"username": "ann", "password": GOOD}).status_code == 302
     page = stranger.get("/").content.decode()
     assert "Your account has no role on any source yet, so there is nothing to see. Ask boss for one." in page
-    assert stranger.get("/people/").status_code == 403 and "/people/" not in page and 'href="/password/"' in page
+    assert stranger.get("/users/").status_code == 403 and "/users/" not in page and 'href="/password/"' in page
     # A role on one source is seen at the next request, and gone when it is taken away.
-    said(boss, f"/people/{ann.pk}/roles/", {"role": "viewer", "on": f"source:{shown.oid}"})
+    said(boss, f"/users/{ann.pk}/roles/", {"role": "viewer", "on": f"source:{shown.oid}"})
     assert shown.oid in stranger.get("/sources/").content.decode()
-    text = said(boss, f"/people/{ann.pk}/roles/", {"take": Grant.objects.get(user=ann).pk})
+    text = said(boss, f"/users/{ann.pk}/roles/", {"take": Grant.objects.get(user=ann).pk})
     assert "The role is taken away." in text and shown.oid not in stranger.get("/sources/").content.decode()
-    assert "sign in no more" in said(boss, f"/people/{ann.pk}/state/", {"on": "0"})
+    assert "sign in no more" in said(boss, f"/users/{ann.pk}/state/", {"on": "0"})
     assert stranger.get("/").status_code == 302
     lines = AuditEntry.objects.order_by("id").values_list("who", "verb", "detail")
     assert ("boss", "add user", {"user": "ann"}) in lines and ("ann", "set password", {"by": "link"}) in lines
@@ -71,16 +71,16 @@ def test_a_user_is_added_with_a_link_that_works_once(boss: Client, tmp_path: Pat
 @pytest.mark.django_db
 def test_the_last_admin_is_not_locked_out(boss: Client) -> None:
     user = get_user_model().objects.get()
-    for path, form in ((f"/people/{user.pk}/roles/", {"take": user.grants.get().pk}), (f"/people/{user.pk}/state/", {"on": "0"})):
+    for path, form in ((f"/users/{user.pk}/roles/", {"take": user.grants.get().pk}), (f"/users/{user.pk}/state/", {"on": "0"})):
         assert "Nobody would be left who may look after users" in said(boss, path, form)
-    assert "Nobody would be left" in said(boss, f"/people/{user.pk}/roles/", {"role": "viewer", "on": "all"})
+    assert "Nobody would be left" in said(boss, f"/users/{user.pk}/roles/", {"role": "viewer", "on": "all"})
     assert run("user", "disable", "boss").status == 2
     user.refresh_from_db()
     assert user.is_active and user.grants.get().role == "admin"
     other = account("other", "admin")
-    assert "taken away" in said(boss, f"/people/{other.pk}/roles/", {"take": other.grants.get().pk})
-    assert "Choose what the role is on" in said(boss, f"/people/{other.pk}/roles/", {"role": "viewer", "on": "source:nowhere"})
-    assert "There is no role king" in said(boss, f"/people/{other.pk}/roles/", {"role": "king", "on": "all"})
+    assert "taken away" in said(boss, f"/users/{other.pk}/roles/", {"take": other.grants.get().pk})
+    assert "Choose what the role is on" in said(boss, f"/users/{other.pk}/roles/", {"role": "viewer", "on": "source:nowhere"})
+    assert "There is no role king" in said(boss, f"/users/{other.pk}/roles/", {"role": "king", "on": "all"})
 
 
 @pytest.mark.django_db
@@ -89,45 +89,43 @@ def test_an_admin_of_one_source_gives_roles_on_that_one(boss: Client, tmp_path: 
     ann, carl = account("ann", "viewer", source=hidden), account("carl", "admin", source=shown)
     client = Client()
     client.force_login(carl)
-    assert "New user" not in client.get("/people/").content.decode() and client.post("/people/", {"name": "x"}).status_code == 403
+    assert "New user" not in client.get("/users/").content.decode() and client.post("/users/", {"name": "x"}).status_code == 403
     # The names of others are for who looks after all of them; whoever has a name may give its account a role.
-    assert client.get(f"/people/{ann.pk}/").status_code == 404 == client.post(f"/people/{ann.pk}/roles/", {"take": "1"}).status_code
-    assert ">ann<" not in client.get("/people/").content.decode() and "ann" not in str(client.get("/people.json").json())
-    assert "no account of this name" in said(client, "/people/roles/", {"name": "an", "role": "viewer", "on": f"source:{shown.oid}"})
-    assert "The role is given." in said(client, "/people/roles/", {"name": "ann", "role": "viewer", "on": f"source:{shown.oid}"})
-    assert "Choose what" in said(client, "/people/roles/", {"name": "ann", "role": "viewer", "on": f"source:{hidden.oid}"})
-    assert client.post("/people/roles/", {"name": "ann", "role": "viewer", "on": "all"}).status_code == 403
-    page = client.get(f"/people/{ann.pk}/").content.decode()
+    assert client.get(f"/users/{ann.pk}/").status_code == 404 == client.post(f"/users/{ann.pk}/roles/", {"take": "1"}).status_code
+    assert ">ann<" not in client.get("/users/").content.decode() and "ann" not in str(client.get("/users.json").json())
+    assert "no account of this name" in said(client, "/users/roles/", {"name": "an", "role": "viewer", "on": f"source:{shown.oid}"})
+    assert "The role is given." in said(client, "/users/roles/", {"name": "ann", "role": "viewer", "on": f"source:{shown.oid}"})
+    assert "Choose what" in said(client, "/users/roles/", {"name": "ann", "role": "viewer", "on": f"source:{hidden.oid}"})
+    assert client.post("/users/roles/", {"name": "ann", "role": "viewer", "on": "all"}).status_code == 403
+    page = client.get(f"/users/{ann.pk}/").content.decode()
     assert hidden.name not in page and shown.name in page and "all sources</option>" not in page
-    assert [row["source"] for row in client.get(f"/people/{ann.pk}.json").json()["roles"]] == [shown.oid]
+    assert [row["source"] for row in client.get(f"/users/{ann.pk}.json").json()["roles"]] == [shown.oid]
     for on in ("all", f"group:{SourceGroup.objects.create(name='g').pk}"):
-        assert client.post(f"/people/{ann.pk}/roles/", {"role": "admin", "on": on}).status_code == 403
-    assert "Choose what the role is on" in said(client, f"/people/{ann.pk}/roles/", {"role": "viewer", "on": f"source:{hidden.oid}"})
-    assert "gone already" in said(client, f"/people/{ann.pk}/roles/", {"take": ann.grants.get(source=hidden).pk})
-    assert "The role is given." in said(
-        client, f"/people/{ann.pk}/roles/", {"role": "approver", "on": f"source:{shown.oid}", "masked": "1"}
-    )
-    assert client.get(f"/people/{ann.pk}.json").json()["roles"][0]["masked"] is True
-    assert client.post(f"/people/{ann.pk}/link/").status_code == 403 == client.get("/people/groups/").status_code
+        assert client.post(f"/users/{ann.pk}/roles/", {"role": "admin", "on": on}).status_code == 403
+    assert "Choose what the role is on" in said(client, f"/users/{ann.pk}/roles/", {"role": "viewer", "on": f"source:{hidden.oid}"})
+    assert "gone already" in said(client, f"/users/{ann.pk}/roles/", {"take": ann.grants.get(source=hidden).pk})
+    assert "The role is given." in said(client, f"/users/{ann.pk}/roles/", {"role": "approver", "on": f"source:{shown.oid}", "masked": "1"})
+    assert client.get(f"/users/{ann.pk}.json").json()["roles"][0]["masked"] is True
+    assert client.post(f"/users/{ann.pk}/link/").status_code == 403 == client.get("/users/groups/").status_code
 
 
 @pytest.mark.django_db
 def test_a_group_of_sources_gives_its_role_to_what_is_put_into_it(boss: Client, tmp_path: Path) -> None:
     shown, _ = two_sources(tmp_path)
-    said(boss, "/people/groups/", {"name": "  ours "})
+    said(boss, "/users/groups/", {"name": "  ours "})
     group = SourceGroup.objects.get(name="ours")
     ann = account("ann", "viewer", group=group)
     client = Client()
     client.force_login(ann)
     assert client.get("/sources.json").json()["sources"] == []
-    said(boss, f"/people/groups/{group.pk}/", {"put": shown.oid})
+    said(boss, f"/users/groups/{group.pk}/", {"put": shown.oid})
     assert [row["id"] for row in client.get("/sources.json").json()["sources"]] == [shown.oid]
-    assert boss.get("/people/groups.json").json()["groups"][0]["sources"] == [shown.oid]
-    assert "There is a group ours already" in said(boss, "/people/groups/", {"name": "ours"})
-    assert "the group ours" in boss.get(f"/people/{ann.pk}/").content.decode()
-    said(boss, f"/people/groups/{group.pk}/", {"take": shown.oid})
+    assert boss.get("/users/groups.json").json()["groups"][0]["sources"] == [shown.oid]
+    assert "There is a group ours already" in said(boss, "/users/groups/", {"name": "ours"})
+    assert "the group ours" in boss.get(f"/users/{ann.pk}/").content.decode()
+    said(boss, f"/users/groups/{group.pk}/", {"take": shown.oid})
     assert client.get("/sources.json").json()["sources"] == []
-    said(boss, f"/people/groups/{group.pk}/", {"remove": "1"})
+    said(boss, f"/users/groups/{group.pk}/", {"remove": "1"})
     assert not Grant.objects.filter(user=ann).exists() and Source.objects.count() == 2
 
 

@@ -27,11 +27,11 @@ MOST = {
     "/sources/": 25,
     "/streams/": 25,
     "/trends/": 25,
-    "/people/": 20,
-    "/people.json": 20,
-    "/people/USER/": 20,
-    "/people/groups/": 20,
-    "/people/groups.json": 20,
+    "/users/": 20,
+    "/users.json": 20,
+    "/users/USER/": 20,
+    "/users/groups/": 20,
+    "/users/groups.json": 20,
     "/audit/": 20,
     "/audit.json": 20,
 }
@@ -59,13 +59,13 @@ def test_pages_ask_as_often_for_many_sources_and_people_as_for_few(tmp_path: Pat
     _add_many(source, group)
     many = _asked(clients, ids)
     assert not [(key, few[key], asked) for key, asked in many.items() if asked > few[key] + 2 or asked > MOST[key[1]]]
-    answered = clients["admin"].get("/people/?page=2").content.decode()
-    assert "name-050" in answered and "name-001" not in answered and answered.count('row-link" href="/people/') == 50
-    page = clients["admin"].get(f"/people/{ids['USER']}/").content.decode()
+    answered = clients["admin"].get("/users/?page=2").content.decode()
+    assert "name-050" in answered and "name-001" not in answered and answered.count('row-link" href="/users/') == 50
+    page = clients["admin"].get(f"/users/{ids['USER']}/").content.decode()
     assert page.count('<option value="source:') == 50 and "50 of 1001 are listed" in page and "and 951 more" in page.lower()
-    found = clients["admin"].get(f"/people/{ids['USER']}/?find=/s/0777").content.decode()
+    found = clients["admin"].get(f"/users/{ids['USER']}/?find=/s/0777").content.decode()
     assert found.count('<option value="source:') == 1 and "s/0777" in found
-    groups = clients["admin"].get("/people/groups/?find=/s/0777&page=2").content.decode()
+    groups = clients["admin"].get("/users/groups/?find=/s/0777&page=2").content.decode()
     assert "1001 sources" in groups and groups.count('name="take"') == 1
 
 
@@ -88,7 +88,7 @@ def _asked(clients: dict[str, Client], ids: dict[str, str]) -> dict[tuple[str, s
                 connection,
             ) as queries:
                 answer = client.get(path)
-            assert answer.status_code in ((200,) if who == "admin" or ("/people" not in path and "/audit" not in path) else (403,)), (
+            assert answer.status_code in ((200,) if who == "admin" or ("/users" not in path and "/audit" not in path) else (403,)), (
                 who,
                 path,
             )

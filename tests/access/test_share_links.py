@@ -23,7 +23,7 @@ from tests.access.planted import WORD, World, world
 from tests.accounts import account
 
 pytestmark = pytest.mark.django_db
-LINK = re.compile(r"/shared/[-\w]{32}/")
+LINK = re.compile(r"/share/[-\w]{32}/")
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def signed_in(name: str, role: str = "admin", **on: Any) -> Client:
 def link_to(client: Client, row: Any, **fields: str) -> str:
     """As a person makes it; the path of the link."""
     kind = type(row).__name__.lower()
-    answer = client.post(f"/share/{kind}/{row.oid}/", {"days": "7", "note": "for the vendor", **fields})
+    answer = client.post(f"/new-link/{kind}/{row.oid}/", {"days": "7", "note": "for the vendor", **fields})
     found = LINK.search(answer.content.decode())
     assert answer.status_code == 200 and found, answer.content.decode()[-3000:]
     assert answer["Cache-Control"] == "no-store", "the token is on this page only"
@@ -148,7 +148,7 @@ def test_it_ends_when_it_expires_is_revoked_or_its_maker_may_no_longer(made: Wor
     other = link_to(ada, row)
     purge(row, "ada", "asked for")
     assert_ended(thief, other, "no longer in Inspector")
-    assert thief.get("/shared/" + "x" * 32 + "/").status_code == 404
+    assert thief.get("/share/" + "x" * 32 + "/").status_code == 404
 
 
 def assert_ended(thief: Client, path: str, words: str) -> None:
@@ -169,7 +169,7 @@ def test_secrets_are_masked_unless_it_was_said_and_its_maker_may(made: World, pl
     masked = thief.get(link_to(boss, row))
     assert secret not in masked.content.decode() and "[masked" in masked.content.decode()
     careful = signed_in("careful", source=own, masked=True)
-    assert careful.post(f"/share/conversation/{row.oid}/", {"days": "7", "exact": "1"}).status_code == 403
+    assert careful.post(f"/new-link/conversation/{row.oid}/", {"days": "7", "exact": "1"}).status_code == 403
     path = link_to(boss, row, exact="1")
     exact = thief.get(path)
     assert secret in exact.content.decode() and "as they are stored" in exact.content.decode() and exact["Cache-Control"] == "no-store"
@@ -195,14 +195,14 @@ def test_the_token_is_kept_nowhere_and_is_in_no_log(made: World, plain: Source, 
     record = logging.LogRecord("django.server", 20, "x", 1, '"GET %s HTTP/1.1" 200', (path,), None)
     assert token not in MaskedFormatter("%(message)s").format(record)
     WithoutToken().filter(record)
-    assert token not in record.getMessage() and "/shared/***" in record.getMessage()
+    assert token not in record.getMessage() and "/share/***" in record.getMessage()
     assert connection.vendor
 
 
 def test_who_tries_many_waits(made: World, plain: Source) -> None:
     boss, thief = signed_in("boss"), Client()
     path = link_to(boss, things(plain)["conversation"])
-    answers = [thief.get(f"/shared/{number:032d}/") for number in range(shared.TRIES + 1)]
+    answers = [thief.get(f"/share/{number:032d}/") for number in range(shared.TRIES + 1)]
     assert {answer.status_code for answer in answers[:-1]} == {404} and answers[-1].status_code == 429 and answers[-1]["Retry-After"]
     assert thief.get(path).status_code == 429 and thief.get(path, REMOTE_ADDR="203.0.113.9").status_code == 200
     for number in range(30):
@@ -221,23 +221,23 @@ def test_links_are_made_listed_and_revoked_by_admins_of_their_source(made: World
     foreign = ShareLink.objects.get(note="for others")
     assert (
         ada.post(f"/links/{foreign.oid}/revoke/").status_code == 404
-        and ada.get(f"/share/conversation/{other.conversations.all()[0].oid}/").status_code == 404
+        and ada.get(f"/new-link/conversation/{other.conversations.all()[0].oid}/").status_code == 404
     )
     for role in ("viewer", "proposer", "approver"):
         low = signed_in(role, role)
-        assert (low.get("/links/").status_code, low.get(f"/share/conversation/{row.oid}/").status_code) == (403, 403), role
+        assert (low.get("/links/").status_code, low.get(f"/new-link/conversation/{row.oid}/").status_code) == (403, 403), role
         assert low.post(f"/links/{foreign.oid}/revoke/").status_code == 403
         assert "Share without a login" not in low.get(f"/conversations/{row.oid}/").content.decode()
-    assert f"/share/conversation/{row.oid}/" in ada.get(f"/conversations/{row.oid}/").content.decode()
+    assert f"/new-link/conversation/{row.oid}/" in ada.get(f"/conversations/{row.oid}/").content.decode()
     for wrong in ({"days": "8"}, {"days": "x"}, {}):
-        assert "from the list" in ada.post(f"/share/conversation/{row.oid}/", wrong, follow=True).content.decode()
-    assert ada.get(f"/share/source/{plain.oid}/").status_code == 404
+        assert "from the list" in ada.post(f"/new-link/conversation/{row.oid}/", wrong, follow=True).content.decode()
+    assert ada.get(f"/new-link/source/{plain.oid}/").status_code == 404
 
 
 def test_in_local_mode_none_is_offered(made: World, plain: Source, client: Client, settings: Settings) -> None:
     settings.INSPECTOR_LOCAL = True
     row = things(plain)["conversation"]
-    assert "nobody but the person at this machine" in client.get(f"/share/conversation/{row.oid}/").content.decode()
+    assert "nobody but the person at this machine" in client.get(f"/new-link/conversation/{row.oid}/").content.decode()
     assert "Share without a login" not in client.get(f"/conversations/{row.oid}/").content.decode()
     with pytest.raises(Refused, match="In local mode"):
         make_link(row, "x", 7, False, "")

@@ -107,15 +107,15 @@ def test_axe_finds_nothing_on_pages_of_people(
     settings.INSPECTOR_LOCAL, settings.ALLOWED_HOSTS = False, ["localhost", "127.0.0.1"]
     signed_out = ("/login/", urlsplit(link_of(ann, "http://localhost")).path, "/welcome/MQ/none/")
     of_all = (
-        "/people/",
-        f"/people/{ann.pk}/",
-        "/people/groups/",
+        "/users/",
+        f"/users/{ann.pk}/",
+        "/users/groups/",
         "/password/",
         "/audit/?from=2026-01-01",
         "/audit/?who=nobody",
         "/notifications/",
     )
-    of_one = ("/people/", f"/people/{ann.pk}/", "/people/groups/", "/audit/")
+    of_one = ("/users/", f"/users/{ann.pk}/", "/users/groups/", "/audit/")
     problems, seen = [], 0
     for user, addresses in ((None, signed_out), (boss, of_all), (ann, of_one)):
         context = browser.new_context(viewport={"width": 1440, "height": 900})

@@ -87,7 +87,7 @@ def test_a_program_without_a_token_is_told_what_to_send(ask: Ask) -> None:
         assert "Authorization: Bearer insp_" in answer.content.decode()
     assert set(json.loads(ask("/index.json", HTTP_ACCEPT="application/json").content)) == {"error"}
     # A browser signs in, and comes back.
-    for path, accept in (("/index.json", "text/html,*/*;q=0.8"), ("/repairs/", "*/*"), ("/people.json", "*/*")):
+    for path, accept in (("/index.json", "text/html,*/*;q=0.8"), ("/repairs/", "*/*"), ("/users.json", "*/*")):
         assert ask(path, HTTP_ACCEPT=accept).status_code == 302, path
 
 

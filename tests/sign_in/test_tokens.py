@@ -79,12 +79,12 @@ def test_a_token_opens_twins_and_downloads_and_nothing_else(tmp_path: Path) -> N
     walk = Walk()
     walk.values = {name: values or ["0" * 12] for name, values in walk.values.items()}
     # Who has a link without a login is nobody, with a token too.
-    addresses = [address for address in walk.addresses() if not address.startswith("/shared/")]
+    addresses = [address for address in walk.addresses() if not address.startswith("/share/")]
     assert len(addresses) > 80
     opened = set()
     for address in addresses:
         is_file = re.search(r"\.\w+$", address.rsplit("/", 1)[-1]) or address == "/metrics"
-        is_open = bool(is_file) and not address.startswith(("/account", "/people", "/login", "/password"))
+        is_open = bool(is_file) and not address.startswith(("/account", "/users", "/login", "/password"))
         for method in ("GET", "POST", "PUT", "DELETE"):
             answer = client.generic(method, address)
             refused = answer.status_code == 403 and b"A token reads twins" in answer.content
@@ -171,7 +171,7 @@ def test_a_token_comes_in_one_header_and_takes_the_place_of_a_session() -> None:
     assert program(token + "x").get("/index.json").status_code == 401 == program(token[:-1]).get("/index.json").status_code
     both = Client(headers={"authorization": f"Bearer {token}"})
     both.force_login(account("boss", "admin"))
-    assert both.get("/people/").status_code == 403 == both.get("/account/").status_code
+    assert both.get("/users/").status_code == 403 == both.get("/account/").status_code
     answer = program(token).get("/index.json")
     assert not answer.cookies
 

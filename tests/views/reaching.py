@@ -201,7 +201,7 @@ class Walk:
             "pk": [get_user_model()._default_manager.get_or_create(username="somebody")[0].pk],
             "uidb64": ["MQ"],
             "kind": ["conversation"],
-            "share": [row.oid for row in self.rows],
+            "new-link": [row.oid for row in self.rows],
             "links": ["none"],
             "token": ["none"],
         }

@@ -164,7 +164,7 @@ def addresses() -> dict[str, str]:
         "repairs": Repair.objects.earliest("pk").oid,
         "repair-groups": RepairGroup.objects.get().oid,
         "sources": incident.source.oid,
-        "share": incident.oid,
+        "new-link": incident.oid,
         "notifications": Notifier.objects.get().oid,
     }
     values = {
@@ -208,8 +208,8 @@ POSTED = {
     *("problems/decide/", "problems/views/"),
     *("notifications/<slug:oid>/test/", "notifications/<slug:oid>/remove/"),
     *("sources/<slug:oid>/import/", "sources/<slug:oid>/write-back/", "sources/<slug:oid>/watch/", "logout/"),
-    *(f"people/<int:pk>/{act}/" for act in ("roles", "state", "link")),
-    *("people/groups/<int:pk>/", "people/roles/"),
+    *(f"users/<int:pk>/{act}/" for act in ("roles", "state", "link")),
+    *("users/groups/<int:pk>/", "users/roles/"),
     *("account/tokens/", "account/tokens/<int:pk>/revoke/", "account/sessions/end/"),
     *("sources/demo/", "links/<slug:oid>/revoke/"),
 }
