@@ -50,7 +50,8 @@ def pages() -> list[str]:
     """Of each kind of address that answers with a page, the first and the last."""
     kinds: dict[tuple[str, ...], list[str]] = {}
     for address in Walk().addresses():
-        if address.endswith("/") and not address.endswith("/raw/"):
+        # What asks whether there is something new is no page.
+        if address.endswith("/") and not address.endswith("/raw/") and address != "/live/":
             words = address.strip("/").split("/")
             kinds.setdefault(tuple(word for word in words if word.isalpha() and word.islower()), []).append(address)
     return [address for addresses in kinds.values() for address in dict.fromkeys((addresses[0], addresses[-1]))]

@@ -29,7 +29,7 @@ def test_every_address_says_what_may_be_kept_of_it(client: Client, tmp_path: Pat
         kept = answer.headers["Cache-Control"]
         if EXACT.fullmatch(address) and answer.status_code == 200:
             assert (kept, "ETag" in answer.headers) == ("no-store", False), address
-        elif address in ("/login/", "/metrics") or address.startswith("/welcome/"):
+        elif address in ("/login/", "/metrics") or address.startswith(("/welcome/", "/share/")):
             assert "no-store" in kept
         else:
             assert kept == "private, no-cache", address
