@@ -2,7 +2,8 @@
 
 import ipaddress
 from collections.abc import Callable, Iterator
-from functools import cache
+from contextlib import AbstractContextManager
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -18,7 +19,7 @@ from django.shortcuts import resolve_url
 from django_htmx.http import HttpResponseClientRedirect
 from django_htmx.middleware import HtmxDetails
 
-from inspector.access.context import NotPermitted, current, limited_parts, limited_to
+from inspector.access.context import NotPermitted, current, limited_to
 from inspector.access.roles import Access
 from inspector.access_token import refusal_or_redirect
 from inspector.actions.add_source import OWN_FOLDERS
@@ -148,7 +149,7 @@ def limit_access(get_response: Callable[[HttpRequest], HttpResponse]) -> Callabl
         with limited_to(access):
             response = get_response(request)
         if response.streaming and access is not None:
-            response.streaming_content = limited_parts(response.streaming_content, access)  # type: ignore[attr-defined]
+            response.streaming_content = parts_within(response.streaming_content, partial(limited_to, access))  # type: ignore[attr-defined]
         return response
 
     def process_exception(request: HttpRequest, exception: Exception) -> HttpResponse | None:
@@ -398,7 +399,7 @@ def limit_reach(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable
         with limited(limit):
             response = get_response(request)
         if response.streaming:
-            response.streaming_content = _limited_parts(response.streaming_content, limit)  # type: ignore[attr-defined]
+            response.streaming_content = parts_within(response.streaming_content, partial(limited, limit))  # type: ignore[attr-defined]
         return response
 
     def process_exception(request: HttpRequest, exception: Exception) -> HttpResponse | None:
@@ -419,10 +420,11 @@ def web_limit() -> Limit:
     return Limit((settings.VAR_DIR.resolve(),), cache(lambda: frozenset(Source._base_manager.values_list("path", flat=True))), NOT_IMPORTED)
 
 
-def _limited_parts(parts: Iterator[bytes], limit: Limit) -> Iterator[bytes]:
+def parts_within(parts: Iterator[bytes], limit: Callable[[], AbstractContextManager[None]]) -> Iterator[bytes]:
+    """An answer that is streamed is made after its request; each part of it has the limit of the request."""
     iterator = iter(parts)
     while True:
-        with limited(limit):
+        with limit():
             part = next(iterator, None)
         if part is None:
             return

@@ -83,7 +83,7 @@
     document.querySelectorAll("time[data-clock]").forEach((time) => { time.dateTime = event.detail.at; });
     showAges();
   });
-  // The page anew, where the reader was.
+  // Loads the page again, at the place where the reader was.
   const keptPlace = "inspector-place";
   const address = () => window.location.pathname + window.location.search;
   document.addEventListener("click", (event) => {

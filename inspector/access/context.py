@@ -46,14 +46,3 @@ def unlimited(work: Callable[P, R]) -> Callable[P, R]:
             return work(*args, **kwargs)
 
     return run
-
-
-def limited_parts(parts: Iterator[bytes], access: Access | None) -> Iterator[bytes]:
-    """An answer that is streamed is made after its request; each part of it has the limit of the request."""
-    iterator = iter(parts)
-    while True:
-        with limited_to(access):
-            part = next(iterator, None)
-        if part is None:
-            return
-        yield part

@@ -1,5 +1,6 @@
 """Every model belongs to a source or has a reason, a limit hides what it must, and what computes or stores has none."""
 
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 
@@ -9,11 +10,12 @@ from django.contrib.auth import get_user_model
 from django.contrib.auth.models import AnonymousUser, Group, Permission
 from django.contrib.contenttypes.models import ContentType
 
-from inspector.access.context import NotPermitted, current, limited_parts, limited_to, unlimited
+from inspector.access.context import NotPermitted, current, limited_to, unlimited
 from inspector.access.grants import access_of, admins_of, whom_to_ask
 from inspector.access.permits import acts, permit, source_of, why_not
 from inspector.access.roles import ACTIONS, ROLES, Access, Role, RoleOn, refusal_of
 from inspector.actions.decide_repair import approve_repair
+from inspector.middleware import parts_within
 from inspector.models import Conversation, Grant, Repair, Source, SourceGroup
 from inspector.models.visible import Visible
 from tests.access.planted import two_sources
@@ -162,7 +164,7 @@ def test_what_is_streamed_after_a_request_has_its_limit() -> None:
         yield b"1" if current() is access else b"0"
         yield b"2" if current() is access else b"0"
 
-    assert [(part, current()) for part in limited_parts(parts(), access)] == [(b"1", None), (b"2", None)]  # type: ignore[arg-type]
+    assert [(part, current()) for part in parts_within(parts(), partial(limited_to, access))] == [(b"1", None), (b"2", None)]  # type: ignore[arg-type]
 
 
 @pytest.mark.django_db
