@@ -102,8 +102,10 @@ def post(
         try:
             answer = _exchanged(stream, url, body, headers)
         except (OSError, http.client.HTTPException, ValueError) as error:
-            if not is_cut.is_set():
+            # One read that waits until the end of the time and the timer end at the same moment: either may be first.
+            if not is_cut.is_set() and not isinstance(error, TimeoutError):
                 raise NotSent(_reason(error)) from None
+            is_cut.set()
         # The end of a connection also ends headers and bodies: what came of them is no answer.
         if is_cut.is_set():
             raise NotSent(f"The receiver did not answer within {seconds:g} seconds.")
