@@ -130,6 +130,7 @@ TEMPLATES = [
                 "template_partials.templatetags.partials",
                 "django.templatetags.static",
                 "django_htmx.templatetags.django_htmx",
+                "inspector.templatetags.form_fields",
                 "inspector.templatetags.show",
             ],
             "context_processors": [

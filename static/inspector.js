@@ -20,6 +20,12 @@
     return address.href;
   };
   document.addEventListener("click", async (event) => {
+    const copies = event.target.closest("[data-copies]");
+    if (copies) {
+      const text = document.getElementById(copies.dataset.copies);
+      try { await navigator.clipboard.writeText(text.textContent); say("Copied"); } catch { window.getSelection().selectAllChildren(text); say("Selected: copy it with the keyboard"); }
+      return;
+    }
     const link = event.target.closest("[data-copy-link], [data-copy-from]");
     if (link && !event.ctrlKey && !event.metaKey) {
       event.preventDefault();
@@ -47,13 +53,14 @@
     const seconds = Math.floor((Date.now() - at) / 1000);
     if (Number.isNaN(seconds)) { return; }
     const unit = units.find(([limit]) => seconds > 0 && seconds < limit);
+    const coming = units.find(([limit]) => seconds < 0 && -seconds < limit);
     time.title = `${at.toLocaleString(undefined, { dateStyle: "medium", timeStyle: "medium" })} (${time.dateTime})`;
     if (time.hasAttribute("data-clock")) {
       const today = at.toDateString() === new Date().toDateString();
       time.textContent = at.toLocaleString(undefined, { timeStyle: "short", ...(today ? {} : { dateStyle: "medium" }) });
       return;
     }
-    if (Math.abs(seconds) < 60) { time.textContent = "just now"; } else if (unit) { time.textContent = `${Math.floor(seconds / unit[1])} ${unit[2]} ago`; }
+    if (Math.abs(seconds) < 60) { time.textContent = "just now"; } else if (unit) { time.textContent = `${Math.floor(seconds / unit[1])} ${unit[2]} ago`; } else if (coming) { time.textContent = `in ${Math.round(-seconds / coming[1])} ${coming[2]}`; }
   });
   showAges();
   document.addEventListener("htmx:afterSettle", showAges);

@@ -51,10 +51,10 @@ def add_user(operator: str, name: str, password: str = "") -> User:
     except ValidationError:
         name = ""
     if not name or len(name) > LONGEST_NAME:
-        raise Refused(f"This is no user name: write 1 to {LONGEST_NAME} letters, digits and @ . + - _ only.")
+        raise Refused(f"This is no user name: write 1 to {LONGEST_NAME} letters, digits and @ . + - _ only.", "name")
     with _one_act("users"):
         if users._default_manager.filter(username__iexact=name).exists():
-            raise Refused(f"There is an account {visible(name)} already: give it a role, or choose another name.")
+            raise Refused(f"There is an account {visible(name)} already: give it a role, or choose another name.", "name")
         user: Any = users(username=name)
         if password:
             _refuse_weak(password, user)
@@ -70,7 +70,7 @@ def _refuse_weak(password: str, user: Any) -> None:
     try:
         validate_password(password, user)
     except ValidationError as problem:
-        raise Refused(f"This password cannot be taken. {' '.join(problem.messages)}") from None
+        raise Refused(f"This password cannot be taken. {' '.join(problem.messages)}", "password") from None
 
 
 def set_password(operator: str, user: User, password: str) -> None:
@@ -95,7 +95,7 @@ def set_active(operator: str, user: User, on: bool) -> None:
 def role_named(name: str) -> str:
     """Raises Refused."""
     if name not in ROLES:
-        raise Refused(f"There is no role {visible(name)[:40]}: choose one of {', '.join(ROLES)}.")
+        raise Refused(f"There is no role {visible(name)[:40]}: choose one of {', '.join(ROLES)}.", "role")
     return name
 
 
@@ -148,11 +148,11 @@ def take(operator: str, grant: Grant) -> None:
 def add_group(operator: str, name: str) -> SourceGroup:
     name = visible(" ".join(name.split()))
     if not name or len(name) > GROUP_NAME:
-        raise Refused(f"Give the group a name of at most {GROUP_NAME} characters.")
+        raise Refused(f"Give the group a name of at most {GROUP_NAME} characters.", "name")
     with _one_act("users"):
         group, is_new = SourceGroup.objects.get_or_create(name=name)
         if not is_new:
-            raise Refused(f"There is a group {name} already.")
+            raise Refused(f"There is a group {name} already: put the sources into it, or choose another name.", "name")
         audit.record(operator, "add source group", group=name)
     return group
 

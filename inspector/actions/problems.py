@@ -2,7 +2,11 @@
 
 
 class Refused(Exception):
-    """An action that will not be done. The text is a whole sentence for a person."""
+    """An action that will not be done. The text is a whole sentence for a person; `field` is the field of a form that it is about, if it is about one."""
+
+    def __init__(self, sentence: str = "", field: str = "") -> None:
+        super().__init__(sentence)
+        self.field = field
 
 
 class Stale(Refused):

@@ -17,18 +17,20 @@ def moment(milliseconds: int, pattern: str = "%Y-%m-%d %H:%M:%S") -> str:
 
 
 _UNITS = ((3600, 60, "min"), (86_400, 3600, "h"), (30 * 86_400, 86_400, "d"))
-"""Up to so many seconds, an age is a number of units of so many seconds; static/inspector.js counts alike."""
+"""Up to so many seconds, an age is a number of units of so many seconds; static/inspector.js counts alike. What is to come is rounded."""
 
 
 def age(milliseconds: int, now: int) -> str:
-    """How long ago a moment was, both epoch milliseconds: "just now", "5 min ago", "3 h ago", "4 d ago"; from 30 days on, and for what is
-    to come, the day."""
+    """How long ago a moment was, both epoch milliseconds: "just now", "5 min ago", "3 h ago", "4 d ago", and of what is to come "in 3 h";
+    from 30 days on, the day."""
     seconds = (now - milliseconds) // 1000
     if -60 < seconds < 60:
         return "just now"
     for limit, length, unit in _UNITS:
         if 0 < seconds < limit:
             return f"{seconds // length} {unit} ago"
+        if 0 < -seconds < limit:
+            return f"in {round(-seconds / length)} {unit}"
     return moment(milliseconds, "%Y-%m-%d")
 
 

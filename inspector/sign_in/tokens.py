@@ -98,9 +98,9 @@ def make(
     """The row, and the token itself, which nothing keeps. Raises Refused."""
     name = visible(" ".join(name.split()))
     if not name or len(name) > LONGEST_NAME:
-        raise Refused(f"Give the token a name of at most {LONGEST_NAME} characters, such as what will use it.")
+        raise Refused(f"Give the token a name of at most {LONGEST_NAME} characters, such as what will use it.", "name")
     if not 1 <= days <= MOST_DAYS:
-        raise Refused(f"A token holds for 1 to {MOST_DAYS} days.")
+        raise Refused(f"A token holds for 1 to {MOST_DAYS} days.", "days")
     if not user.is_active:
         raise Refused(f"The account {visible(user.username)} is disabled: its tokens would open nothing.")
     with everything(), one_writer():
@@ -108,10 +108,11 @@ def make(
         own = max((one.role for one in access.roles), default=None)
         if role not in ROLES or own is None or ROLES[role] > own:
             raise Refused(
-                f"A token may at most what its person may: choose {'no more than ' + own.word if own else 'it when there is a role'}."
+                f"A token may at most what its person may: choose {'no more than ' + own.word if own else 'it when there is a role'}.",
+                "role",
             )
         if source is not None and not access.sees(source.pk):
-            raise Refused("There is no such source: choose one of those that you see.")
+            raise Refused("There is no such source: choose one of those that you see.", "on")
         if ApiToken.objects.filter(user=user).count() >= MOST:
             raise Refused(f"There are {MOST} tokens already: revoke one that is not used.")
         token = f"{PREFIX}{secrets.token_urlsafe(32)}"

@@ -1,10 +1,13 @@
 """One's own account: API tokens, and the browsers in which one is signed in."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import logout
+from django.db.models import QuerySet
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.utils import timezone
@@ -16,11 +19,14 @@ from inspector.cache_headers import exact
 from inspector.masked_answers import own_content
 from inspector.middleware import OperatorRequest, accepts
 from inspector.models import ApiToken, OpenSession, Source, SourceGroup
-from inspector.presentation.visible import visible
+from inspector.presentation.typed import NOTHING, Typed, refused
+from inspector.presentation.visible import clipped, visible
 from inspector.sign_in import proxy_header, sessions, tokens
 from inspector.views.pages import as_json, page, refusal
 
 SOURCES_SHOWN = 500
+NAME_SHOWN = 80
+"""Characters of the name of a source in a select."""
 NO_ACCOUNT = "In local mode nobody signs in, so there is no account: programs show the token of this machine, which `serve --json` prints."
 
 
@@ -32,35 +38,48 @@ class AccountPage:
     tokens: tuple[ApiToken, ...]
     sessions: tuple[OpenSession, ...]
     key: str
-    roles: tuple[str, ...]
-    sources: tuple[Source, ...]
-    groups: tuple[SourceGroup, ...]
+    role_choices: tuple[tuple[str, str], ...]
+    places: tuple[tuple[str, str], ...]
+    """What a token may be for, for a select."""
     days: int
     most_days: int
     by_proxy: bool
+    has_password: bool
     now: Any
     token: str = ""
+    typed: Typed = NOTHING
 
 
-def _of(request: OperatorRequest, token: str = "") -> AccountPage:
+def _groups(request: OperatorRequest) -> QuerySet[SourceGroup]:
     access = current()
+    all_of_them = access is not None and access.may("users")
+    return SourceGroup.objects.all() if all_of_them else SourceGroup.objects.filter(grants__user=request.user.pk).distinct()
+
+
+def _places(request: OperatorRequest) -> Iterator[tuple[str, str]]:
+    yield "all", "all my sources"
+    yield from ((f"group:{group.pk}", f"the group {visible(group.name)}") for group in _groups(request)[:SOURCES_SHOWN])
+    sources = Source.objects.filter(is_trace=False).order_by("path")[:SOURCES_SHOWN]
+    yield from ((f"source:{source.oid}", clipped(source.name, NAME_SHOWN)[0]) for source in sources)
+
+
+def _of(request: OperatorRequest, token: str = "", typed: Typed = NOTHING) -> AccountPage:
+    access, user = current(), request.user
     highest = max((one.role for one in access.roles), default=None) if access else None
-    groups = (
-        SourceGroup.objects.all() if access and access.may("users") else SourceGroup.objects.filter(grants__user=request.user.pk).distinct()
-    )
     return AccountPage(
         user=request.user,
         tokens=tuple(ApiToken.objects.filter(user=request.user.pk).select_related("source", "group")),
         sessions=tuple(sessions.open_sessions(request.user)),
         key=request.session.session_key or "",
-        roles=tuple(word for word, role in ROLES.items() if highest is not None and role <= highest),
-        sources=tuple(Source.objects.filter(is_trace=False).order_by("path")[:SOURCES_SHOWN]),
-        groups=tuple(groups[:SOURCES_SHOWN]),
+        role_choices=tuple((word, word) for word, role in ROLES.items() if highest is not None and role <= highest),
+        places=tuple(_places(request)),
         days=tokens.DAYS,
         most_days=tokens.MOST_DAYS,
         by_proxy=proxy_header.is_on(),
+        has_password=user.is_authenticated and user.has_usable_password() and settings.INSPECTOR_PASSWORDS and not proxy_header.is_on(),
         now=timezone.now(),
         token=token,
+        typed=typed,
     )
 
 
@@ -103,8 +122,8 @@ def add_token(request: OperatorRequest) -> HttpResponse:
             int(days) if days.isascii() and days.isdecimal() and len(days) < 5 else 0, **_on(request, form.get("on", "")),
         )  # fmt: skip
     except Refused as problem:
-        messages.error(request, visible(str(problem)))
-        return redirect("account")
+        typed = refused("token", form.dict(), problem)
+        return page(request, "account.html", _of(request, typed=typed), twins=("json",), status=409)
     return exact(own_content(page(request, "account.html", _of(request, token))))
 
 
@@ -117,9 +136,9 @@ def _on(request: OperatorRequest, text: str) -> dict[str, Any]:
     if kind == "source":
         on = Source.objects.filter(oid=name).first()
     elif kind == "group":
-        on = next((group for group in _of(request).groups if str(group.pk) == name), None)
+        on = next((group for group in _groups(request) if str(group.pk) == name), None)
     if on is None:
-        raise Refused("Choose what the token is for: all your sources, a group, or one source.")
+        raise Refused("Choose what the token is for: all your sources, a group, or one source.", "on")
     return {kind: on}
 
 

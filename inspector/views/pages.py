@@ -68,9 +68,9 @@ NAVIGATION = (
         ),
     ),
 )
-ACCOUNT = (("Sources", "/sources/"), ("Audit", "/audit/"), ("Notifications", "/notifications/"))
-"""Below the name of who is signed in."""
-FOR_ACCESS = (("Sources", "/sources/", "see"), ("Audit", "/audit/", "audit"), ("Notifications", "/notifications/", "notify"))
+ACCOUNT = (("Sources", "/sources/"), ("Notifications", "/notifications/"), ("Audit", "/audit/"))
+"""Below the name of who is signed in, and as tabs of these pages."""
+FOR_ACCESS = (("Sources", "/sources/", "see"), ("Notifications", "/notifications/", "notify"), ("Audit", "/audit/", "audit"))
 """The same where people sign in, each with the action that its page is for."""
 
 
@@ -97,8 +97,13 @@ def navigation(path: str) -> dict[str, list[Link]]:
     return {
         "navigation": [Link(section.label, section.href, section is here) for section in NAVIGATION],
         "tabs": links(path, here.tabs) if here else [],
-        "account": links(path, ACCOUNT),
+        **_account_links(path, ACCOUNT),
     }
+
+
+def _account_links(path: str, entries: Sequence[tuple[str, str]]) -> dict[str, list[Link]]:
+    account = links(path, entries)
+    return {"account": account} | ({"tabs": account} if any(link.current for link in account) else {})
 
 
 def of_account(request: HttpRequest) -> dict[str, Any]:
@@ -112,12 +117,10 @@ def of_account(request: HttpRequest) -> dict[str, Any]:
         allowed.append(("Shared links", "/links/"))
     if request.user.is_authenticated:
         allowed.append(("Account", "/account/"))
-        if request.user.has_usable_password() and settings.INSPECTOR_PASSWORDS and not settings.INSPECTOR_PROXY_USER_HEADER:
-            allowed.append(("Password", "/password/"))
     no_role = ""
     if access.name and access.sources == frozenset():
         no_role = f"Your account has no role on any source yet, so there is nothing to see. Ask {whom_to_ask()} for one."
-    return {"account": links(request.path, allowed), "no_role": no_role, "by_proxy": bool(settings.INSPECTOR_PROXY_USER_HEADER)}
+    return {**_account_links(request.path, allowed), "no_role": no_role, "by_proxy": bool(settings.INSPECTOR_PROXY_USER_HEADER)}
 
 
 def waiting_for_review(request: HttpRequest) -> int:

@@ -1,6 +1,7 @@
 """Who signs in and what they may do: users, their roles, groups of sources, and one's own password."""
 
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from django.contrib import messages
@@ -8,7 +9,7 @@ from django.contrib.auth import get_user_model, update_session_auth_hash
 from django.contrib.auth.forms import PasswordChangeForm
 from django.contrib.auth.models import User
 from django.contrib.auth.views import PasswordResetConfirmView
-from django.db.models import Count, OuterRef, Prefetch, Q, QuerySet, Subquery
+from django.db.models import Count, F, OuterRef, Prefetch, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
@@ -24,16 +25,27 @@ from inspector.middleware import OperatorRequest, accepts
 from inspector.models import Grant, Source, SourceGroup
 from inspector.models.visible import one_parameter
 from inspector.presentation.json_text import Json
-from inspector.presentation.visible import visible
+from inspector.presentation.typed import NOTHING, Typed, refused
+from inspector.presentation.visible import clipped, visible
 from inspector.sign_in import throttle
 from inspector.sign_in.client_address import client_address
 from inspector.views.pages import as_json, page, refusal
-from inspector.views.paging import ListWindow, window
+from inspector.views.paging import PER_PAGE, ListWindow, in_memory, window
 
 SOURCES_SHOWN = 50
 """In a form, and of each group; others are found by a part of their path."""
 ROLES_SHOWN = 50
+NAME_SHOWN = 80
+"""Characters of the name of a source in a select."""
 ALL = "all"
+ROLE_CHOICES = tuple((word, word) for word in ROLES)
+SORTS: Mapping[str, Any] = {
+    "name": F("username").asc(),
+    "-name": F("username").desc(),
+    "seen": F("last_login").asc(nulls_last=True),
+    "-seen": F("last_login").desc(nulls_last=True),
+}
+"""What the list of accounts can be sorted by."""
 NO_ACCOUNT = "In local mode nobody signs in, so there is no password to change."
 
 
@@ -53,16 +65,31 @@ class PeoplePage:
     why_not: str
     """Why who looks may not add users; "" where they may."""
     offered: "Offered"
+    places: tuple[tuple[str, str], ...]
+    """What a role may be given on, for a select."""
+    q: str
+    """A part of the names that are listed."""
+    typed: Typed = NOTHING
+
+    role_choices = ROLE_CHOICES
+    role_choices_or_none = (("", "none yet"), *ROLE_CHOICES)
+
+    @property
+    def is_searched(self) -> bool:
+        return bool(self.q) or self.here.pages > 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UserPage:
     row: UserRow
     roles: tuple[tuple[str, str], ...]
-    groups: tuple[SourceGroup, ...]
     offered: "Offered"
+    places: tuple[tuple[str, str], ...]
     why_not: str
     link: str = ""
+    typed: Typed = NOTHING
+
+    role_choices = ROLE_CHOICES
 
 
 class Offered(NamedTuple):
@@ -79,10 +106,12 @@ class Offered(NamedTuple):
 
 
 class GroupsPage(NamedTuple):
-    """Of each group `shown` are the first sources that were looked for, `found` is how many there are of these, `total` how many at all."""
+    """Of each group `shown` are the first sources that were looked for, `found` is how many there are of these, `total` how many at all; `choices` are
+    the sources that may be put into it."""
 
     here: ListWindow[Any]
     offered: Offered
+    typed: Typed = NOTHING
 
 
 def _permit() -> None:
@@ -141,11 +170,27 @@ def _roles() -> tuple[tuple[str, str], ...]:
     return tuple((word, MEANINGS[role]) for word, role in ROLES.items())
 
 
-def _people_page(request: HttpRequest) -> PeoplePage:
+def _places(offered: Offered, cannot: str) -> tuple[tuple[str, str], ...]:
+    groups = () if cannot else ((f"group:{group.pk}", f"the group {visible(group.name)}") for group in SourceGroup.objects.all())
+    return (*(() if cannot else ((ALL, "all sources"),)), *groups, *_choices(offered, "source:"))
+
+
+def _choices(offered: Offered, prefix: str = "") -> Iterator[tuple[str, str]]:
+    return ((f"{prefix}{source.oid}", clipped(source.name, NAME_SHOWN)[0]) for source in offered.sources)
+
+
+def _people_page(request: HttpRequest, typed: Typed = NOTHING) -> PeoplePage:
     users, cannot = _people()
-    here = window(users, ("username", "pk"), users.count(), request.GET)
+    q = visible(request.GET.get("q", "").strip())
+    users = users.filter(username__icontains=q) if q else users
+    order = SORTS.get(request.GET.get("sort", ""), SORTS["name"])
+    pks = in_memory(users.order_by(order, "username").values_list("pk", flat=True), request.GET, PER_PAGE)
+    shown = {user.pk: user for user in users.filter(pk__in=pks.rows)}
+    here = replace(pks, rows=tuple(shown[pk] for pk in pks.rows))
     offered = _offered(request, cannot) if cannot else Offered((), 0, "")
-    return PeoplePage(rows=tuple(map(_row, here.rows)), here=here, roles=_roles(), why_not=cannot, offered=offered)
+    places = _places(offered, cannot) if cannot else ()
+    rows = tuple(map(_row, here.rows))
+    return PeoplePage(rows=rows, here=here, roles=_roles(), why_not=cannot, offered=offered, places=places, q=q, typed=typed)
 
 
 @accepts("GET", "HEAD", "POST")
@@ -159,12 +204,16 @@ def users(request: OperatorRequest) -> HttpResponse:
         if role := form.get("role", ""):
             people.give(request.operator, user, role)
     except Refused as problem:
-        messages.error(request, visible(str(problem)))
-        return redirect("people")
+        return _not_done(request, "people.html", _people_page(request, refused("add", form.dict(), problem)))
     if form.get("password"):
         messages.success(request, f"{user.username} can sign in with this password, and change it then.")
         return redirect("user", pk=user.pk)
     return _with_link(request, user)
+
+
+def _not_done(request: OperatorRequest, template: str, content: Any) -> HttpResponse:
+    """The page again, with what was typed."""
+    return page(request, template, content, twins=("json",), status=409)
 
 
 def _with_link(request: OperatorRequest, user: User) -> HttpResponse:
@@ -173,11 +222,12 @@ def _with_link(request: OperatorRequest, user: User) -> HttpResponse:
     return exact(page(request, "person.html", _user_page(request, user.pk, link)))
 
 
-def _user_page(request: HttpRequest, pk: int, link: str = "") -> UserPage:
+def _user_page(request: HttpRequest, pk: int, link: str = "", typed: Typed = NOTHING) -> UserPage:
     users, cannot = _people()
     user = get_object_or_404(users, pk=pk)
-    groups = () if cannot else tuple(SourceGroup.objects.all())
-    return UserPage(row=_row(user), roles=_roles(), groups=groups, offered=_offered(request, cannot), why_not=cannot, link=link)
+    offered = _offered(request, cannot)
+    places = _places(offered, cannot)
+    return UserPage(row=_row(user), roles=_roles(), offered=offered, places=places, why_not=cannot, link=link, typed=typed)
 
 
 def user(request: OperatorRequest, pk: int) -> HttpResponse:
@@ -223,14 +273,16 @@ def _report(row: UserRow) -> Json:
     }
 
 
-def _act(request: OperatorRequest, pk: int, act: Any, done: str) -> HttpResponse:
-    """One act on one account; a refusal becomes a sentence on its page."""
+def _act(request: OperatorRequest, pk: int, act: Any, done: str, form: str = "") -> HttpResponse:
+    """One act on one account; a refusal becomes a sentence on its page, in `form` where one is typed."""
     accounts, _ = _people()
     account = get_object_or_404(accounts, pk=pk)
     try:
         act(account)
         messages.success(request, visible(done.format(name=account.get_username())))
     except Refused as problem:
+        if form:
+            return _not_done(request, "person.html", _user_page(request, pk, typed=refused(form, request.POST.dict(), problem)))
         messages.error(request, visible(str(problem)))
     # With its last role there the account is gone from the sight of an admin of one source.
     return redirect("user", pk=pk) if _people()[0].filter(pk=pk).exists() else redirect("people")
@@ -242,8 +294,8 @@ def grants_of_named(request: OperatorRequest) -> HttpResponse:
     _permit()
     account = get_user_model()._default_manager.filter(username=visible(request.POST.get("name", "").strip())).first()
     if account is None:
-        messages.error(request, "There is no account of this name: ask for its exact name, or ask an administrator to add it.")
-        return redirect("people")
+        none = Refused("There is no account of this name: ask for its exact name, or ask an administrator to add it.", "name")
+        return _not_done(request, "people.html", _people_page(request, refused("role", request.POST.dict(), none)))
     try:
         _give(request, account)
         messages.success(request, "The role is given.")
@@ -262,7 +314,7 @@ def _give(request: OperatorRequest, account: User) -> None:
     elif kind == "group":
         on = {"group": SourceGroup.objects.filter(pk=int(name)).first() if _is_number(name) else None}
     if (kind != ALL and not on) or None in on.values():
-        raise Refused("Choose what the role is on: all sources, a group, or one source.")
+        raise Refused("Choose what the role is on: all sources, a group, or one source.", "on")
     people.give(request.operator, account, form.get("role", ""), is_masked=form.get("masked") == "1", **on)
 
 
@@ -272,7 +324,7 @@ def grants(request: OperatorRequest, pk: int) -> HttpResponse:
     form = request.POST
     if number := form.get("take", ""):
         return _act(request, pk, lambda account: people.take(request.operator, _grant(account, number)), "The role is taken away.")
-    return _act(request, pk, lambda account: _give(request, account), "The role is given.")
+    return _act(request, pk, lambda account: _give(request, account), "The role is given.", "role")
 
 
 def _is_number(text: str) -> bool:
@@ -306,13 +358,17 @@ def link(request: OperatorRequest, pk: int) -> HttpResponse:
 @accepts("GET", "HEAD", "POST")
 def groups(request: OperatorRequest) -> HttpResponse:
     permit("users")
-    if request.method == "POST":
-        try:
-            people.add_group(request.operator, request.POST.get("name", ""))
-            messages.success(request, "The group is there: put sources into it.")
-        except Refused as problem:
-            messages.error(request, visible(str(problem)))
-        return redirect("source-groups")
+    if request.method != "POST":
+        return page(request, "source_groups.html", _groups_page(request), twins=("json",))
+    try:
+        people.add_group(request.operator, request.POST.get("name", ""))
+    except Refused as problem:
+        return _not_done(request, "source_groups.html", _groups_page(request, refused("add", request.POST.dict(), problem)))
+    messages.success(request, "The group is there: put sources into it.")
+    return redirect("source-groups")
+
+
+def _groups_page(request: HttpRequest, typed: Typed = NOTHING) -> GroupsPage:
     offered = _offered(request, "")
     looked_for = _searched(offered.find)
     inside = Source.objects.filter(source_groups=OuterRef("pk"))
@@ -322,7 +378,11 @@ def groups(request: OperatorRequest) -> HttpResponse:
         total=_number(inside, "source_groups"), found=_number(inside.filter(looked_for), "source_groups")
     ).prefetch_related(first)
     here = window(groups, ("name", "pk"), SourceGroup.objects.count(), request.GET)
-    return page(request, "source_groups.html", GroupsPage(here, offered), twins=("json",))
+    for group in here.rows:
+        shown: Any = group
+        there = {source.oid for source in shown.shown}
+        shown.choices = tuple(pair for pair in _choices(offered) if pair[0] not in there)
+    return GroupsPage(here, offered, typed)
 
 
 def groups_json(request: OperatorRequest) -> HttpResponse:
@@ -371,8 +431,9 @@ def password(request: OperatorRequest) -> HttpResponse:
         update_session_auth_hash(request, form.save())
         audit.record(request.operator, "change password")
         messages.success(request, "Your password is changed. Wherever else you were signed in, you are signed out.")
-        return redirect("inbox")
-    return exact(page(request, "password.html", PasswordPage(form), status=200))
+        return redirect("account")
+    form.fields["new_password2"].label = "Confirm new password"
+    return exact(page(request, "password.html", PasswordPage(form)))
 
 
 class Welcome(PasswordResetConfirmView):

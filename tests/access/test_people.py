@@ -1,6 +1,7 @@
 """Users, their roles and groups on pages and by command; nobody locks the last admin out."""
 
 import re
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,45 @@ def said(client: Client, path: str, form: dict[str, object]) -> str:
 
 
 @pytest.mark.django_db
+def test_bad_input_is_said_next_to_its_field_and_what_was_typed_is_kept(boss: Client) -> None:
+    ann = account("ann")
+    answer = boss.post("/users/", {"name": "a b<", "role": "viewer", "password": "a password that was typed"})
+    page = answer.content.decode()
+    assert answer.status_code == 409 and "a password that was typed" not in page
+    assert re.search(
+        r'name="name"[^>]* value="a b&lt;" aria-describedby="add-name-problem add-name-hint" aria-invalid="true" autofocus>', page
+    )
+    assert re.search(r'autofocus><p class="problem" role="alert" id="add-name-problem">This is no user name', page)
+    assert '<option value="viewer" selected>' in page and '<details class="add" id="add" open>' in page
+    weak = boss.post("/users/", {"name": "carl", "role": "", "password": "12345678"}).content.decode()
+    assert 'id="add-password-problem">This password cannot be taken' in weak and 'value="carl"' in weak and "12345678" not in weak
+    wrong = boss.post(f"/users/{ann.pk}/roles/", {"role": "proposer", "on": "source:nowhere", "masked": "1"})
+    page = wrong.content.decode()
+    assert wrong.status_code == 409 and 'id="role-on-problem">Choose what the role is on' in page
+    assert '<option value="proposer" selected>' in page and 'name="masked" value="1" checked' in page
+    again = boss.post("/users/groups/", {"name": "x" * 61})
+    assert again.status_code == 409 and 'id="add-name-problem">Give the group a name' in again.content.decode()
+    assert ann.grants.count() == 1 and not SourceGroup.objects.exists()
+
+
+@pytest.mark.django_db
+def test_the_list_of_users_is_searched_and_sorted(boss: Client) -> None:
+    for name in ("zoe", "bert", "bernd"):
+        account(name)
+    get_user_model().objects.filter(username="zoe").update(last_login=datetime(2030, 1, 1, tzinfo=UTC))
+
+    def names(query: str) -> list[str]:
+        return [row["name"] for row in boss.get(f"/users.json?{query}").json()["users"]]
+
+    assert names("q=BER") == ["bernd", "bert"]
+    assert (
+        names("sort=-name") == ["zoe", "boss", "bert", "bernd"] and names("sort=nothing") == names("sort=name") == names("sort=-name")[::-1]
+    )
+    assert names("sort=-seen")[:2] == ["zoe", "boss"] and names("sort=seen") == ["boss", "zoe", "bernd", "bert"]
+    assert "No account has this in its name" in boss.get("/users/?q=nobody").content.decode()
+
+
+@pytest.mark.django_db
 def test_a_user_is_added_with_a_link_that_works_once(boss: Client, tmp_path: Path) -> None:
     shown, _ = two_sources(tmp_path)
     answer = boss.post("/users/", {"name": "ann", "role": ""})
@@ -50,7 +90,8 @@ def test_a_user_is_added_with_a_link_that_works_once(boss: Client, tmp_path: Pat
     assert stranger.post("/login/", {"username": "ann", "password": GOOD}).status_code == 302
     page = stranger.get("/").content.decode()
     assert "Your account has no role on any source yet, so there is nothing to see. Ask boss for one." in page
-    assert stranger.get("/users/").status_code == 403 and "/users/" not in page and 'href="/password/"' in page
+    assert stranger.get("/users/").status_code == 403 and "/users/" not in page and 'href="/account/"' in page
+    assert 'href="/password/"' in stranger.get("/account/").content.decode()
     # A role on one source is seen at the next request, and gone when it is taken away.
     said(boss, f"/users/{ann.pk}/roles/", {"role": "viewer", "on": f"source:{shown.oid}"})
     assert shown.oid in stranger.get("/sources/").content.decode()

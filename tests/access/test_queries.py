@@ -66,7 +66,7 @@ def test_pages_ask_as_often_for_many_sources_and_people_as_for_few(tmp_path: Pat
     found = clients["admin"].get(f"/users/{ids['USER']}/?find=/s/0777").content.decode()
     assert found.count('<option value="source:') == 1 and "s/0777" in found
     groups = clients["admin"].get("/users/groups/?find=/s/0777&page=2").content.decode()
-    assert "1001 sources" in groups and groups.count('name="take"') == 1
+    assert "1,001 sources" in groups and groups.count('name="take"') == 1
 
 
 def _client(user: Any) -> Client:

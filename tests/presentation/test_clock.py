@@ -21,9 +21,11 @@ SECOND, MINUTE, HOUR, DAY = 1000, 60_000, 3_600_000, 86_400_000
         (30 * DAY - SECOND, "29 d ago"),
         # From here on the day says more than a count of days does.
         (30 * DAY, "2026-08-22"),
-        # A clock that is a little ahead of ours, and one that is wrong.
+        # A clock that is a little ahead of ours, and what is to come.
         (-59 * SECOND, "just now"),
-        (-2 * DAY, "2026-09-23"),
+        (-MINUTE, "in 1 min"),
+        (-7 * DAY + SECOND, "in 7 d"),
+        (-30 * DAY, "2026-10-21"),
     ],
 )
 def test_an_age_in_words(before: int, words: str) -> None:

@@ -60,7 +60,11 @@ def test_a_person_makes_a_token_that_is_shown_once(tmp_path: Path) -> None:
         (form | {"on": f"source:{hidden.oid}"}, "Choose what the token is for"),
         (form | {"on": "group:1"}, "Choose what the token is for"),
     ):
-        assert why in person.post("/account/tokens/", bad, follow=True).content.decode()
+        answer = person.post("/account/tokens/", bad)
+        page = answer.content.decode()
+        # Next to its field, in the form as it was typed.
+        wrong = next(name for name, value in bad.items() if form[name] != value)
+        assert answer.status_code == 409 and f'id="token-{wrong}-problem">' in page and why in page and 'id="add" open' in page
     assert ApiToken.objects.count() == 1
     other = Client()
     other.force_login(account("bob", "admin"))
