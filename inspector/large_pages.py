@@ -22,6 +22,7 @@ from typing import Any
 from django.conf import settings
 from django.contrib.auth.middleware import AuthenticationMiddleware
 from django.contrib.sessions.middleware import SessionMiddleware
+from django.core.exceptions import TooManyFieldsSent
 from django.core.handlers.wsgi import WSGIRequest
 from django.db import DatabaseError, close_old_connections, connection
 from django.http import HttpRequest, HttpResponse
@@ -125,20 +126,20 @@ def reads_whole(environ: Environ) -> bool:
             close_old_connections()
         row = Conversation.objects.filter(**{path: oid}, chunk_count__gte=LARGE).select_related("source").first()
         return row is not None and not _is_made_here(row, kind, oid, rest, environ)
-    except DatabaseError:
-        # The page itself says what is wrong with the database.
+    except (DatabaseError, TooManyFieldsSent):
+        # The page itself says what is wrong with the database, or with the address.
         return False
 
 
 def is_let_in(environ: Environ) -> bool:
     """Whether the person may see pages at all: whoever is refused gets no process of their own for that."""
     request = WSGIRequest({**environ, "wsgi.input": io.BytesIO()})
-    if PARAMETER in request.GET:
-        # The link is exchanged, and that recorded, once: by the application here.
-        return False
     try:
+        if PARAMETER in request.GET:
+            # The link is exchanged, and that recorded, once: by the application here.
+            return False
         answer: Any = SessionMiddleware(AuthenticationMiddleware(name_the_operator(limit_access(_let_in))))(request)
-    except DatabaseError:
+    except (DatabaseError, TooManyFieldsSent):
         return False
     return bool(answer.status_code == HTTPStatus.NO_CONTENT)
 

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from django.conf import settings
 from django.contrib.auth.models import AnonymousUser
 from django.contrib.auth.views import redirect_to_login
-from django.core.exceptions import DisallowedHost
+from django.core.exceptions import DisallowedHost, TooManyFieldsSent
 from django.db import DatabaseError, InterfaceError
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
@@ -43,7 +43,7 @@ from inspector.sources.audit_files import AuditKeyProblem
 from inspector.sources.dsn import Dsn
 from inspector.sources.reach import Limit, OutOfReach, limited
 from inspector.text.at_hand import at_work
-from inspector.views.pages import as_json, forbidden, refusal
+from inspector.views.pages import as_json, forbidden, refusal, too_many_fields
 
 FORWARDING_HEADERS = ("Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Real-IP", "Via")
 NOT_LOCAL = (
@@ -99,8 +99,14 @@ def name_the_operator(get_response: Callable[[HttpRequest], HttpResponse]) -> Ca
     def middleware(request: HttpRequest) -> HttpResponse:
         try:
             request.get_host()
+            # Every page looks at its parameters, that of a refusal too, and Django raises this each time that they are asked for.
+            request.GET  # noqa: B018
         except DisallowedHost:
             return _sentence(WRONG_HOST, 400)
+        except TooManyFieldsSent:
+            return (
+                as_json({"error": too_many_fields()}, status=400) if request.path.endswith(".json") else _sentence(too_many_fields(), 400)
+            )
         if settings.INSPECTOR_LOCAL and not _from_this_machine(request):
             return _sentence(NOT_LOCAL, 403)
         try:

@@ -371,13 +371,17 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
         largest = settings.DATA_UPLOAD_MAX_MEMORY_SIZE // 2**20
         sentence = f"This form holds over {largest} MB, more than can be pasted: choose it as a file on /check/, or give the path of the file to the command scan."
     elif isinstance(exception, TooManyFieldsSent | TooManyFilesSent):
-        sentence = (
-            f"This address or form has over {settings.DATA_UPLOAD_MAX_NUMBER_FIELDS} fields, or over {settings.DATA_UPLOAD_MAX_NUMBER_FILES} file, "
-            "more than any form here: open the page again, and send its form."
-        )
+        sentence = too_many_fields()
     else:
         return defaults.bad_request(request, exception)
     return _refused_form(request, sentence, 400)
+
+
+def too_many_fields() -> str:
+    return (
+        f"This address or form has over {settings.DATA_UPLOAD_MAX_NUMBER_FIELDS} fields, or over {settings.DATA_UPLOAD_MAX_NUMBER_FILES} file, "
+        "more than any form here: open the page again, and send its form."
+    )
 
 
 def form_not_accepted(request: HttpRequest, reason: str = "") -> HttpResponse:

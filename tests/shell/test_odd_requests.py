@@ -10,14 +10,18 @@ from typing import Any
 import pytest
 from django.conf import settings as configured
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.core.handlers.wsgi import WSGIHandler
 from django.http import HttpResponse
-from django.test import Client
+from django.test import Client, RequestFactory
 from django.urls import path
 from pytest_django import Settings
 
+from inspector.access_token import bearer
+from inspector.large_pages import LARGE, LargePages
 from inspector.management.commands import serve
 from inspector.management.commands.serve import listen, server_of
-from inspector.models import Source
+from inspector.models import Conversation, Source
+from tests.accounts import account
 from tests.actions.building import imported, merged
 from tests.operators import OperatorClient
 
@@ -135,6 +139,28 @@ def test_more_fields_or_files_than_a_form_has_are_refused_in_one_sentence(client
     assert client.post("/check.json", form).json()["error"].startswith("This address or form has over")
     assert client.get("/?" + many.removeprefix("f0=1&")).status_code == 200
     assert Client().get(f"/?{many}").status_code == 400
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("is_local", [True, False])
+def test_more_parameters_than_a_page_has_are_refused_at_every_address(tmp_path: Path, settings: Settings, is_local: bool) -> None:
+    """Also by the page that refuses them, by that of an address of nothing, and where a large conversation is read in a process of its own."""
+    conversation = imported(tmp_path / "a.db", merged())
+    Conversation.objects.update(chunk_count=LARGE)
+    settings.INSPECTOR_LOCAL, settings.ALLOWED_HOSTS = is_local, ["testserver"]
+    client = OperatorClient() if is_local else Client()
+    if not is_local:
+        client.force_login(account("ada", "viewer"))
+    cookies = "; ".join(f"{name}={morsel.value}" for name, morsel in client.cookies.items())
+    headers = bearer() if is_local else {"cookie": cookies}
+    query = "&".join(f"q={number}" for number in range(10_000))
+    statuses: list[str] = []
+    places = ("/", "/conversations/", "/conversations.json", "/no-such-page/", "/login/", f"/conversations/{conversation.oid}/prompt/")
+    for where in places:
+        environ = RequestFactory().get(where, QUERY_STRING=query, headers=headers).environ
+        answer = LargePages(WSGIHandler())(environ, lambda status, *_: statuses.append(status))
+        assert b"fields, or over" in b"".join(answer), where
+    assert statuses == ["400 Bad Request"] * len(places)
 
 
 @pytest.mark.django_db
