@@ -32,7 +32,7 @@ from inspector.actions.apply_repair import apply_repair
 from inspector.actions.group_previews import planned, planned_all
 from inspector.actions.planning import request_for, request_of
 from inspector.actions.problems import Refused
-from inspector.actions.propose_repair import propose_repair
+from inspector.actions.propose_repair import GROUP_GONE, propose_repair
 from inspector.actions.remove_source import begin_removal, being_removed, finish_removal
 from inspector.actions.repair_groups import apply_all, approve_all, propose_again, propose_all, undo_all
 from inspector.actions.shown_previews import (
@@ -544,7 +544,10 @@ def _conversation(task: BackgroundTask) -> Conversation:
 
 
 def _group(task: BackgroundTask) -> RepairGroup:
-    return RepairGroup.objects.select_related("source").get(oid=task.arguments["group"])
+    group = RepairGroup.objects.select_related("source").filter(oid=task.arguments["group"]).first()
+    if group is None:
+        raise Refused(GROUP_GONE)
+    return group
 
 
 def _repair(task: BackgroundTask) -> Repair:

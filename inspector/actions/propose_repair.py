@@ -22,6 +22,9 @@ from inspector.programs.catalogue import READ_ONLY
 from inspector.sources.places import place
 from inspector.text.at_hand import at_work
 
+PURGED = "It was purged, or its source was removed."
+GROUP_GONE = "This group is gone: its conversations were purged, or its source was removed."
+
 
 @acts("propose")
 @at_work()
@@ -55,6 +58,11 @@ def propose_repair(
         )
     rehearsal = rehearse(place(source.path), format_, stored, preview)
     with one_writer():
+        # The rehearsal took its time.
+        if not Conversation.objects.filter(pk=conversation.pk).exists():
+            raise Refused(PURGED)
+        if group is not None and not RepairGroup.objects.filter(pk=group.pk).exists():
+            raise Refused(GROUP_GONE)
         repair = Repair.objects.create(
             oid=secrets.token_hex(6),
             conversation=conversation,

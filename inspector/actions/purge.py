@@ -175,11 +175,11 @@ def _delete(conversation: Conversation, repairs: list[Repair], operator: str, re
 
 
 def _leave_groups(conversation: Conversation) -> None:
-    """The plan of a group says what its conversations hold; a group without a repair goes with the words that people wrote on it."""
+    """The plan of a group says what its conversations hold; a group without conversations goes with the words that people wrote on it."""
     for group in RepairGroup.objects.filter(members__contains=conversation.oid):
         group.members = [member for member in group.members if member["conversation"] != conversation.oid]
         group.save(update_fields=["members"])
-        if not group.repairs.exists():
+        if not group.members:
             group.delete()
     # The plans of several conversations, and sentences that name them: what is still wanted is computed again.
     BackgroundTask.objects.filter(conversation=None).exclude(ended_at=None).delete()

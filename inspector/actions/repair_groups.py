@@ -4,6 +4,7 @@ import secrets
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from django.core.exceptions import ObjectDoesNotExist
 from django.utils import timezone
 
 from inspector.access.context import NotPermitted
@@ -13,7 +14,7 @@ from inspector.actions.apply_repair import apply_repair
 from inspector.actions.decide_repair import approve_repair, reject_repair
 from inspector.actions.planning import request_for
 from inspector.actions.problems import Refused
-from inspector.actions.propose_repair import propose_repair
+from inspector.actions.propose_repair import PURGED, propose_repair
 from inspector.actions.undo_repair import UNDOABLE, undo_repair
 from inspector.models import Conversation, Repair, RepairGroup, Source, loading, outbox
 from inspector.models.transactions import one_writer
@@ -87,7 +88,7 @@ def propose_again(group: RepairGroup, members: Mapping[str, Member], operator: s
         if old is not None and old.state in (_State.PROPOSED, _State.APPROVED):
             reject_repair(old, operator, f"Proposed again as repair {repair.oid}, for what the store holds now.")
 
-    group.members = [members.get(member["conversation"], member) for member in group.members]
+    _keep(group, members.values())
     _record(group, operator, "propose again", list(members))
     return _one_by_one(group, members.values(), propose, "proposed again", goes_on=True)
 
@@ -97,7 +98,7 @@ def _propose(group: RepairGroup, member: Member, operator: str) -> Repair:
     try:
         row = Conversation.objects.select_related("source").filter(oid=member["conversation"], source=group.source).first()
         if row is None:
-            raise Refused("It was purged.")
+            raise Refused(PURGED)
         chosen = member["strategies"], member["mode"], member["reader"]
         request = request_for(row.source, loading.stored(row), *chosen, now=member["at"])
         written = {"reason": group.reason, "incident": group.incident, "reviewers": group.reviewers}
@@ -106,7 +107,16 @@ def _propose(group: RepairGroup, member: Member, operator: str) -> Repair:
         member["problem"] = _sentence(problem)
         raise
     finally:
-        with one_writer():
+        _keep(group, [member])
+
+
+def _keep(group: RepairGroup, members: Iterable[Member]) -> None:
+    """These in place of what the group has of their conversations. What a purge took out of it meanwhile stays out: a plan says what its conversation holds."""
+    newer = {member["conversation"]: member for member in members}
+    with one_writer():
+        kept = RepairGroup.objects.filter(pk=group.pk).first()
+        if kept is not None:
+            group.members = [newer.get(member["conversation"], member) for member in kept.members]
             group.save(update_fields=["members"])
 
 
@@ -168,7 +178,9 @@ def _one_by_one(group: RepairGroup, items: Iterable[Any], act: Callable[[Any], o
             with apart():
                 act(item)
             done += 1
-        except (Refused, SourceProblem, NotPermitted) as problem:
+        except (Refused, SourceProblem, NotPermitted, ObjectDoesNotExist) as problem:
+            if isinstance(problem, ObjectDoesNotExist) and _row(group, item) is not None:
+                raise
             refused.setdefault(_sentence(problem), []).append(_name(group, item))
             if not goes_on or isinstance(problem, NotPermitted):
                 left = len(items) - place - 1
@@ -184,13 +196,22 @@ def _one_by_one(group: RepairGroup, items: Iterable[Any], act: Callable[[Any], o
     raise Refused(" ".join(parts))
 
 
+def _row(group: RepairGroup, item: Any) -> Conversation | None:
+    return Conversation.objects.filter(oid=_oid(item), source=group.source).first()
+
+
+def _oid(item: Any) -> str:
+    return str(item.conversation.oid if isinstance(item, Repair) else item["conversation"])
+
+
 def _name(group: RepairGroup, item: Any) -> str:
-    oid = item.conversation.oid if isinstance(item, Repair) else item["conversation"]
-    row = Conversation.objects.filter(oid=oid, source=group.source).first()
-    return clipped(visible(row.title or row.short_native_id), 60)[0] if row else oid
+    row = _row(group, item)
+    return clipped(visible(row.title or row.short_native_id), 60)[0] if row else _oid(item)
 
 
 def _sentence(problem: Exception) -> str:
+    if isinstance(problem, ObjectDoesNotExist):
+        return PURGED
     return problem.sentence if isinstance(problem, SourceProblem) else str(problem)
 
 

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from inspector.actions.group_previews import occurrences_of, planned, planned_al
 from inspector.actions.problems import Refused
 from inspector.actions.propose_repair import propose_repair
 from inspector.actions.purge import purge
+from inspector.actions.remove_source import begin_removal, finish_removal
 from inspector.actions.repair_groups import apply_all, approve_all, open_group, propose_again, propose_all, reject_all, undo_all
 from inspector.actions.undo_repair import undo_repair
 from inspector.models import AuditEntry, BackgroundTask, Conversation, Problem, Repair, RepairComment, RepairGroup
@@ -248,6 +250,62 @@ def test_a_purged_conversation_leaves_its_group(problem: Problem) -> None:
         assert len(group.members) == len(group.current) == left and not BackgroundTask.objects.exists()
     purge(Conversation.objects.get(native_id="c3"), WHO, "leaked")
     assert not RepairGroup.objects.exists() and not audit.state().problems
+
+
+ACTS: dict[str, tuple[str, Callable[[RepairGroup], str]]] = {
+    "proposed": ("propose_repair", lambda group: propose_all(group, WHO)),
+    "approved": ("approve_repair", lambda group: approve_all(group, "ann", signed(group), "unfixed", "")),
+    "rejected": ("reject_repair", lambda group: reject_all(group, WHO, "")),
+    "applied": ("apply_repair", lambda group: apply_all(group, WHO, interactive=True)),
+    "undone": ("undo_repair", lambda group: undo_all(group, WHO, interactive=True)),
+}
+BEFORE = {"proposed": opened, "approved": proposed, "rejected": proposed, "applied": approved, "undone": approved}
+
+
+@pytest.mark.parametrize("is_removed", [False, True], ids=["purge", "removal"])
+@pytest.mark.parametrize("word", ACTS)
+def test_what_is_purged_or_removed_in_the_middle_keeps_nothing_from_the_others(
+    problem: Problem, monkeypatch: pytest.MonkeyPatch, word: str, is_removed: bool
+) -> None:
+    """After the first of three: one of the others is purged, or the source removed, by another process."""
+    group, (name, act) = BEFORE[word](problem, goes_on=True), ACTS[word]
+    if word == "undone":
+        apply_all(group, WHO, interactive=True)
+    one, calls = getattr(repair_groups, name), []
+
+    def meanwhile(*given: Any, **named: Any) -> object:
+        result = one(*given, **named)
+        calls.append(1)
+        if len(calls) == 1 and is_removed:
+            begin_removal(problem.source, WHO, "leaked", with_repairs=True)
+            finish_removal(problem.source)
+        elif len(calls) == 1:
+            purge(Conversation.objects.get(native_id="c2"), WHO, "leaked", with_repairs=True)
+        return result
+
+    monkeypatch.setattr(repair_groups, name, meanwhile)
+    with pytest.raises(
+        Refused, match=rf"^{1 if is_removed else 2} of 3 {word}\. .*: It was purged, or its source was removed\."
+    ) as refused:
+        act(group)
+    assert str(refused.value).count("purged") == 1 and not audit.state().problems
+    # Nor does the plan of what was purged come back with what is kept of the others.
+    assert [len(group.members) for group in RepairGroup.objects.all()] == ([] if is_removed else [2])
+
+
+def test_a_purge_of_all_that_is_proposed_leaves_the_rest_of_the_group(problem: Problem, path: Path) -> None:
+    group = opened(problem)
+    drift(path, "c2")
+    drift(path, "c3")
+    with pytest.raises(Refused, match="1 of 3 proposed"):
+        propose_all(group, WHO)
+    stale = RepairGroup.objects.get()
+    purge(Conversation.objects.get(native_id="c1"), WHO, "leaked")
+    group.refresh_from_db()
+    assert len(group.members) == 2 and not group.current
+    with pytest.raises(Refused, match="0 of 3 proposed again"):
+        propose_again(stale, {member["conversation"]: {**member, "problem": "no"} for member in stale.members}, WHO)
+    assert len(RepairGroup.objects.get().members) == 2
 
 
 def test_the_lists_have_one_row_of_a_group(problem: Problem, path: Path) -> None:
