@@ -21,7 +21,7 @@ from urllib.parse import urlencode
 from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import CommandError
-from django.db import OperationalError, connection, transaction
+from django.db import DatabaseError, OperationalError, connection, transaction
 from django.utils import timezone
 
 from inspector.access.context import NotPermitted, unlimited
@@ -351,8 +351,24 @@ def state_of(task: BackgroundTask) -> Work:
     if task.by.startswith(JOB):
         problem = _problem_of_job(int(task.by.removeprefix(JOB)))
     else:
-        problem = LOST if has_ended(task.by) or task.started_at < timezone.now() - LONGEST else ""
+        is_lost = has_ended(task.by) or task.started_at < timezone.now() - LONGEST
+        problem = LOST if is_lost and not _has_ended_since(task) else ""
     return Work(task, not problem, problem)
+
+
+def _has_ended_since(task: BackgroundTask) -> bool:
+    """Whether it is recorded by now how it ended. A page reads one snapshot, in which the task may go on while its process is gone already: the next look
+    shows what became of it."""
+    now = connection.copy() if connection.in_atomic_block and not is_in_memory() else connection
+    try:
+        with now.cursor() as cursor:
+            cursor.execute("SELECT 1 FROM inspector_backgroundtask WHERE id = %s AND ended_at IS NOT NULL", (task.pk,))
+            return cursor.fetchone() is not None
+    except DatabaseError:
+        return False
+    finally:
+        if now is not connection:
+            now.close()
 
 
 def _problem_of_job(number: int) -> str:

@@ -25,7 +25,7 @@ from inspector.access.context import unlimited
 from inspector.actions.problems import Refused
 from inspector.actions.writing import values_digest
 from inspector.models import AuditEntry, Repair, RepairChange, RepairComment, Tombstone
-from inspector.models.transactions import one_writer
+from inspector.models.transactions import one_snapshot, one_writer
 from inspector.presentation.visible import visible
 from inspector.sources import audit_files
 from inspector.sources.audit_files import AuditHead
@@ -265,7 +265,11 @@ def _named(entry: AuditEntry) -> str:
 @unlimited
 def state(values: bool = False) -> AuditState:
     """Walks through all lines and compares the rows of all repairs; with `values` also every kept value. Raises SourceProblem where the key cannot be read."""
-    # The head first: while the lines are read, others may be committed, and a head that names one of those would be ahead of them.
+    with one_snapshot():
+        return _state(values)
+
+
+def _state(values: bool) -> AuditState:
     walk = _walked()
     rows = list(Repair.objects.values("pk", *_FACTS).order_by("pk"))
     there = {row["oid"] for row in rows}
@@ -282,6 +286,7 @@ def _walked() -> _Walk:
     lines = AuditEntry.objects.order_by("id")
     if place is not None and not place.exists() and not audit_files.head_of(place).exists() and not lines.exists():
         return _Walk(b"", audit_files.EMPTY)
+    # The head first: while the lines are read, others may be committed, and a head that names one of those would be ahead of them.
     walk = _Walk(key(), audit_files.EMPTY if place is None else audit_files.head(place))
     for entry in lines.iterator(chunk_size=_BATCH):
         walk.add(entry)
@@ -359,11 +364,13 @@ def broken_at() -> AuditEntry | None:
 def refuse_unless_intact(repair: Repair) -> None:
     """Raises Refused before a store is written on the word of a log, or of a repair, that somebody changed. Reading goes on."""
     try:
-        walk = _walked()
+        # What another process decides between the two is in both, or in none.
+        with one_snapshot():
+            walk = _walked()
+            rows = Repair.objects.filter(pk=repair.pk).values("pk", *_FACTS)
+            problems = [*walk.problems, *_repair_problems(walk, rows, values=True)]
     except SourceProblem as problem:
         raise Refused(str(problem)) from None
-    rows = Repair.objects.filter(pk=repair.pk).values("pk", *_FACTS)
-    problems = [*walk.problems, *_repair_problems(walk, rows, values=True)]
     if problems:
         raise Refused(f"{problems[0].sentence} {WHAT_NEXT}")
 

@@ -1,5 +1,6 @@
 """Several at once: one act on a repair wins, the audit chain holds, and a known path keeps its format."""
 
+import os
 import subprocess
 import sys
 from datetime import timedelta
@@ -16,6 +17,7 @@ from inspector.actions.import_source import AnotherFormat, import_targets
 from inspector.actions.problems import Refused
 from inspector.actions.undo_repair import undo_repair
 from inspector.actions.writing import write
+from inspector.background import LOST
 from inspector.demo import dispatch_incident
 from inspector.demo.creation import write_dispatch_store, write_trace_store
 from inspector.models import Repair, Source
@@ -96,3 +98,71 @@ def test_a_known_path_keeps_its_format(tmp_path: Path) -> None:
     with pytest.raises(AnotherFormat, match="is known as dispatch, and holds dispatch-traces now"):
         import_targets([str(path)], "someone")
     assert Source.objects.get().format == "dispatch"
+
+
+MEANWHILE = """
+import sys, threading, django
+django.setup()
+from pathlib import Path
+from django.core.management import call_command
+from django.db import connection
+from django.utils import timezone
+call_command("migrate", verbosity=0)
+from inspector import background
+from inspector.actions import audit
+from inspector.actions.decide_repair import reject_repair
+from inspector.models import BackgroundTask, Repair
+from inspector.models.transactions import one_snapshot
+from tests.actions.building import approved, imported, merged
+
+
+def elsewhere(act):
+    def work():
+        act()
+        connection.close()
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+
+
+repair = approved(imported(Path(sys.argv[1]), merged()), "renumber-messages")
+compared = audit._repair_problems
+
+
+def after_a_decision(*given, **named):
+    elsewhere(lambda: reject_repair(Repair.objects.get(), "ann"))
+    return compared(*given, **named)
+
+
+audit._repair_problems = after_a_decision
+audit.refuse_unless_intact(repair)
+print(Repair.objects.get().state)
+audit._repair_problems = compared
+
+task = BackgroundTask.objects.create(key="k", kind="group apply", by=sys.argv[2], started_at=timezone.now())
+with one_snapshot():
+    seen = BackgroundTask.objects.get()
+    print(background.state_of(seen).problem)
+    elsewhere(lambda: BackgroundTask.objects.update(ended_at=timezone.now()))
+    print(background.state_of(seen).is_running, background.state_of(seen).problem)
+print(background.state_of(BackgroundTask.objects.get()).is_running)
+"""
+
+
+@pytest.mark.slow
+def test_what_another_process_records_while_one_reads_is_no_fault(tmp_path: Path) -> None:
+    """With a file of its own, which has snapshots: a decision between the lines of the log and the row of its repair, and a task that ends while a page is read."""
+    done = subprocess.run(
+        [sys.executable, "-c", MEANWHILE, str(tmp_path / "a.db"), process_that_ended()],
+        env={
+            **os.environ,
+            "DJANGO_SETTINGS_MODULE": "inspector.settings",
+            "INSPECTOR_DATABASE_URL": f"sqlite:///{tmp_path / 'inspector.db'}",
+            "INSPECTOR_AUDIT_KEY_FILE": str(tmp_path / "audit-key"),
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout.splitlines() == ["rejected", LOST, "True ", "False"], done.stderr
