@@ -92,7 +92,7 @@ class _Stored:
     def collect(self) -> Iterable[Metric]:
         yield InfoMetricFamily("inspector", "The version that runs.", value={"version": __version__})
         sources = list(
-            Source.objects.filter(Source.counted())
+            Source.objects.counted()
             .order_by("-read_at", "pk")
             .select_related("watch")
             .only("pk", "oid", "path", "format", "read_at", "problems", "is_demo", "watch__problem")[:MOST_SOURCES]
@@ -105,7 +105,7 @@ class _Stored:
             "inspector_repairs",
             "Repairs by state.",
             "state",
-            Repair.objects.filter(Source.counted("conversation__source")).order_by().values_list("state").annotate(Count("pk")),
+            Repair.objects.counted().order_by().values_list("state").annotate(Count("pk")),
         )
         yield from _jobs()
         yield from _deliveries()
@@ -135,7 +135,8 @@ def _of_sources(sources: list[Source]) -> Iterator[Metric]:
 
 def _conversations(label: dict[int, str]) -> Iterator[Metric]:
     rows = (
-        ConversationCount.objects.filter(Source.counted("source"), is_gone=False)
+        ConversationCount.objects.counted()
+        .filter(is_gone=False)
         .order_by()
         .values_list("source", "is_damaged")
         .annotate(Sum("conversations"), Sum("chunks"))
@@ -164,7 +165,7 @@ def _problems(label: dict[int, str]) -> Metric:
         "Conversations or captured streams in which a rule occurs, of problems that are not ignored.",
         labels=("source", "rule", "severity"),
     )
-    rows = Problem.objects.filter(Source.counted("source"), in_states()[ProblemState.OPEN]).order_by("rank", "-conversations", "id")
+    rows = Problem.objects.counted().filter(in_states()[ProblemState.OPEN]).order_by("rank", "-conversations", "id")
     numbers: dict[tuple[str, str, str], int] = defaultdict(int)
     for problem in rows.only("source_id", "code", "rank", "conversations")[:MOST_PROBLEMS]:
         numbers[label.get(problem.source_id, OTHER), problem.code, problem.severity] += problem.conversations

@@ -71,27 +71,47 @@ class AuditState:
     head: AuditHead | None
 
 
+@dataclass(frozen=True, slots=True)
+class Line:
+    """What one line says, besides who did what when."""
+
+    source_path: str = ""
+    conversation: str = ""
+    repair: str = ""
+    detail: dict[str, Any] = field(default_factory=dict)
+
+
 def record(who: str, verb: str, *, source_path: str = "", conversation: str = "", repair: str = "", **detail: Any) -> AuditEntry:
     """Raises SourceProblem where the key cannot be read: what cannot be recorded is not done."""
+    (entry,) = record_all(who, verb, [Line(source_path, conversation, repair, detail)])
+    return entry
+
+
+def record_all(who: str, verb: str, lines: Sequence[Line]) -> list[AuditEntry]:
+    """The same act on several things, at least one. Raises SourceProblem."""
     # One after the other: two lines that follow the same one would look like tampering.
     with one_writer():
         last = AuditEntry.objects.order_by("-id").first()
         if last is None:
             begin()
-        entry = AuditEntry(
-            at=timezone.now(),
-            who=visible(who),
-            verb=verb,
-            source_path=visible(source_path),
-            conversation=conversation,
-            repair=repair,
-            detail=detail,
-            previous=last.digest if last else "",
-        )
-        entry.digest = audit_files.line_seal(key(), entry.content())
-        entry.save()
-        transaction.on_commit(partial(_advance, entry.pk, entry.digest))
-    return entry
+        previous, sealing = last.digest if last else "", key()
+        entries = []
+        for line in lines:
+            entry = AuditEntry(
+                at=timezone.now(),
+                who=visible(who),
+                verb=verb,
+                source_path=visible(line.source_path),
+                conversation=line.conversation,
+                repair=line.repair,
+                detail=line.detail,
+                previous=previous,
+            )
+            previous = entry.digest = audit_files.line_seal(sealing, entry.content())
+            entries.append(entry)
+        AuditEntry.objects.bulk_create(entries)
+        transaction.on_commit(partial(_advance, entries[-1].pk, entries[-1].digest))
+    return entries
 
 
 def key_file() -> Path | None:

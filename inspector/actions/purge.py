@@ -1,10 +1,10 @@
 """Takes conversations out of Inspector's own database for good; a tombstone and a line of the audit log stay. No store is touched."""
 
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from itertools import islice
-from typing import Any
 
 from django.apps import apps
 from django.conf import settings
@@ -76,30 +76,48 @@ def purge(conversation: Conversation, operator: str, reason: str, with_repairs: 
         if interrupted := settle_one(repair):
             raise Refused(interrupted.sentence)
     with one_writer():
-        purged = purge_now(conversation, operator, reason, with_repairs)
+        (purged,) = purge_now([conversation], operator, reason, with_repairs)
     loading.forget()
     return purged
 
 
-def purge_now(conversation: Conversation, operator: str, reason: str, with_repairs: bool, with_source: bool = False) -> Purged:
-    """Within the caller's `one_writer`. `with_source`: its source goes too, so that it may be imported again, and what is done once for a source is left to the
-    caller: its trace records, the index of the search, what was read before."""
+def purge_now(
+    conversations: Sequence[Conversation], operator: str, reason: str, with_repairs: bool, with_source: bool = False
+) -> list[Purged]:
+    """Conversations of one source, within the caller's `one_writer`: a few statements for all of them, and a line of the audit log for each.
+
+    `with_source`: the source goes too, so that they may be imported again, and what is done once for a source is left to the caller: its trace records, the
+    index of the search, what was read before.
+    """
     secure_delete()
-    repairs = list(Repair.objects.filter(conversation=conversation))
-    _refuse_used(repairs, with_repairs)
-    purged = _delete(conversation, repairs, operator, reason, with_source)
-    allowed: dict[str, Any] = {"is_import_allowed": True} if with_source else {}
-    audit.record(
+    pks, oids = [row.pk for row in conversations], [row.oid for row in conversations]
+    repairs: dict[int, list[Repair]] = {pk: [] for pk in pks}
+    for repair in Repair.objects.filter(conversation__in=pks):
+        repairs[repair.conversation_id].append(repair)
+    for of_one in repairs.values():
+        _refuse_used(of_one, with_repairs)
+    purged = _delete(conversations, repairs, operator, reason, with_source)
+    kept: dict[str, list[Tombstone]] = {oid: [] for oid in oids}
+    for tombstone in Tombstone.objects.filter(conversation__in=oids):
+        kept[tombstone.conversation].append(tombstone)
+    audit.record_all(
         operator,
         audit.PURGE,
-        source_path=conversation.source.path,
-        conversation=conversation.oid,
-        reason=reason,
-        repairs=[repair.oid for repair in repairs],
-        findings=purged.findings,
-        shared=purged.shared,
-        tombstones=audit.tombstones_digest(Tombstone.objects.filter(conversation=conversation.oid)),
-        **allowed,
+        [
+            audit.Line(
+                source_path=row.source.path,
+                conversation=row.oid,
+                detail={
+                    "reason": reason,
+                    "repairs": [repair.oid for repair in repairs[row.pk]],
+                    "findings": of_one.findings,
+                    "shared": of_one.shared,
+                    "tombstones": audit.tombstones_digest(kept[row.oid]),
+                    **({"is_import_allowed": True} if with_source else {}),
+                },
+            )
+            for row, of_one in zip(conversations, purged, strict=True)
+        ],
     )
     return purged
 
@@ -120,78 +138,117 @@ def _refuse_used(repairs: list[Repair], with_repairs: bool) -> None:
         )
 
 
-def _delete(conversation: Conversation, repairs: list[Repair], operator: str, reason: str, with_source: bool) -> Purged:
-    pk, source = conversation.pk, conversation.source
-    findings = list(Finding.objects.filter(conversation=pk).values_list("oid", flat=True))
-    # While another copy is here, the links that all copies share lead to that.
-    is_last = bool(conversation.identity) and not Conversation.objects.filter(identity=conversation.identity).exclude(pk=pk).exists()
-    shared = list(Finding.objects.filter(conversation=pk).exclude(identity="").values_list("identity", flat=True)) if is_last else []
-    of_source = () if with_source else source.traces.all()
-    traces = TraceRecord.objects.filter(source__in=of_source, conversation_id=indexed(conversation.native_id))
-    payloads = set(Record.objects.filter(conversation=pk).values_list("payload_id", flat=True))
-    payloads |= {body for body in traces.values_list("body", flat=True) if body is not None}
-    first_seen = Revision.objects.filter(conversation=pk).aggregate(first=Min("seen_at"))["first"]
-    about = {
-        "conversation": conversation.oid,
-        "source": source.oid,
-        "native": native_hash(conversation.native_id),
-        "first_seen": first_seen,
-        "last_activity": conversation.last_activity,
-        "purged_at": timezone.now(),
-        "purged_by": visible(operator),
-        "reason": reason,
-        "is_import_allowed": with_source,
-    }
-    kinds = [(Tombstone.Kind.CONVERSATION, [conversation.oid, *([conversation.identity] if is_last else [])])]
-    kinds.append((Tombstone.Kind.FINDING, [*findings, *shared]))
-    kinds.append((Tombstone.Kind.REPAIR, [repair.oid for repair in repairs]))
-    # Those of an earlier purge of it too: one line of the log covers all that is kept of a conversation.
-    earlier = Tombstone.objects.filter(conversation=conversation.oid)
-    kind_of = dict(earlier.values_list("oid", "kind")) | {oid: kind for kind, oids in kinds for oid in oids}
-    earlier.delete()
-    # The links that all copies share are now those of this one.
-    others: set[str] = set()
-    for batch in batches(kind_of):
-        rows = Tombstone.objects.filter(oid__in=batch)
-        others.update(rows.values_list("conversation", flat=True))
-        rows.delete()
-    Tombstone.objects.bulk_create([Tombstone(oid=oid, kind=kind, **about) for oid, kind in kind_of.items()], batch_size=_BATCH)
-    for other in sorted(others):
-        audit.seal_purge(operator, other)
-    counting.forget(pk)
-    outbox.forget(conversation.oid)
-    searching.forget_texts(pk, tidies=not with_source)
-    JobResult.objects.filter(Q(answer__contains=conversation.oid) | Q(answer__contains=conversation.native_id)).delete()
+def _delete(
+    conversations: Sequence[Conversation], repairs: Mapping[int, Sequence[Repair]], operator: str, reason: str, with_source: bool
+) -> list[Purged]:
+    pks, oids, source = [row.pk for row in conversations], [row.oid for row in conversations], conversations[0].source
+    findings: dict[int, list[tuple[str, str]]] = {pk: [] for pk in pks}
+    for pk, *names in Finding.objects.filter(conversation__in=pks).order_by("pk").values_list("conversation_id", "oid", "identity"):
+        findings[pk].append((names[0], names[1]))
+    payloads: dict[int, set[str]] = {pk: set() for pk in pks}
+    for pk, digest in Record.objects.filter(conversation__in=pks).order_by().values_list("conversation_id", "payload_id").distinct():
+        payloads[pk].add(digest)
+    of_source = () if with_source else tuple(source.traces.all())
+    traced_as = {indexed(row.native_id): row.pk for row in conversations}
+    traces = TraceRecord.objects.filter(source__in=of_source, conversation_id__in=list(traced_as))
+    for native, body in traces.values_list("conversation_id", "body"):
+        if body is not None:
+            payloads[traced_as[native]].add(body)
+    _bury(conversations, findings, repairs, operator, reason, with_source)
+    counting.forget(pks)
+    outbox.forget(oids)
+    searching.forget_texts(pks, tidies=not with_source)
+    if JobResult.objects.exists():
+        for row in conversations:
+            JobResult.objects.filter(Q(answer__contains=row.oid) | Q(answer__contains=row.native_id)).delete()
     traces.delete()
     for traced in of_source:
         traced.trace_record_count = traced.trace_records.count()
         traced.save(update_fields=["trace_record_count"])
-    for repair in repairs:
-        repair.delete()
-    _leave_groups(conversation)
-    conversation.delete()
-    gone = sum(delete_unused(batch) for batch in batches(payloads))
-    return Purged(conversation.oid, len(findings), len(repairs), gone, len(payloads) - gone)
+    Repair.objects.filter(conversation__in=pks).delete()
+    _leave_groups(source, oids)
+    Conversation.objects.filter(pk__in=pks).delete()
+    # As if they went one by one: what two of them share is gone with the second.
+    last = {digest: pk for pk in pks for digest in payloads[pk]}
+    gone = Counter(last[digest] for batch in batches(last) for digest in delete_unused(batch))
+    return [
+        Purged(row.oid, len(findings[row.pk]), len(repairs[row.pk]), gone[row.pk], len(payloads[row.pk]) - gone[row.pk])
+        for row in conversations
+    ]
 
 
-def _leave_groups(conversation: Conversation) -> None:
+def _bury(
+    conversations: Sequence[Conversation],
+    findings: Mapping[int, Sequence[tuple[str, str]]],
+    repairs: Mapping[int, Sequence[Repair]],
+    operator: str,
+    reason: str,
+    with_source: bool,
+) -> None:
+    """A tombstone for each link."""
+    pks, oids = [row.pk for row in conversations], [row.oid for row in conversations]
+    identities = {row.identity: row.pk for row in conversations if row.identity}
+    there = set(Conversation.objects.filter(identity__in=list(identities)).exclude(pk__in=pks).values_list("identity", flat=True))
+    first_seen = dict(Revision.objects.filter(conversation__in=pks).order_by().values_list("conversation_id").annotate(Min("seen_at")))
+    # Those of an earlier purge of it too: one line of the log covers all that is kept of a conversation.
+    earlier: dict[str, dict[str, str]] = {oid: {} for oid in oids}
+    for oid, kind, conversation in Tombstone.objects.filter(conversation__in=oids).values_list("oid", "kind", "conversation"):
+        earlier[conversation][oid] = kind
+    now, tombstones = timezone.now(), dict[str, Tombstone]()
+    for row in conversations:
+        # While another copy is here, the links that all copies share lead to that.
+        is_last = row.identity not in there and identities.get(row.identity) == row.pk
+        links = dict(earlier[row.oid])
+        links |= dict.fromkeys([row.oid, *([row.identity] if is_last else [])], Tombstone.Kind.CONVERSATION)
+        shared = [identity for _, identity in findings[row.pk] if identity and is_last]
+        links |= dict.fromkeys([*(oid for oid, _ in findings[row.pk]), *shared], Tombstone.Kind.FINDING)
+        links |= dict.fromkeys([repair.oid for repair in repairs[row.pk]], Tombstone.Kind.REPAIR)
+        about = {
+            "conversation": row.oid,
+            "source": row.source.oid,
+            "native": native_hash(row.native_id),
+            "first_seen": first_seen.get(row.pk),
+            "last_activity": row.last_activity,
+            "purged_at": now,
+            "purged_by": visible(operator),
+            "reason": reason,
+            "is_import_allowed": with_source,
+        }
+        tombstones |= {oid: Tombstone(oid=oid, kind=kind, **about) for oid, kind in links.items()}
+    # The links that all copies share are now those of these.
+    others: set[str] = set()
+    for batch in batches(tombstones):
+        rows = Tombstone.objects.filter(oid__in=batch)
+        others.update(rows.values_list("conversation", flat=True))
+        rows.delete()
+    Tombstone.objects.bulk_create(tombstones.values(), batch_size=_BATCH)
+    for other in sorted(others.difference(oids)):
+        audit.seal_purge(operator, other)
+
+
+def _leave_groups(source: Source, oids: Collection[str]) -> None:
     """The plan of a group says what its conversations hold; a group without conversations goes with the words that people wrote on it."""
-    for group in RepairGroup.objects.filter(members__contains=conversation.oid):
-        group.members = [member for member in group.members if member["conversation"] != conversation.oid]
-        group.save(update_fields=["members"])
-        if not group.members:
-            group.delete()
+    for group in RepairGroup.objects.filter(source=source):
+        members = [member for member in group.members if member["conversation"] not in oids]
+        if len(members) < len(group.members):
+            group.members = members
+            group.save(update_fields=["members"])
+            if not members:
+                group.delete()
     # The plans of several conversations, and sentences that name them: what is still wanted is computed again.
     BackgroundTask.objects.filter(conversation=None).exclude(ended_at=None).delete()
 
 
-def delete_unused(digests: list[str]) -> int:
+def delete_unused(digests: list[str]) -> list[str]:
+    """Payloads that nothing has any more; gives the digests of those that are gone."""
     used = {*Record.objects.filter(payload__in=digests).values_list("payload_id", flat=True).distinct()}
     used |= {*StreamPart.objects.filter(payload__in=digests).values_list("payload_id", flat=True).distinct()}
     used |= {body for body in TraceRecord.objects.filter(body__in=digests).values_list("body", flat=True).distinct() if body is not None}
     unused = [digest for digest in digests if digest not in used]
     # Without a look at what refers to them, which was that.
-    return Payload.objects.filter(pk__in=unused)._raw_delete("default") if unused else 0
+    if unused:
+        Payload.objects.filter(pk__in=unused)._raw_delete("default")
+    return unused
 
 
 def batches(digests: Iterable[str]) -> Iterator[list[str]]:

@@ -1,15 +1,15 @@
 """Takes a source out of Inspector with everything that was derived from it. The store itself is never touched; a file that was uploaded here goes too.
 
-Conversation after conversation, each as a purge does it, so that memory does not grow with the source and counts are right at every moment. Until the end the
+A few hundred conversations at a time, each as a purge does it, so that memory does not grow with the source and counts are right at every moment. Until the end the
 source says who removes it: nothing is imported into it, and a removal that was interrupted goes on where it was.
 """
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
-from django.db.models import Model, Q, QuerySet, TextField
-from django.db.models.functions import Cast
+from django.db.models import Model, Q, QuerySet
 from django.utils import timezone
 
 from inspector.access.context import unlimited
@@ -24,7 +24,6 @@ from inspector.actions.settling import settle_one
 from inspector.models import (
     BackgroundTask,
     Conversation,
-    Delivery,
     Finding,
     Problem,
     Repair,
@@ -35,13 +34,14 @@ from inspector.models import (
     Tombstone,
     TraceRecord,
     loading,
+    outbox,
     searching,
 )
 from inspector.models.transactions import one_writer
 from inspector.presentation.visible import visible
 from inspector.sources import uploads
 
-AT_ONCE = 20
+AT_ONCE = 500
 """Conversations of one transaction; fewer where they are long."""
 CHUNKS_AT_ONCE = 20_000
 ROWS_AT_ONCE = 500
@@ -163,7 +163,7 @@ def _finish_one(source: Source, goes: Removed) -> None:
             )
             # What a task computed may quote it.
             BackgroundTask.objects.filter(conversation=None).exclude(ended_at=None).delete()
-            Delivery.objects.annotate(about=Cast("source", TextField())).filter(about__contains=f'"{source.oid}"').delete()
+            outbox.of_source(source.oid).delete()
             Source(pk=source.pk).delete()
     uploads.remove(uploads_folder(), source.path)
 
@@ -189,15 +189,14 @@ def _judged_with(source: Source) -> set[int]:
 def _purge_some(source: Source, reason: str) -> bool:
     """The next few conversations, in one transaction; whether there were any."""
     with one_writer():
-        chunks = 0
-        rows = source.conversations.select_related("source").order_by("pk")[:AT_ONCE]
-        for row in rows:
-            purge_now(row, source.removed_by, reason, with_repairs=True, with_source=True)
-            chunks += row.chunk_count
-            if chunks > CHUNKS_AT_ONCE:
-                break
+        rows = list(source.conversations.select_related("source").order_by("pk")[:AT_ONCE])
+        chunks = list(accumulate(row.chunk_count for row in rows))
+        # The first, however long it is.
+        few = rows[: 1 + sum(number <= CHUNKS_AT_ONCE for number in chunks)]
+        if few:
+            purge_now(few, source.removed_by, reason, with_repairs=True, with_source=True)
     loading.forget()
-    return bool(rows)
+    return bool(few)
 
 
 def _delete_some(source: Source, model: type[Model]) -> bool:

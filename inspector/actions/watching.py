@@ -152,7 +152,7 @@ def heard_of(watch: Watch | None, watcher: Watcher | None) -> datetime | None:
 
 def as_of(scope: Scope) -> datetime | None:
     """How old the data of a page is: when its sources were last read, or when a look last found that nothing changed; None where there is nothing."""
-    sources = Source.objects.filter(_OF[scope.kind](scope.oid))
+    sources = Source.objects.filter(_OF[scope.kind](scope.oid)) if scope.oid else Source.objects.counted()
     if scope.oid:
         watcher = Watcher.objects.filter(pk=1)
         rows = sources.annotate(by=Subquery(watcher.values("by")), alive_at=Subquery(watcher.values("alive_at")))
@@ -170,7 +170,6 @@ def as_of(scope: Scope) -> datetime | None:
 
 
 _OF: dict[str, Callable[[str], Q]] = {
-    "everything": lambda oid: Q(),
     "source": lambda oid: Q(oid=oid),
     "conversation": lambda oid: Q(conversations__oid=oid),
     "problem": lambda oid: Q(rule_problems__oid=oid),

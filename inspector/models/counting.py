@@ -10,7 +10,7 @@ from itertools import islice
 from typing import Any
 
 from django.db import connection
-from django.db.models import Count, F, Min, QuerySet
+from django.db.models import Count, F, Min, QuerySet, Sum
 
 from inspector.models import occurrences
 from inspector.models.bulk import insert, update
@@ -56,15 +56,14 @@ def renew(conversation_ids: Iterable[int]) -> None:
         _renew_rules(batch)
 
 
-def forget(conversation_id: int) -> None:
-    """Takes a conversation that is about to be deleted out of the counts. Only inside `one_writer`."""
-    occurrences.forget(conversation_id)
-    Finding.objects.filter(conversation=conversation_id).update(is_open=False)
-    _renew_rules([conversation_id])
-    row = Conversation.objects.get(pk=conversation_id)
-    ConversationCount.objects.filter(pk=row.counted_id or 0).update(
-        conversations=F("conversations") - 1, chunks=F("chunks") - row.counted_chunks
-    )
+def forget(ids: list[int]) -> None:
+    """Takes conversations that are about to be deleted out of the counts. Only inside `one_writer`."""
+    occurrences.forget(ids)
+    Finding.objects.filter(conversation__in=ids).update(is_open=False)
+    _renew_rules(ids)
+    counted = Conversation.objects.filter(pk__in=ids, counted__isnull=False).order_by()
+    for pk, conversations, chunks in counted.values_list("counted").annotate(Count("pk"), Sum("counted_chunks")):
+        ConversationCount.objects.filter(pk=pk).update(conversations=F("conversations") - conversations, chunks=F("chunks") - chunks)
 
 
 def misplaced(source: Source) -> QuerySet[Conversation]:

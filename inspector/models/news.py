@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import BigIntegerField, F, Max, Q, QuerySet, Subquery, Sum, Value
+from django.db.models import BigIntegerField, F, Max, QuerySet, Subquery, Sum, Value
 
 from inspector.models.conversation import Conversation, ConversationCount, ConversationRule, RuleCount
 from inspector.models.problem import Problem
@@ -84,16 +84,15 @@ def of_token(text: str) -> Facts:
 
 
 def _sources(scope: Scope) -> "QuerySet[Source]":
-    return Source.objects.filter(oid=scope.oid) if scope.oid else Source.objects.all()
+    return Source.objects.counted(scope.oid)
 
 
 def _facts_of_sources(scope: Scope) -> dict[str, Any]:
-    of = Q(source__oid=scope.oid) if scope.oid else Q()
-    present = ConversationCount.objects.filter(of, is_gone=False)
+    present = ConversationCount.objects.counted(scope.oid).filter(is_gone=False)
     counts = {
         "conversations": _sum(present, "conversations"),
         "chunks": _sum(present, "chunks"),
-        "findings": _sum(RuleCount.objects.filter(of), "findings"),
+        "findings": _sum(RuleCount.objects.counted(scope.oid), "findings"),
     }
     # One query, whose counts do not depend on its rows: the largest of them is the one.
     counted = {name: Max(count) for name, count in counts.items()}

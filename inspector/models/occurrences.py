@@ -391,9 +391,10 @@ def _day(at: int) -> date:
     return datetime.fromtimestamp(at / 1000, UTC).date()
 
 
-def forget(conversation_id: int) -> None:
-    """Takes a conversation that is about to be deleted out of its problems, and those that had no other with it. Only inside `one_writer`."""
-    for row in Occurrence.objects.filter(conversation=conversation_id).select_related("problem"):
+def forget(conversation_ids: list[int]) -> None:
+    """Takes conversations that are about to be deleted out of their problems, and those that had no others with them. Only inside `one_writer`."""
+    for pk in Occurrence.objects.filter(conversation__in=conversation_ids).order_by("pk").values_list("pk", flat=True):
+        row = Occurrence.objects.select_related("problem").get(pk=pk)
         problem = row.problem
         if row.day_id is not None:
             day = ProblemDay.objects.get(pk=row.day_id)

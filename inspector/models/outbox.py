@@ -8,7 +8,8 @@ from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from typing import Any
 
-from django.db.models import F, Q
+from django.db.models import F, Q, QuerySet, TextField
+from django.db.models.functions import Cast
 from django.utils import timezone
 
 from inspector.models.notification import Delivery, Notifier
@@ -91,11 +92,22 @@ def release(digest: str) -> None:
     Delivery.objects.filter(together__in=keys, state=Delivery.State.WAITING, attempts=0, due_at__gt=now).update(due_at=now)
 
 
-def forget(conversation: str) -> None:
-    """What was quoted of a conversation that is about to be deleted, and what receivers answered to it: what waits is sent without it."""
-    for row in Delivery.objects.filter(items__contains=conversation):
+def forget(conversations: Iterable[str]) -> None:
+    """What was quoted of conversations that are about to be deleted, and what receivers answered to it: what waits is sent without it."""
+    names = set(conversations)
+    # One look at all that are kept: a condition for each conversation would compare each with the text of every message.
+    quoting = [
+        pk
+        for pk, items in Delivery.objects.order_by().values_list("pk", "items").iterator(chunk_size=500)
+        if any(item.get("conversation") in names for item in items)
+    ]
+    for row in Delivery.objects.filter(pk__in=quoting):
         row.items = [
-            {**item, "title": "", "summary": "", "outcome": ""} if item.get("conversation") == conversation else item for item in row.items
+            {**item, "title": "", "summary": "", "outcome": ""} if item.get("conversation") in names else item for item in row.items
         ]
         row.answer = ""
         row.save(update_fields=["items", "answer"])
+
+
+def of_source(source: str) -> "QuerySet[Delivery]":
+    return Delivery.objects.annotate(about=Cast("source", TextField())).filter(about__contains=f'"{source}"')

@@ -136,12 +136,12 @@ class Repair(models.Model):
         return len(set(revisions.values_list("digest", flat=True))) > 1
 
     @classmethod
-    def listed(cls, states: Iterable[str]) -> "models.QuerySet[Repair]":
-        """Those in one of the states; of a group one, whichever of its conversations are in them."""
+    def listed(cls, states: Iterable[str], source: str = "") -> "models.QuerySet[Repair]":
+        """Those in one of the states, that lists show (`Visible.counted`); of a group one, whichever of its conversations are in them."""
         states = tuple(states)
         newer = cls.objects.filter(group=models.OuterRef("group"), pk__gt=models.OuterRef("pk"))
         newer = newer.filter(models.Q(state__in=states) | models.Q(conversation=models.OuterRef("conversation")))
-        return cls.objects.filter(state__in=states).exclude(models.Exists(newer))
+        return cls.objects.counted(source).filter(state__in=states).exclude(models.Exists(newer))
 
 
 class RepairComment(models.Model):

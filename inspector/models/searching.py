@@ -5,6 +5,7 @@ looked up in an index of three-character parts: FTS5 on SQLite, pg_trgm on Postg
 comparison of the text, also where there is no index or where rows are not in it yet. Those are few: `index_texts` puts them in after an import.
 """
 
+import json
 import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -205,15 +206,15 @@ def index_texts() -> int:
     return total
 
 
-def forget_texts(conversation: int, tidies: bool = True) -> None:
-    """Takes the words of a conversation out of the index; its texts are deleted by the caller, who calls `tidy_index` where this does not. Only inside
+def forget_texts(conversations: Sequence[int], tidies: bool = True) -> None:
+    """Takes the words of conversations out of the index; their texts are deleted by the caller, who calls `tidy_index` where this does not. Only inside
     `one_writer`."""
     if connection.vendor == "sqlite" and has_index():
         with connection.cursor() as cursor:
             cursor.execute(
                 f"INSERT INTO {TABLE} ({TABLE}, rowid, text) SELECT 'delete', id, text FROM inspector_searchtext "  # noqa: S608 (names of our own)
-                "WHERE conversation_id = %s AND is_indexed",
-                (conversation,),
+                "WHERE conversation_id IN (SELECT value FROM json_each(%s)) AND is_indexed",
+                (json.dumps(list(conversations)),),
             )
         if tidies:
             tidy_index()

@@ -1,17 +1,19 @@
 """A source: one store, trace database or journal, by its real path."""
 
 from django.db import models
-from django.db.models import Exists, Q
-from django.db.models.expressions import Combinable
 
 from inspector.models.identity import short_id
 from inspector.models.json_text import JsonText
 from inspector.models.visible import Visible
 from inspector.presentation.conversation.provenance import provenance
+from inspector.presentation.visible import clipped
 from inspector.programs.base import Program
 from inspector.programs.registry import program_or_default
 from inspector.sources.places import short
 from inspector.sources.problems import THE_FILE
+
+OPTION = 40
+"""Characters of a name in a choice."""
 
 
 class Source(models.Model):
@@ -63,6 +65,11 @@ class Source(models.Model):
         return short(self.path)
 
     @property
+    def option(self) -> tuple[str, str]:
+        """How a list offers it as a filter."""
+        return self.oid, clipped(self.name, OPTION)[0] + (" (demo)" if self.is_demo else "")
+
+    @property
     def is_capture(self) -> bool:
         # Whatever reads streams is imported with it, and most commands read none.
         from inspector.sources.captures import NAMES
@@ -87,8 +94,3 @@ class Source(models.Model):
     @staticmethod
     def oid_of(path: str) -> str:
         return short_id("source", path)
-
-    @staticmethod
-    def counted(path: str = "") -> Combinable:
-        """Of rows whose source is at `path`: those of the demo are not counted with others; where there is only the demo, they are."""
-        return Q(**{f"{path}__is_demo" if path else "is_demo": False}) | ~Exists(Source.objects.filter(is_demo=False))

@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping
 from typing import Any, TypeVar
 
 from django.db import connection, models
-from django.db.models import Q, QuerySet
+from django.db.models import Exists, Q, QuerySet
 from django.db.models.expressions import RawSQL
 
 from inspector.access.context import current
@@ -41,6 +41,17 @@ class Visible(models.Manager[Row]):
         known: Any = self.model._default_manager
         rows = rows.filter(known.condition(access.sources, access.name))
         return rows if access.only is None else rows.filter(known.condition_of_one(access.only))
+
+    def counted(self, source: str = "") -> QuerySet[Row]:
+        """What lists show and counts count: of the source that is asked for by its oid; else of all, those of the demo only where there are no others."""
+        sources: Any = self.model._meta.apps.get_model("inspector", "Source").objects
+        rows, path = self.get_queryset(), self.path
+        if source:
+            # Exactly one: an index that begins with the source is then in the order of the list.
+            return rows.filter(**{path: sources.filter(oid=source).values("pk")[:1]})
+        # No join: with one, databases begin with the sources, and sort what an index has in order.
+        others = Exists(sources.filter(is_demo=False))
+        return rows.exclude(**{f"{path}__in": sources.filter(others, is_demo=True).values("pk")})
 
     def condition_of_one(self, only: Mapping[str, Any]) -> Q:
         """What belongs to the things that a link shows. A model of which that is not known shows nothing."""

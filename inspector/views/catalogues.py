@@ -140,7 +140,7 @@ class RulesPage:
 
 
 def rules(request: OperatorRequest) -> HttpResponse:
-    counts = dict(RuleCount.objects.order_by().values_list("code").annotate(Sum("conversations")))
+    counts = dict(RuleCount.objects.counted().order_by().values_list("code").annotate(Sum("conversations")))
     rows = (*(RuleRow(rule, counts.get(rule.code, 0)) for rule in RULES), *stream_rows(ALL_STREAM_RULES))
     q, severity = _query(request), request.GET.get("severity", "")
     severity = severity if severity in set(Severity) else ""
@@ -166,7 +166,7 @@ def _rule_words(row: RuleRow) -> str:
 
 
 def stream_rows(rules: Iterable[StreamRule]) -> tuple[RuleRow, ...]:
-    findings = StreamFinding.objects.filter(stream__is_gone=False)
+    findings = StreamFinding.objects.counted().filter(stream__is_gone=False)
     counts = dict(findings.order_by().values_list("code").annotate(Count("stream", distinct=True)))
     return tuple(RuleRow(rule, counts.get(rule.code, 0)) for rule in rules)
 
@@ -279,10 +279,10 @@ def rule(request: OperatorRequest, code: str) -> HttpResponse:
     chosen = _rule(code)
     repairs = tuple(catalogues.strategy_named(name) for name in chosen.repaired_by)
     if isinstance(chosen, StreamRule):
-        streams = Stream.objects.filter(is_gone=False, findings__code=chosen.code).select_related("source").distinct()
+        streams = Stream.objects.counted().filter(is_gone=False, findings__code=chosen.code).select_related("source").distinct()
         content = RulePage(chosen, repairs, tuple(streams[:SHOWN]), streams.count())
     else:
-        total = RuleCount.objects.filter(code=chosen.code).aggregate(n=Sum("conversations", default=0))["n"]
+        total = RuleCount.objects.counted().filter(code=chosen.code).aggregate(n=Sum("conversations", default=0))["n"]
         rows = rows_of(row.conversation for row in with_rule(chosen.code).order_by(*RULE_KEYS)[:SHOWN])
         content = RulePage(chosen, repairs, rows, total, _rejected_by(chosen), *example_of(chosen))
     return page(request, "rule.html", content, twins=("json", "md"))

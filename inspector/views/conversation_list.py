@@ -11,7 +11,7 @@ from django.http import HttpResponse
 from inspector.middleware import OperatorRequest
 from inspector.models import Conversation, ConversationCount, ConversationRule, RuleCount, Source, counting, searching
 from inspector.presentation.json_text import Json, json_fields
-from inspector.presentation.visible import clipped, visible
+from inspector.presentation.visible import visible
 from inspector.readers.catalogue import all_readers
 from inspector.rules.catalogue import RULES
 from inspector.views.crashes import Crash, newest_crashes
@@ -20,8 +20,6 @@ from inspector.views.pages import as_json, page
 from inspector.views.paging import ListWindow, window
 
 BADGES = 6
-NAME_SHOWN = 40
-"""Characters of the name of a source in a choice."""
 
 DAMAGED = Q(is_damaged=True)
 STATES: dict[str, tuple[str, dict[str, bool]]] = {
@@ -121,18 +119,20 @@ class ConversationListPage:
     sources: tuple[tuple[str, str], ...]
     crashes: tuple[Crash, ...]
     crash_total: int
+    without_demo: bool
+    """Whether conversations of the demo are left out."""
     no_index: str
     """Why a search is slow; "" where it is not, or where nothing is searched for."""
 
 
 def newest_first(conversations: QuerySet[Conversation]) -> QuerySet[Conversation]:
-    """The demo's conversations follow one's own: they are there to try things on."""
+    """Those that were active last come first."""
     return conversations.prefetch_related("source").order_by("place", "id")
 
 
-def with_rule(code: str | OuterRef, is_gone: bool = False) -> QuerySet[ConversationRule]:
+def with_rule(code: str | OuterRef, is_gone: bool = False, source: str = "") -> QuerySet[ConversationRule]:
     """The conversations with open findings of a rule, each once."""
-    rows = ConversationRule.objects.filter(code=code, is_worst=True, is_gone=is_gone)
+    rows = ConversationRule.objects.counted(source).filter(code=code, is_worst=True, is_gone=is_gone)
     return rows.select_related("conversation").prefetch_related("conversation__source")
 
 
@@ -169,6 +169,11 @@ def forks_of(originals: Iterable[int]) -> dict[int, Conversation]:
     return {row.forked_by.conversation_id: row for row in rows.select_related("forked_by").order_by("pk") if row.forked_by} if pks else {}
 
 
+def is_without_demo(sources: Iterable[Source], chosen: str) -> bool:
+    """Whether a list leaves the demo out, and so has to say it; `sources` are all that there are."""
+    return not chosen and len({source.is_demo for source in sources}) == 2
+
+
 def _filters(request: OperatorRequest) -> Filters:
     get = request.GET
     state = get.get("state", "")
@@ -179,28 +184,24 @@ def _filters(request: OperatorRequest) -> Filters:
 
 def chosen(filters: Filters) -> QuerySet[Conversation]:
     """Conversations that the filters let through, gone ones included."""
-    conversations = Conversation.objects.all()
+    conversations = Conversation.objects.counted(filters.source)
     if filters.q:
         conversations = conversations.filter(searching.conversations_with(filters.q))
     if filters.rule:
         conversations = conversations.filter(
-            pk__in=ConversationRule.objects.filter(code=filters.rule, is_worst=True).values("conversation_id")
+            pk__in=ConversationRule.objects.counted(filters.source).filter(code=filters.rule, is_worst=True).values("conversation_id")
         )
     return conversations.filter(**_columns(filters))
 
 
 def _columns(filters: Filters) -> dict[str, Any]:
-    """Source and state, as columns of a conversation and of its count."""
-    columns: dict[str, Any] = dict(STATES[filters.state][1]) if filters.state else {}
-    if filters.source:
-        # Exactly one: an index that begins with the source is then in the order of the list.
-        columns["source"] = Source.objects.filter(oid=filters.source).values("pk")[:1]
-    return columns
+    """The state, as columns of a conversation and of its count."""
+    return dict(STATES[filters.state][1]) if filters.state else {}
 
 
 def _of_rule(filters: Filters) -> QuerySet[ConversationRule]:
     columns = {f"conversation__{name}": value for name, value in _columns(filters).items()}
-    return with_rule(filters.rule, filters.gone).filter(**columns)
+    return with_rule(filters.rule, filters.gone, filters.source).filter(**columns)
 
 
 def _total(filters: Filters, conversations: QuerySet[Conversation]) -> int:
@@ -211,9 +212,9 @@ def _total(filters: Filters, conversations: QuerySet[Conversation]) -> int:
     if filters.rule and (filters.state or filters.gone):
         return _of_rule(filters).count()
     if filters.rule:
-        counts: QuerySet[Any] = RuleCount.objects.filter(code=filters.rule, **columns)
+        counts: QuerySet[Any] = RuleCount.objects.counted(filters.source).filter(code=filters.rule, **columns)
     else:
-        counts = ConversationCount.objects.filter(is_gone=filters.gone, **columns)
+        counts = ConversationCount.objects.counted(filters.source).filter(is_gone=filters.gone, **columns)
     return counts.aggregate(n=Sum("conversations"))["n"] or 0
 
 
@@ -230,7 +231,10 @@ def _window(
 
 def _rules(filters: Filters) -> tuple[tuple[str, str], ...]:
     """Those that are found somewhere, and the chosen one; what is gone from its store is not counted by rule, so that there every rule is offered."""
-    occurring = {filters.rule, *RuleCount.objects.filter(conversations__gt=0).values_list("code", flat=True).distinct()}
+    occurring = {
+        filters.rule,
+        *RuleCount.objects.counted(filters.source).filter(conversations__gt=0).values_list("code", flat=True).distinct(),
+    }
     return tuple((rule.code, f"{rule.code} {rule.name}") for rule in RULES if filters.gone or rule.code in occurring)
 
 
@@ -239,6 +243,7 @@ def _page(request: OperatorRequest) -> ConversationListPage:
     filters = _filters(request)
     conversations = chosen(filters)
     here, shown = _window(request, filters, conversations)
+    sources = list(Source.objects.only("oid", "path", "is_trace", "is_demo"))
     crashes, crash_total = newest_crashes() if here.number == 1 and not filters.any else ((), 0)
     return ConversationListPage(
         filters=filters,
@@ -248,11 +253,10 @@ def _page(request: OperatorRequest) -> ConversationListPage:
         gone=0 if filters.gone else _total(replace(filters, gone=True), conversations),
         rules=_rules(filters),
         states=tuple((name, words) for name, (words, _) in STATES.items()),
-        sources=tuple(
-            (source.oid, clipped(source.name, NAME_SHOWN)[0]) for source in Source.objects.filter(is_trace=False).only("oid", "path")
-        ),
+        sources=tuple(source.option for source in sources if not source.is_trace),
         crashes=crashes,
         crash_total=crash_total,
+        without_demo=is_without_demo(sources, filters.source),
         no_index=searching.no_index() if filters.q else "",
     )
 
@@ -274,7 +278,8 @@ def row_report(row: ConversationRow) -> Json:
 
 
 def conversation_list(request: OperatorRequest) -> HttpResponse:
-    return page(request, "conversations.html", _page(request), part="rows", twins=("json",), live=live())
+    content = _page(request)
+    return page(request, "conversations.html", content, part="rows", twins=("json",), live=live("source", content.filters.source))
 
 
 def conversation_list_json(request: OperatorRequest) -> HttpResponse:

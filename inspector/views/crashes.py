@@ -60,12 +60,12 @@ def crash_links(row: Conversation, format_name: str, ending: Ending | None, cras
 
 
 def crash_files() -> QuerySet[Conversation]:
-    return Conversation.objects.filter(is_crash=True, is_gone=False)
+    return Conversation.objects.counted().filter(is_crash=True, is_gone=False)
 
 
 def newest_crashes() -> tuple[tuple[Crash, ...], int]:
     """The SHOWN newest, and how many there are; also those that belong to no session."""
-    total = ConversationCount.objects.filter(is_crash=True, is_gone=False).aggregate(n=Sum("conversations"))["n"] or 0
+    total = ConversationCount.objects.counted().filter(is_crash=True, is_gone=False).aggregate(n=Sum("conversations"))["n"] or 0
     rows = crash_files().select_related("source").order_by("place", "id")[:SHOWN] if total else ()
     return tuple(_crash(row, loading.stored(row).conversation) for row in rows), total
 

@@ -226,7 +226,7 @@ def _named(error: str) -> tuple[Conversation, ...]:
     ids = calls_named(error)
     if not ids:
         return ()
-    rows = newest_first(Conversation.objects.filter(DAMAGED, source__format__in=_jobs(), is_gone=False))
+    rows = newest_first(Conversation.objects.counted().filter(DAMAGED, source__format__in=_jobs(), is_gone=False))
     newest = rows[:JOBS_SEARCHED]
     jobs = (job for job in newest if any(chunk.call_id in ids for chunk in loading.stored(job).conversation.chunks))
     return tuple(islice(jobs, 5))
@@ -237,7 +237,7 @@ def _rejected(explanations: tuple[Explanation, ...]) -> tuple[Conversation, ...]
     by_rule = Q()
     for explanation in explanations:
         by_rule |= Q(verdict__contains=f"({explanation.candidate.rule.id})")
-    rows = newest_first(Conversation.objects.filter(by_rule, is_gone=False, refused=True, is_replaced=False))
+    rows = newest_first(Conversation.objects.counted().filter(by_rule, is_gone=False, refused=True, is_replaced=False))
     return tuple(rows[: REJECTED_SHOWN + 1])
 
 
@@ -304,7 +304,7 @@ def explain_page(error: str, target: str, reader: str) -> ExplainPage:
         rejected=_rejected(lookup.explanations) if is_alone and not recorded and not named else (),
         problem=problem,
         answers=answers,
-        offered=tuple(newest_first(Conversation.objects.filter(is_gone=False))[:OFFERED]),
+        offered=tuple(newest_first(Conversation.objects.counted().filter(is_gone=False))[:OFFERED]),
         is_linkable=len(error) <= LINKABLE,
     )
 

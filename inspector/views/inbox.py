@@ -123,7 +123,7 @@ class InboxPage:
 
 def rule_problems() -> tuple[RuleProblem, ...]:
     """Silent errors, other errors, then warnings, then notes: what nobody notices does the most harm. Three queries, from stored counts."""
-    counted = RuleCount.objects.filter(Source.counted("source"), findings__gt=0).order_by().values("code")
+    counted = RuleCount.objects.counted().filter(findings__gt=0).order_by().values("code")
     rows = list(counted.annotate(worst=Min(SEVERITY_RANK), conversations=Sum("conversations"), n=Sum("findings"), any_count=Min("pk")))
     # One of the counts of each code, so that the newest is looked for once.
     newest = Subquery(with_rule(OuterRef("code")).order_by(*RULE_KEYS).values("first")[:1])
@@ -148,10 +148,10 @@ def rule_problems() -> tuple[RuleProblem, ...]:
 
 
 def _totals() -> Totals:
-    flags = ConversationCount.objects.filter(Source.counted("source")).order_by().values_list("is_gone", "is_damaged", "is_crash")
+    flags = ConversationCount.objects.counted().order_by().values_list("is_gone", "is_damaged", "is_crash")
     rows = list(flags.annotate(Sum("conversations"), Sum("chunks")))
     present = [row for row in rows if not row[0]]
-    of_sources = Source.objects.filter(Source.counted()).aggregate(
+    of_sources = Source.objects.counted().aggregate(
         sources=Count("pk"),
         last=Max("read_at"),
         streams=Sum("stream_count", default=0),
@@ -184,7 +184,10 @@ def _inbox(request: OperatorRequest) -> InboxPage:
         rows=rows,
         here=here,
         repairs=tuple(repairs[:REVIEWS]),
-        choices=problem_list.choices(list(Source.objects.filter(HOLDING).only("oid", "path", "format", "is_trace"))),
+        choices=problem_list.choices(
+            Source.objects.filter(HOLDING).only("oid", "path", "is_demo"),
+            Source.objects.counted().filter(is_trace=False).order_by().values_list("format", flat=True).distinct(),
+        ),
         views=tuple(SavedView.objects.filter(who=request.operator)),
         start=_start(rows[0].problem) if is_first and rows[0].severity != "note" else None,
     )
@@ -204,12 +207,13 @@ def _start(problem: Problem) -> Start | None:
 
 
 def inbox(request: OperatorRequest) -> HttpResponse:
-    return page(request, "inbox.html", _inbox(request), twins=("json",), live=live())
+    content = _inbox(request)
+    return page(request, "inbox.html", content, twins=("json",), live=live("source", content.filters.source))
 
 
 def inbox_json(request: OperatorRequest) -> HttpResponse:
     content = _inbox(request)
-    recent = rows_of(newest_first(Conversation.objects.filter(DAMAGED, is_gone=False))[:RECENT])
+    recent = rows_of(newest_first(Conversation.objects.counted().filter(DAMAGED, is_gone=False))[:RECENT])
     streams = worst()
     return as_json(
         {

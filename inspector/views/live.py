@@ -27,7 +27,8 @@ class Live:
 
 
 def live(kind: str = "everything", oid: str = "") -> Live:
-    scope = Scope(kind, oid)
+    """Without an `oid` it is about everything, as a list is that is filtered by no source."""
+    scope = Scope(kind if oid else "everything", oid)
     query = urlencode({"of": str(scope), "seen": news.token(news.facts_of(scope))})
     return Live(f"/live/?{query}", watching.as_of(scope))
 

@@ -126,7 +126,7 @@ def of_account(request: HttpRequest) -> dict[str, Any]:
 def waiting_for_review(request: HttpRequest) -> int:
     """How many repairs, or groups of them, were proposed and are neither approved nor rejected; counted once for a request."""
     if not hasattr(request, "waiting_for_review"):
-        request.waiting_for_review = Repair.listed([Repair.State.PROPOSED]).filter(Source.counted("conversation__source")).count()  # type: ignore[attr-defined]
+        request.waiting_for_review = Repair.listed([Repair.State.PROPOSED]).count()  # type: ignore[attr-defined]
     return int(request.waiting_for_review)  # type: ignore[attr-defined]
 
 

@@ -1,7 +1,7 @@
 """The problems of the inbox: tabs, filters and order are in the address, and a page costs the same however many there are."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from urllib.parse import urlencode
@@ -13,7 +13,7 @@ from inspector.models import Problem, ProblemDay, Repair, Source
 from inspector.models.problem import SEVERITIES, ProblemState, in_states, today
 from inspector.presentation.json_text import Json, json_fields
 from inspector.presentation.sparkline import Sparkline, sparkline
-from inspector.presentation.visible import clipped, visible
+from inspector.presentation.visible import visible
 from inspector.programs.registry import program_or_default, programs
 from inspector.rules.base import Rule, RuleEntry
 from inspector.rules.catalogue import RULES, UnknownRule, rule
@@ -139,7 +139,7 @@ def filters_of(params: dict[str, str]) -> ProblemFilters:
 
 def chosen(filters: ProblemFilters, operator: str) -> QuerySet[Problem]:
     """Those that the filters let through, of every tab."""
-    rows = Problem.objects.all()
+    rows = Problem.objects.counted(filters.source)
     if filters.q:
         named = [
             entry.code for entry in (*RULES, *ALL_STREAM_RULES) if filters.q.lower() in f"{entry.code} {entry.name} {entry.summary}".lower()
@@ -147,7 +147,6 @@ def chosen(filters: ProblemFilters, operator: str) -> QuerySet[Problem]:
         rows = rows.filter(Q(code__in=named) | Q(rule__icontains=filters.q) | Q(source__path__icontains=filters.q) | Q(oid=filters.q))
     if filters.kind:
         rows = rows.filter(source__is_trace=KINDS[filters.kind])
-    rows = rows.filter(Q(source__oid=filters.source) if filters.source else Source.counted("source"))
     if filters.program:
         formats = [entry.name for program in programs() if program.name == filters.program for entry in program.formats]
         rows = rows.filter(source__format__in=formats)
@@ -174,7 +173,7 @@ def counts_of_tabs(rows: QuerySet[Problem]) -> dict[str, int]:
 
 def waiting() -> QuerySet[Repair]:
     """Repairs, or groups of them, that wait for a review."""
-    return Repair.listed([Repair.State.PROPOSED]).filter(Source.counted("conversation__source"))
+    return Repair.listed([Repair.State.PROPOSED])
 
 
 def window_of(request: OperatorRequest, filters: ProblemFilters, rows: QuerySet[Problem], total: int) -> ListWindow[Problem]:
@@ -199,11 +198,10 @@ def last_day(moments: Iterable[int]) -> date:
     return today() if latest is None else min(today(), datetime.fromtimestamp(latest / 1000, UTC).date())
 
 
-def choices(sources: Sequence[Source]) -> Choices:
-    names = sorted(
-        {(program.name, program.title) for source in sources if not source.is_trace for program in (program_or_default(source.format),)}
-    )
-    return Choices(sources=tuple((source.oid, clipped(source.name, 40)[0]) for source in sources), programs=tuple(names))
+def choices(sources: Iterable[Source], formats: Iterable[str]) -> Choices:
+    """`formats`: of the stores that are listed."""
+    names = {(program.name, program.title) for program in map(program_or_default, formats)}
+    return Choices(sources=tuple(source.option for source in sources), programs=tuple(sorted(names)))
 
 
 _PROBLEM = (

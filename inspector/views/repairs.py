@@ -626,6 +626,8 @@ class RepairList:
     tab: str
     total: int
     """In all tabs."""
+    source: Source | None
+    """Of which they are, where the address names one."""
 
 
 TABS = {
@@ -650,23 +652,29 @@ def _sort(request: OperatorRequest) -> tuple[str, ...]:
     return SORTS.get(request.GET.get("sort", ""), SORTS[""])
 
 
-def _repairs_of_tab(tab: str) -> QuerySet[Repair]:
-    rows = Repair.listed(TABS[tab]) if tab in TABS else Repair.objects.all()
+def _repairs_of_tab(tab: str, source: str) -> QuerySet[Repair]:
+    rows = Repair.listed(TABS[tab], source) if tab in TABS else Repair.objects.counted(source)
     return rows.select_related("conversation__source", "group")
 
 
 def repair_list(request: OperatorRequest) -> HttpResponse:
     """Without a tab: the first that has a repair, in the order in which they ask for somebody."""
-    counts = {tab: Repair.listed(states).count() for tab, states in TABS.items()}
+    source = visible(request.GET.get("source", ""))[:12]
+    counts = {tab: Repair.listed(states, source).count() for tab, states in TABS.items()}
     chosen = request.GET.get("tab", "")
     tab = chosen if chosen in TABS else next((name for name, count in counts.items() if count), "waiting")
-    here = window(_repairs_of_tab(tab), _sort(request), counts[tab], request.GET)
+    here = window(_repairs_of_tab(tab, source), _sort(request), counts[tab], request.GET)
     tabs = tuple(Tab(name, count, name == tab) for name, count in counts.items())
-    return page(request, "repairs.html", RepairList(here, tabs, tab, sum(counts.values())), twins=("json",))
+    return page(
+        request,
+        "repairs.html",
+        RepairList(here, tabs, tab, sum(counts.values()), Source.objects.filter(oid=source).first() if source else None),
+        twins=("json",),
+    )
 
 
 def repair_list_json(request: OperatorRequest) -> HttpResponse:
-    repairs = _repairs_of_tab(request.GET.get("tab", "")).order_by(*_sort(request))
+    repairs = _repairs_of_tab(request.GET.get("tab", ""), visible(request.GET.get("source", ""))[:12]).order_by(*_sort(request))
     listed = repairs[:LISTED]
     return as_json(
         {

@@ -23,7 +23,7 @@ from inspector.presentation.stream.event import EventView
 from inspector.presentation.stream.marks import StreamMark
 from inspector.presentation.stream.report import StreamAnalysis, analysed
 from inspector.presentation.stream.view import LaneWindow, Overview, RequestView, Steps, StreamView
-from inspector.presentation.visible import clipped, visible
+from inspector.presentation.visible import visible
 from inspector.sources.problems import SourceProblem
 from inspector.streams.captures import own
 from inspector.streams.correcting import CannotCorrect, Correction, correct
@@ -31,12 +31,11 @@ from inspector.streams.corrections import STREAM_STRATEGIES, StreamStrategy
 from inspector.streams.model import Side
 from inspector.streams.violations import StreamRule
 from inspector.views import facts
+from inspector.views.conversation_list import is_without_demo
 from inspector.views.live import live
 from inspector.views.pages import absolute, as_json, as_markdown, page, refusal, unless_unchanged
 from inspector.views.paging import ListWindow, window
 
-NAME_SHOWN = 40
-"""Characters of the name of a source in a choice."""
 MOST_ALIKE = 1_000
 RECENT = 12
 LINES_SHOWN = 60
@@ -75,6 +74,8 @@ class ListPage:
     source: str
     is_gone: bool
     sort: str = ""
+    without_demo: bool = False
+    """Whether streams of the demo are left out."""
 
     @property
     def is_filtered(self) -> bool:
@@ -203,10 +204,8 @@ class Worst:
 
 
 def worst() -> Worst:
-    counts = Source.objects.filter(Source.counted()).aggregate(
-        total=Sum("stream_count", default=0), damaged=Sum("damaged_stream_count", default=0)
-    )
-    damaged = Stream.objects.filter(Source.counted("source"), DAMAGED, is_gone=False).select_related("source")
+    counts = Source.objects.counted().aggregate(total=Sum("stream_count", default=0), damaged=Sum("damaged_stream_count", default=0))
+    damaged = Stream.objects.counted().filter(DAMAGED, is_gone=False).select_related("source")
     rows = damaged.order_by(*KEYS)[:RECENT] if counts["damaged"] else ()
     return Worst(tuple(rows), counts["damaged"], counts["total"])
 
@@ -216,7 +215,7 @@ def _listed(request: OperatorRequest) -> ListPage:
     is_gone = request.GET.get("gone") == "1"
     sort = request.GET.get("sort", "")
     sort = sort if sort in SORTS else ""
-    streams = Stream.objects.filter(is_gone=is_gone).prefetch_related("source")
+    streams = Stream.objects.counted(source).filter(is_gone=is_gone).prefetch_related("source")
     if q:
         streams = streams.filter(Q(title__icontains=q) | Q(native_id__icontains=q) | Q(verdict__icontains=q) | Q(oid__startswith=q))
         # A search that matched what is under a mask would give it away, letter by letter.
@@ -226,30 +225,30 @@ def _listed(request: OperatorRequest) -> ListPage:
         streams = streams.filter({"damaged": DAMAGED, "healthy": ~DAMAGED, "two-sided": Q(sides__contains=",")}[state])
     if rule:
         streams = streams.filter(pk__in=Stream.objects.filter(findings__code=rule).values("pk"))
-    if source:
-        streams = streams.filter(source__oid=source)
-    captures = Source.objects.filter(Q(stream_count__gt=0) | Q(gone_stream_count__gt=0)).order_by("path")
-    gone = sum(capture.gone_stream_count for capture in captures)
-    present = sum(capture.stream_count for capture in captures)
-    here = window(streams, SORTS[sort], streams.count() if q or state or rule or source else gone if is_gone else present, request.GET)
+    sources = list(Source.objects.only("oid", "path", "is_demo", "stream_count", "gone_stream_count"))
+    counted = Source.objects.counted(source).aggregate(gone=Sum("gone_stream_count", default=0), present=Sum("stream_count", default=0))
+    gone, total = counted["gone"], counted["gone" if is_gone else "present"]
+    here = window(streams, SORTS[sort], streams.count() if q or state or rule else total, request.GET)
     return ListPage(
         here.rows,
         here,
         here.total,
         0 if is_gone else gone,
         STATES,
-        tuple((owner.oid, clipped(owner.name, NAME_SHOWN)[0]) for owner in captures),
+        tuple(entry.option for entry in sources if entry.stream_count or entry.gone_stream_count),
         q,
         state,
         rule,
         source,
         is_gone,
         sort,
+        is_without_demo(sources, source),
     )
 
 
 def stream_list(request: OperatorRequest) -> HttpResponse:
-    return page(request, "streams.html", _listed(request), part="rows", twins=("json",), live=live())
+    content = _listed(request)
+    return page(request, "streams.html", content, part="rows", twins=("json",), live=live("source", content.source))
 
 
 def stream_list_json(request: OperatorRequest) -> HttpResponse:

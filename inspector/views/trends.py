@@ -62,10 +62,10 @@ def _page(request: OperatorRequest) -> TrendsPage:
     by = by if by in GROUPS else "rule"
     days = int(span) if span in map(str, SPANS) else SPANS[0]
     code = code if any_rule(code) else ""
-    of_days = ProblemDay.objects.filter(Source.counted("problem__source"), **({"problem__code": code} if code else {})).order_by()
+    of_days = ProblemDay.objects.counted().filter(**({"problem__code": code} if code else {})).order_by()
     newest = of_days.filter(day__lte=today()).aggregate(last=Max("day"))["last"] or today()
     rows, more = _rows(of_days.filter(day__gt=newest - timedelta(days=days), day__lte=newest), by, code, newest, days)
-    occurring = {code, *Problem.objects.order_by().values_list("code", flat=True).distinct()}
+    occurring = {code, *Problem.objects.counted().order_by().values_list("code", flat=True).distinct()}
     return TrendsPage(
         by=by,
         span=days,

@@ -149,7 +149,7 @@ def _page(request: OperatorRequest) -> WhatIfPage:
     offered = _offered(formats)
     # Of sessions that two programs share, some readers open only the files.
     others = list(dict.fromkeys([*(name for name in offered if all(name in candidates(format_name) for format_name in formats)), choice.b]))
-    conversations = newest_first(Conversation.objects.filter(is_gone=False, source__format__in=formats))
+    conversations = newest_first(Conversation.objects.counted().filter(is_gone=False, source__format__in=formats))
     compared = differences(conversations[:MOST], [choice.a, *others], choice.profile)
     place = others.index(choice.b)
     lines = tuple(

@@ -4,7 +4,9 @@ from pathlib import Path
 
 import pytest
 from django.apps import apps
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from pytest_django import Settings
 
 from inspector import background
@@ -29,9 +31,9 @@ from inspector.models import (
 )
 from inspector.models.visible import Visible
 from tests.accounts import account
-from tests.actions.building import WHO, again, applied, bring, everything, imported, merged, proposed
+from tests.actions.building import WHO, U, again, applied, bring, everything, imported, merged, proposed
 from tests.commands.running import run
-from tests.views.imported import INCIDENT, example
+from tests.views.imported import INCIDENT, example, many
 
 pytestmark = pytest.mark.django_db
 
@@ -153,6 +155,50 @@ def test_one_that_was_ended_between_two_steps_leaves_right_counts(tmp_path: Path
     finish_removal(row.source)
     finish_removal(row.source)
     assert not Source.objects.exists() and audit.state().total == 0 and AuditEntry.objects.filter(verb="remove source").count() == 1
+
+
+def kept() -> tuple[list[object], list[object]]:
+    """What a removal leaves behind, without moments and what they are digested into."""
+    about = Tombstone.objects.order_by("oid").values("oid", "kind", "conversation", "source", "native", "reason", "is_import_allowed")
+    lines = AuditEntry.objects.filter(verb="purge").order_by("conversation", "-pk").values_list("conversation", "detail")
+    newest = {conversation: {**detail, "tombstones": ""} for conversation, detail in reversed(lines)}
+    return list(about), sorted(newest.items())
+
+
+def test_many_at_once_leave_what_one_after_the_other_leaves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three of which have the same content: what they share is gone with the last of them."""
+    store = merged(merged(merged(), to="c2"), to="c3")
+    for name in ("c2", "c3"):
+        store.append(U("only here"), to=name)
+    copy = imported(tmp_path / "copy.db", merged())
+    monkeypatch.setattr(remove_source, "AT_ONCE", 1)
+    gone(imported(tmp_path / "a.db", store).source)
+    one_by_one = kept()
+    assert len(one_by_one[1]) == 3 and len({detail["shared"] for _, detail in one_by_one[1]}) > 1
+    monkeypatch.setattr(remove_source, "AT_ONCE", 500)
+    bring(tmp_path / "a.db")
+    gone(Source.objects.exclude(pk=copy.source.pk).get())
+    assert kept() == one_by_one and audit.state(values=True).total == 0
+    assert [count.conversations for count in ConversationCount.objects.all() if count.conversations] == [1]
+    gone(copy.source)
+    assert not Payload.objects.exists() and audit.state().total == 0
+
+
+def test_a_removal_takes_as_many_statements_for_many_conversations_as_for_few(tmp_path: Path) -> None:
+    numbers = []
+    for name, count in (("few.db", 5), ("many.db", 60)):
+        source = many(tmp_path / name, count)
+        begin_removal(source, "ada", "")
+        source.refresh_from_db()
+        # As the whole removal does first.
+        Problem.objects.all().delete()
+        with CaptureQueriesContext(connection) as queries:
+            assert remove_source._purge_some(source, "x")
+        assert not source.conversations.exists()
+        numbers.append(len(queries))
+        # Links that both share would be handed over one by one.
+        Tombstone.objects.all().delete()
+    assert numbers[1] <= numbers[0] + 3, numbers
 
 
 def test_the_undo_of_a_repair_in_the_store_is_not_lost_by_mistake(tmp_path: Path) -> None:

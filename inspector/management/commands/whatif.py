@@ -69,7 +69,7 @@ class Command(AnsweringCommand):
         if options["target"] is None:
             if options["conversation"] or options["traces"] or options["format"]:
                 raise CommandError("--conversation, --traces and --format say how to read a TARGET: name one, or leave them out.")
-            present = Conversation.objects.filter(is_gone=False)
+            present = Conversation.objects.counted().filter(is_gone=False)
             rows = present.filter(source__format__in=compared_formats(a, b)).select_related("source").order_by("source__path", "native_id")
             if others := present.count() - rows.count():
                 self.note(f"{_many(others)} of other programs: not compared, since {a} and {b} do not read them.")
