@@ -116,13 +116,13 @@ def api_of(row: Notifier) -> str:
 def _save(row: Notifier, name: str, typed: Mapping[str, str], events: Iterable[str], reach: Reach | None, place: _Place) -> None:
     chosen, least = set(events), typed.get("least", SEVERITIES[-1])
     if not chosen or not chosen <= set(EVENTS):
-        raise Refused("Choose at least one event of those that are listed.")
+        raise Refused("Choose at least one event of those that are listed.", "event")
     if least not in SEVERITIES:
-        raise Refused("Choose the least severity: error, warning or note.")
+        raise Refused("Choose the least severity: error, warning or note.", "least")
     if reach is not None and not reach.sources and not reach.groups:
-        raise Refused("No source is chosen: choose those that it is limited to, or all.")
+        raise Refused("No source is chosen: choose those that it is limited to, or all.", "reach")
     if Notifier.objects.filter(name=name).exclude(pk=row.pk).exists():
-        raise Refused("Another notifier has this name: choose one that tells them apart.")
+        raise Refused("Another notifier has this name: choose one that tells them apart.", "name")
     row.name, row.place, row.tail = name, place.place, place.tail
     row.events, row.least = [event for event in EVENTS if event in chosen], least
     row.is_on, row.is_limited = typed.get("on", "1") == "1", reach is not None
@@ -135,7 +135,7 @@ def _save(row: Notifier, name: str, typed: Mapping[str, str], events: Iterable[s
 def _name(typed: Mapping[str, str]) -> str:
     name = visible(" ".join(typed.get("name", "").split()))
     if not name or len(name) > LONGEST_NAME:
-        raise Refused(f"Name the notifier with 1 to {LONGEST_NAME} characters, such as the channel that it sends to.")
+        raise Refused(f"Name the notifier with 1 to {LONGEST_NAME} characters, such as the channel that it sends to.", "name")
     return masked(name)[:LONGEST_NAME]
 
 
@@ -160,16 +160,18 @@ def _kept(row: Notifier | None) -> NotifierSecret | None:
 def _typed_secret(typed: Mapping[str, str], least: int = 1) -> str:
     secret = typed.get("secret", "").strip()
     if secret and (not least <= len(secret) <= LONGEST_SECRET or not secret.isascii() or not secret.isprintable() or " " in secret):
-        raise Refused(f"The secret has {least} to {LONGEST_SECRET} characters of ASCII without spaces: this one has not. Type it again.")
+        raise Refused(
+            f"The secret has {least} to {LONGEST_SECRET} characters of ASCII without spaces: this one has not. Type it again.", "secret"
+        )
     return secret
 
 
-def _sendable(address: str) -> str:
+def _sendable(address: str, field: str = "address") -> str:
     """The origin of an address, for pages. Raises Refused; names are looked up when something is sent."""
     try:
         return parsed(address).origin
     except NotSent as problem:
-        raise Refused(problem.sentence) from None
+        raise Refused(problem.sentence, field) from None
 
 
 def _webhook(typed: Mapping[str, str], row: Notifier | None) -> _Place:
@@ -177,9 +179,11 @@ def _webhook(typed: Mapping[str, str], row: Notifier | None) -> _Place:
     address = address or (kept.address if kept else "")
     secret = secret or (kept.secret if kept else "")
     if not address:
-        raise Refused("Type the address that the webhook is sent to, such as https://example.org/hooks/inspector.")
+        raise Refused("Type the address that the webhook is sent to, such as https://example.org/hooks/inspector.", "address")
     if not secret:
-        raise Refused(f"Type the key that signs the messages, of at least {LEAST_KEY} characters: `openssl rand -hex 32` makes one.")
+        raise Refused(
+            f"Type the key that signs the messages, of at least {LEAST_KEY} characters: `openssl rand -hex 32` makes one.", "secret"
+        )
     return _Place(f"{_sendable(address)}/…", address, secret)
 
 
@@ -187,7 +191,7 @@ def _slack(typed: Mapping[str, str], row: Notifier | None) -> _Place:
     kept, address = _kept(row), typed.get("address", "").strip()
     address = address or (kept.address if kept else "")
     if not address:
-        raise Refused("Type the address of the incoming webhook that Slack made: https://hooks.slack.com/services/…")
+        raise Refused("Type the address of the incoming webhook that Slack made: https://hooks.slack.com/services/…", "address")
     return _Place(f"{_sendable(address)}/…", address, "")
 
 
@@ -196,19 +200,21 @@ def _github(typed: Mapping[str, str], row: Notifier | None) -> _Place:
     api = (typed.get("api", "").strip() or GITHUB).rstrip("/")
     repository, issue = typed.get("repository", "").strip(), typed.get("issue", "").strip().removeprefix("#")
     if not _REPOSITORY.fullmatch(repository) or ".." in repository:
-        raise Refused("Type the repository as owner/name, such as example/agents.")
+        raise Refused("Type the repository as owner/name, such as example/agents.", "repository")
     if not re.fullmatch("[1-9][0-9]{0,9}", issue):
-        raise Refused("Type the number of the issue that is commented on.")
-    origin = _sendable(api)
+        raise Refused("Type the number of the issue that is commented on.", "issue")
+    origin = _sendable(api, "api")
     if "?" in api:
-        raise Refused("The address of the API has no question mark: https://HOST/api/v3 for GitHub Enterprise.")
+        raise Refused("The address of the API has no question mark: https://HOST/api/v3 for GitHub Enterprise.", "api")
     address = f"{api}/repos/{repository}/issues/{issue}/comments"
     if not secret and kept is not None:
         if not kept.address.startswith(f"{api}/repos/"):
-            raise Refused("The token was typed for another address of the API: type it again for this one.")
+            raise Refused("The token was typed for another address of the API: type it again for this one.", "secret")
         secret = kept.secret
     if not secret:
-        raise Refused("Type a token that may comment on the issue: a fine-grained one for this repository, with write access to issues.")
+        raise Refused(
+            "Type a token that may comment on the issue: a fine-grained one for this repository, with write access to issues.", "secret"
+        )
     return _Place(f"{repository}#{issue} at {origin}", address, secret)
 
 
@@ -217,14 +223,14 @@ def _email(typed: Mapping[str, str], row: Notifier | None) -> _Place:
     if not recipients and row is not None:
         return _Place(row.place, "", "")
     if not 1 <= len(recipients) <= MOST_RECIPIENTS:
-        raise Refused(f"Type 1 to {MOST_RECIPIENTS} e-mail addresses, with commas between them.")
+        raise Refused(f"Type 1 to {MOST_RECIPIENTS} e-mail addresses, with commas between them.", "recipients")
     for recipient in recipients:
         try:
             validate_email(recipient)
         except ValidationError:
-            raise Refused(f"{visible(recipient[:80])!r} is no e-mail address: write it as name@example.org.") from None
+            raise Refused(f"{visible(recipient[:80])!r} is no e-mail address: write it as name@example.org.", "recipients") from None
     if not settings.INSPECTOR_EMAIL:
-        raise Refused("No mail server is set: whoever runs the server sets INSPECTOR_EMAIL_URL, and then e-mail can be sent.")
+        raise Refused("No mail server is set: whoever runs the server sets INSPECTOR_EMAIL_URL, and then e-mail can be sent.", "recipients")
     return _Place(", ".join(recipients), "", "")
 
 

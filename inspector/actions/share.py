@@ -67,7 +67,7 @@ def make_link(about: Shared, operator: str, days: int, exact: bool, note: str) -
     if settings.INSPECTOR_LOCAL:
         raise Refused(LOCAL)
     if days not in DAYS:
-        raise Refused("Choose from the list for how long the link is to be open.")
+        raise Refused("Choose from the list for how long the link is to be open.", "days")
     if exact:
         permit("reveal", about)
     return _make(about, operator, days, exact, masked(visible(" ".join(note.split())))[:NOTE])

@@ -1,4 +1,4 @@
-"""Fields of forms: the label above, then what is wrong with what was typed, and a hint. Each is named FORM.FIELD, since a page may have several forms."""
+"""Fields of forms: the label above, below it a hint, or what is wrong with what was typed. Each is named FORM.FIELD, since a page may have several forms."""
 
 from collections.abc import Iterator, Sequence
 
@@ -38,26 +38,30 @@ def form_problem(typed: Typed, name: str) -> SafeString:
     return format_html('<p class="problem" role="alert" id="{}-{}-problem">{}</p>', form, key, problem) if problem else SafeString("")
 
 
+@register.simple_tag
+def wrong_field(typed: Typed, name: str) -> SafeString:
+    """The attributes of a field that is written in its template, where it is wrong."""
+    form, _, key = name.partition(".")
+    return format_html_join("", "{}", _pairs(_wrong(form, key) if typed.problem_of(form, key) else {}))
+
+
+def _wrong(form: str, key: str) -> dict[str, object]:
+    """What is wrong gets the focus, so that it is read out."""
+    return {"aria_describedby": f"{form}-{key}-problem", "aria_invalid": "true", "autofocus": True}
+
+
 def _field(typed: Typed, form: str, key: str, label: str, hint: str, control: SafeString) -> SafeString:
-    shown = format_html('<p class="hint" id="{}-{}-hint">{}</p>', form, key, hint) if hint else ""
-    return format_html(
-        '<div class="field"><label for="{}-{}">{}</label>{}{}{}</div>',
-        form,
-        key,
-        label,
-        control,
-        form_problem(typed, f"{form}.{key}"),
-        shown,
-    )
+    below = form_problem(typed, f"{form}.{key}")
+    if hint and not below:
+        below = format_html('<p class="hint" id="{}-{}-hint">{}</p>', form, key, hint)
+    return format_html('<div class="field"><label for="{}-{}">{}</label>{}{}</div>', form, key, label, control, below)
 
 
 def _written(typed: Typed, form: str, key: str, hint: str, attributes: dict[str, object]) -> SafeString:
-    """The attributes of the input or select. What is wrong gets the focus, so that it is read out."""
-    is_wrong = bool(typed.problem_of(form, key))
-    described = " ".join(f"{form}-{key}-{part}" for part, is_there in (("problem", is_wrong), ("hint", bool(hint))) if is_there)
-    wrong: dict[str, object] = {"aria_invalid": "true", "autofocus": True} if is_wrong else {}
-    others = {"id": f"{form}-{key}", "name": key, **attributes, "aria_describedby": described or None, **wrong}
-    return format_html_join("", "{}", _pairs(others))
+    """The attributes of the input or select."""
+    below = {"aria_describedby": f"{form}-{key}-hint"} if hint else {}
+    others = _wrong(form, key) if typed.problem_of(form, key) else below
+    return format_html_join("", "{}", _pairs({"id": f"{form}-{key}", "name": key, **attributes, **others}))
 
 
 def _pairs(attributes: dict[str, object]) -> Iterator[tuple[SafeString]]:

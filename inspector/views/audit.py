@@ -32,6 +32,7 @@ CHECKED_AT_ONCE = 1000
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 """What a program for tables would compute; a quotation mark before it says that it is text."""
 _HEX = re.compile(r"[0-9a-f]{16,}")
+_MOMENT = re.compile(r"\b(\d{4}-\d\d-\d\d)T(\d\d:\d\d):\d\d(?:\.\d+)?\+00:00")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +57,8 @@ class AuditPage:
     """Name -> value of what the address asks for; {} = every line."""
     query: str
     """Of an export of the same lines."""
+    verbs: tuple[str, ...]
+    """What was done on this page, to choose from."""
 
     @property
     def broken_lines(self) -> frozenset[int]:
@@ -93,9 +96,11 @@ def _rows(entries: Sequence[AuditEntry]) -> tuple[AuditRow, ...]:
 
 
 def _shown(value: Any) -> str:
-    """Digests shortened; the `.json` twin has them whole."""
+    """Digests and moments shortened, lists with commas; the `.json` twin has them whole."""
+    if isinstance(value, list) and all(isinstance(part, str) for part in value):
+        value = ", ".join(value)
     text = value if isinstance(value, str) else json.dumps(value)
-    return _HEX.sub(lambda match: f"{match.group()[:12]}…", text)
+    return _MOMENT.sub(r"\1 \2 UTC", _HEX.sub(lambda match: f"{match.group()[:12]}…", text))
 
 
 class NoDay(Exception):
@@ -150,7 +155,8 @@ def _page(request: OperatorRequest, checks: bool = True) -> AuditPage:
     kept = request.GET.copy()
     for name in ("page", "after", "before", "check"):
         kept.pop(name, None)
-    return AuditPage(_rows(here.rows), here, here.total, log, filters, f"?{kept.urlencode()}" if kept else "")
+    verbs = tuple(sorted({visible(entry.verb) for entry in here.rows}))
+    return AuditPage(_rows(here.rows), here, here.total, log, filters, f"?{kept.urlencode()}" if kept else "", verbs)
 
 
 @for_auditors

@@ -1,11 +1,10 @@
 """Sources that come and go from the browser: adding by path, upload or text, removing with what was derived, and the switch of the demo."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from django.conf import settings
-from django.contrib import messages
 from django.core.files.uploadedfile import UploadedFile
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect
@@ -15,8 +14,11 @@ from inspector.access.permits import permit
 from inspector.actions.add_source import addresses, brought, limit_of_adding, named, roots
 from inspector.actions.problems import Refused
 from inspector.actions.remove_source import Removed, begin_removal, what_goes
+from inspector.cache_headers import exact
+from inspector.masked_answers import own_content
 from inspector.middleware import OperatorRequest, accepts, web_limit
 from inspector.models import Source
+from inspector.presentation.typed import NOTHING, Typed, refused
 from inspector.presentation.visible import visible
 from inspector.sources.browsing import Entry, entries
 from inspector.sources.problems import SourceProblem
@@ -40,6 +42,9 @@ class AddPage:
     """Megabytes of an upload."""
     is_listed: bool
     """INSPECTOR_SOURCES says what may be added."""
+    typed: Typed = NOTHING
+    text: str = ""
+    """What was pasted and not taken, whole."""
 
 
 def _add_page(request: OperatorRequest) -> AddPage:
@@ -66,9 +71,16 @@ def add(request: OperatorRequest) -> HttpResponse:
     try:
         work = background.add(_wanted(request), request.operator)
     except (SourceProblem, Refused) as problem:
-        messages.error(request, visible(str(problem)))
-        return redirect("add-source")
+        return _not_added(request, problem)
     return redirect("task", key=work.task.key)
+
+
+def _not_added(request: OperatorRequest, problem: Exception) -> HttpResponse:
+    """With what was typed, as it was: masked, it would be imported so at the next attempt."""
+    way = _way(request)
+    typed = refused(way, {**request.POST.dict(), "text": ""}, problem, otherwise=way)
+    content = replace(_add_page(request), typed=typed, text=request.POST.get("text", ""))
+    return exact(own_content(page(request, "source_add.html", content, twins=("json",), status=409)))
 
 
 def add_json(request: OperatorRequest) -> HttpResponse:
@@ -80,13 +92,20 @@ def add_json(request: OperatorRequest) -> HttpResponse:
     return as_json(answer | {"error": content.problem} if content.problem else answer, status=400 if content.problem else 200)
 
 
+def _way(request: OperatorRequest) -> str:
+    """Which of the three forms was sent, by the name of its field."""
+    return next((name for name in ("path", "text") if name in request.POST), "file")
+
+
 def _wanted(request: OperatorRequest) -> str:
     """The path or address that is to be imported. Raises SourceProblem, Refused."""
     upload = request.FILES.get("file")
     if isinstance(upload, UploadedFile):
         return brought(upload.name or "", upload.chunks())
-    if text := request.POST.get("text", ""):
-        return brought(request.POST.get("name", ""), _pieces(text))
+    if _way(request) == "file":
+        raise Refused("Choose a file first, or write a path, or paste some text.")
+    if _way(request) == "text":
+        return brought(request.POST.get("name", ""), _pieces(request.POST["text"]))
     with limited(limit_of_adding(web_limit())):
         return named(request.POST.get("path", ""))
 
@@ -100,6 +119,11 @@ def _pieces(text: str) -> Iterator[bytes]:
 class RemovePage:
     source: Source
     goes: Removed
+    typed: Typed = NOTHING
+
+    @property
+    def confirm_label(self) -> str:
+        return f"Type {visible(self.source.name)} to say that it is this one"
 
 
 @accepts("GET", "HEAD", "POST")
@@ -110,14 +134,18 @@ def remove(request: OperatorRequest, oid: str) -> HttpResponse:
     if request.method != "POST":
         return page(request, "source_remove.html", RemovePage(source, what_goes(source)), twins=("json",))
     if request.POST.get("confirm", "").strip() != visible(source.name):
-        messages.error(request, f"Nothing was removed: type {visible(source.name)}, the name of the source, to say that it is this one.")
-        return redirect("remove-source", oid=oid)
+        other = Refused(f"Nothing was removed: type {visible(source.name)}, the name of the source, to say that it is this one.", "confirm")
+        return _not_removed(request, source, other)
     try:
         begin_removal(source, request.operator, request.POST.get("reason", ""), request.POST.get("undo") == "lost")
     except (SourceProblem, Refused) as problem:
-        messages.error(request, visible(str(problem)))
-        return redirect("remove-source", oid=oid)
+        return _not_removed(request, source, problem)
     return redirect("task", key=background.remove(source, request.operator).task.key)
+
+
+def _not_removed(request: OperatorRequest, source: Source, problem: Exception) -> HttpResponse:
+    content = RemovePage(source, what_goes(source), refused("remove", request.POST.dict(), problem))
+    return page(request, "source_remove.html", content, twins=("json",), status=409)
 
 
 def remove_json(request: OperatorRequest, oid: str) -> HttpResponse:

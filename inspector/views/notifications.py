@@ -18,12 +18,19 @@ from inspector.middleware import OperatorRequest, accepts
 from inspector.models import Delivery, Notifier, Source, SourceGroup
 from inspector.notifying.events import EVENTS, SEVERITIES, TEST, Event
 from inspector.presentation.json_text import Json, json_fields
+from inspector.presentation.typed import NOTHING, Typed, refused
 from inspector.presentation.visible import visible
 from inspector.views.pages import as_json, page
 from inspector.views.paging import ListWindow, window
 
 SOURCES_LISTED = 500
 """In a form; whoever has more limits a notifier to those that were read last."""
+WHAT_IT_SENDS: Mapping[str, str] = {
+    Notifier.Kind.WEBHOOK: "JSON to an address of yours, signed with a key",
+    Notifier.Kind.SLACK: "a line in a channel, by an incoming webhook",
+    Notifier.Kind.GITHUB: "a comment on one issue",
+    Notifier.Kind.EMAIL: "a message to one or more addresses",
+}
 _SHOWN_AGAIN = ("name", "api", "repository", "issue", "recipients")
 """Fields of the form that are no secret."""
 
@@ -38,13 +45,13 @@ class NotifierRow:
 
     @property
     def wants(self) -> str:
-        names = [name for name in self.notifier.events if name in EVENTS]
-        return "all" if len(names) == len(EVENTS) else ", ".join(names)
+        labels = [EVENTS[name].label for name in self.notifier.events if name in EVENTS]
+        return "all" if len(labels) == len(EVENTS) else ", ".join(labels)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Form:
-    """As it is filled in. `values` has no secret; an empty field of one keeps it."""
+    """As it is filled in. `values` has no secret; an empty field of one keeps it. `typed` is what was refused."""
 
     kind: str
     label: str
@@ -59,19 +66,40 @@ class Form:
     groups: tuple[SourceGroup, ...] = ()
     is_on: bool = True
     sources: tuple[Source, ...] = ()
-    problem: str = ""
+    typed: Typed = NOTHING
+
+    @property
+    def severity_choices(self) -> Sequence[tuple[str, str]]:
+        words = {SEVERITIES[0]: "errors only", SEVERITIES[1]: "errors and warnings", SEVERITIES[2]: "all, with notes"}
+        return tuple((severity, words[severity]) for severity in SEVERITIES)
 
     @property
     def events(self) -> Sequence[Event]:
         return tuple(EVENTS.values())
 
     @property
-    def severities(self) -> Sequence[str]:
-        return SEVERITIES
-
-    @property
     def has_mail_server(self) -> bool:
         return bool(settings.INSPECTOR_EMAIL)
+
+    @property
+    def kept_hint(self) -> str:
+        return "" if self.is_new else "Empty: it stays."
+
+    @property
+    def key_hint(self) -> str:
+        return "At least 16 characters: openssl rand -hex 32 makes one." if self.is_new else f"It ends with {self.tail}. Empty: it stays."
+
+    @property
+    def secret_hint(self) -> str:
+        return "Whoever knows it can write there: it is not shown again." if self.is_new else f"It ends with {self.tail}. Empty: it stays."
+
+    @property
+    def token_hint(self) -> str:
+        return (
+            "Fine-grained, for this repository, with write access to issues."
+            if self.is_new
+            else f"It ends with {self.tail}. Empty: it stays."
+        )
 
     @property
     def github(self) -> str:
@@ -90,8 +118,13 @@ class NotificationsPage:
     has_links: bool
 
     @property
-    def kinds(self) -> Sequence[tuple[str, str]]:
-        return [(str(value), label) for value, label in Notifier.Kind.choices]
+    def lists_messages(self) -> bool:
+        """Not next to the form of a new one."""
+        return self.notifier is not None or self.form is None
+
+    @property
+    def kinds(self) -> Sequence[tuple[str, str, str]]:
+        return [(str(value), label, WHAT_IT_SENDS[value]) for value, label in Notifier.Kind.choices]
 
 
 def _page(request: OperatorRequest, notifier: Notifier | None = None, form: Form | None = None) -> NotificationsPage:
@@ -161,7 +194,7 @@ def _form_of(row: Notifier) -> Form:
     )
 
 
-def _typed_form(request: OperatorRequest, kind: str, row: Notifier | None, problem: str) -> Form:
+def _typed_form(request: OperatorRequest, kind: str, row: Notifier | None, problem: Refused) -> Form:
     """What was typed, without its secrets, and why it was refused."""
     post = request.POST
     return Form(
@@ -177,7 +210,7 @@ def _typed_form(request: OperatorRequest, kind: str, row: Notifier | None, probl
         is_on=post.get("on", "1") == "1",
         sources=_sources(row),
         groups=_groups(),
-        problem=visible(problem),
+        typed=refused("n", post.dict(), problem),
     )
 
 
@@ -204,7 +237,7 @@ def notification_list(request: OperatorRequest) -> HttpResponse:
     try:
         row = notifiers.add(kind, request.POST, request.POST.getlist("event"), _chosen_reach(request), request.operator)
     except Refused as problem:
-        form = _typed_form(request, kind or Notifier.Kind.WEBHOOK, None, str(problem))
+        form = _typed_form(request, kind or Notifier.Kind.WEBHOOK, None, problem)
         return page(request, "notifications.html", _page(request, form=form), twins=("json",), status=409)
     messages.success(request, "It is added. Send a test: it shows whether the receiver takes messages.")
     return redirect("notification", oid=row.oid)
@@ -221,7 +254,7 @@ def notification(request: OperatorRequest, oid: str) -> HttpResponse:
         notifiers.change(row, request.POST, request.POST.getlist("event"), _chosen_reach(request), request.operator)
     except Refused as problem:
         row.refresh_from_db()
-        form = _typed_form(request, row.kind, row, str(problem))
+        form = _typed_form(request, row.kind, row, problem)
         return page(request, "notifications.html", _page(request, row, form), twins=("json",), status=409)
     messages.success(request, "It is changed.")
     return redirect("notification", oid=oid)

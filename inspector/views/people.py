@@ -419,6 +419,7 @@ def password(request: OperatorRequest) -> HttpResponse:
     if not request.user.is_authenticated:
         return refusal(request, NO_ACCOUNT, status=404)
     form = PasswordChangeForm(request.user, request.POST or None)
+    form.fields["new_password2"].label = "Confirm new password"
     # Who came upon an open browser does not try passwords here either.
     attempt = throttle.begin(request.operator, client_address(request)) if request.method == "POST" else None
     if attempt is not None and attempt.wait:
@@ -432,7 +433,6 @@ def password(request: OperatorRequest) -> HttpResponse:
         audit.record(request.operator, "change password")
         messages.success(request, "Your password is changed. Wherever else you were signed in, you are signed out.")
         return redirect("account")
-    form.fields["new_password2"].label = "Confirm new password"
     return exact(page(request, "password.html", PasswordPage(form)))
 
 

@@ -1,6 +1,6 @@
 """Links without a login: where they are made, and the one list of them, in which they are revoked."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from django.conf import settings
 from django.contrib import messages
@@ -16,7 +16,7 @@ from inspector.cache_headers import exact
 from inspector.middleware import OperatorRequest, accepts
 from inspector.models import ShareLink, Source
 from inspector.presentation.json_text import json_fields
-from inspector.presentation.visible import visible
+from inspector.presentation.typed import NOTHING, Typed, refused
 from inspector.views.pages import absolute, as_json, page
 from inspector.views.paging import ListWindow, window
 
@@ -32,8 +32,13 @@ class SharePage:
     local: str
     days: tuple[int, ...] = DAYS
     link: ShareLink | None = None
+    typed: Typed = NOTHING
     address: str = ""
     """Of the link that was made just now; it is shown once."""
+
+    @property
+    def day_choices(self) -> tuple[tuple[str, str], ...]:
+        return tuple((str(days), f"{days} day{'s' if days > 1 else ''}") for days in self.days)
 
 
 @accepts("GET", "HEAD", "POST")
@@ -57,8 +62,7 @@ def share(request: OperatorRequest, kind: str, oid: str) -> HttpResponse:
             request.POST.get("note", ""),
         )
     except Refused as problem:
-        messages.error(request, visible(str(problem)))
-        return redirect("share", kind=kind, oid=oid)
+        return page(request, "share.html", replace(content, typed=refused("share", request.POST.dict(), problem)), status=409)
     created = SharePage(kind, about, content.href, content.may_be_exact, "", link=link, address=absolute(request, f"/share/{token}/"))
     return exact(page(request, "share.html", created))
 

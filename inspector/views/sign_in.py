@@ -3,7 +3,7 @@
 from typing import Any
 
 from django.conf import settings
-from django.contrib.auth import login, logout
+from django.contrib.auth import get_user_model, login, logout
 from django.contrib.auth.views import LoginView
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect, render
@@ -38,6 +38,7 @@ class SignIn(LoginView):
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         others = {"program": program(), "passwords": settings.INSPECTOR_PASSWORDS, "provider": provider.host() if provider.is_on() else ""}
+        others["is_first"] = not get_user_model()._default_manager.filter(is_active=True).exists()
         return {**super().get_context_data(**kwargs), **others}
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:

@@ -58,6 +58,7 @@ class SourceRow:
 
 SORTS: Mapping[str, Callable[[SourceRow], Any]] = {
     "source": lambda row: row.source.name,
+    "format": lambda row: (row.source.format, row.source.name),
     "contains": lambda row: row.conversations + row.streams + row.trace_records,
     "damaged": lambda row: row.damaged + row.streams_damaged,
     "read": lambda row: row.source.read_at,
@@ -68,16 +69,19 @@ SORTS: Mapping[str, Callable[[SourceRow], Any]] = {
 @dataclass(frozen=True, slots=True)
 class SourceListPage:
     rows: tuple[SourceRow, ...]
+    """Those with `q` in their path, format or reader."""
+    all_rows: tuple[SourceRow, ...]
     may_add: bool
     may_switch_demo: bool
+    q: str
 
     @property
     def has_demo(self) -> bool:
-        return any(row.source.is_demo for row in self.rows)
+        return any(row.source.is_demo for row in self.all_rows)
 
     @property
     def has_both(self) -> bool:
-        return self.has_demo and not all(row.source.is_demo for row in self.rows)
+        return self.has_demo and not all(row.source.is_demo for row in self.all_rows)
 
 
 def _rows(sources: list[Source]) -> tuple[SourceRow, ...]:
@@ -142,7 +146,9 @@ def source_list(request: OperatorRequest) -> HttpResponse:
     rows, sort = _rows(list(Source.objects.select_related("watch"))), request.GET.get("sort", "")
     if key := SORTS.get(sort.removeprefix("-")):
         rows = tuple(sorted(rows, key=key, reverse=sort.startswith("-")))
-    content = SourceListPage(rows, may("add source"), may("demo"))
+    q = visible(request.GET.get("q", "").strip())
+    shown = tuple(row for row in rows if q.casefold() in f"{row.source.path} {row.source.format} {row.source.reader}".casefold())
+    content = SourceListPage(shown, rows, may("add source"), may("demo"), q)
     return page(request, "sources.html", content, twins=("json",), live=live())
 
 

@@ -230,7 +230,9 @@ def test_links_are_made_listed_and_revoked_by_admins_of_their_source(made: World
         assert "Share without a login" not in low.get(f"/conversations/{row.oid}/").content.decode()
     assert f"/new-link/conversation/{row.oid}/" in ada.get(f"/conversations/{row.oid}/").content.decode()
     for wrong in ({"days": "8"}, {"days": "x"}, {}):
-        assert "from the list" in ada.post(f"/new-link/conversation/{row.oid}/", wrong, follow=True).content.decode()
+        answer = ada.post(f"/new-link/conversation/{row.oid}/", wrong | {"note": "for the vendor"})
+        page = answer.content.decode()
+        assert answer.status_code == 409 and 'id="share-days-problem">Choose from the list' in page and 'value="for the vendor"' in page
     assert ada.get(f"/new-link/source/{plain.oid}/").status_code == 404
 
 

@@ -238,7 +238,9 @@ def test_a_person_types_the_name_and_has_the_role(
     client.force_login(account("ada", "admin", source=row.source))
     page = client.get(address).content.decode()
     assert "is not touched" in page and client.get(f"/sources/{row.source.oid}/remove.json").json()["conversations"] == 1
-    wrong = client.post(address, {"confirm": "b.db"}, follow=True).content.decode()
-    assert "Nothing was removed" in wrong and Source.objects.exists()
+    answer = client.post(address, {"confirm": "b.db", "reason": "moved away"})
+    wrong = answer.content.decode()
+    assert answer.status_code == 409 and 'id="remove-confirm-problem">Nothing was removed' in wrong and Source.objects.exists()
+    assert 'value="moved away"' in wrong and 'value="b.db"' in wrong
     client.post(address, {"confirm": row.source.name, "reason": "moved"})
     assert not Source.objects.exists() and AuditEntry.objects.get(verb="remove source").who == "ada"

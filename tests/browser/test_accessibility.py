@@ -115,6 +115,12 @@ def test_axe_finds_nothing_on_pages_of_people(
         "/audit/?from=2026-01-01",
         "/audit/?who=nobody",
         "/notifications/",
+        "/notifications/?kind=github",
+        "/account/",
+        "/links/",
+        "/sources/add/",
+        f"/sources/{shown.oid}/remove/",
+        f"/new-link/conversation/{shown.conversations.all()[0].oid}/",
     )
     of_one = ("/users/", f"/users/{ann.pk}/", "/users/groups/", "/audit/")
     problems, seen = [], 0
@@ -134,5 +140,22 @@ def test_axe_finds_nothing_on_pages_of_people(
                 page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
                 page.set_viewport_size({"width": width, "height": 900})
                 problems += [f"{address} {scheme} {width}: {problem}" for problem in findings(page)]
+        if user == boss:
+            problems += _refused(page, live_server)
         context.close()
-    assert seen == 14 and not problems, "\n".join(problems)
+    assert seen == 20 and not problems, "\n".join(problems)
+
+
+def _refused(page: Page, live_server: LiveServer) -> list[str]:
+    """Forms that are sent as they are opened: what is wrong is next to its field, which has the focus, and its words belong to it."""
+    problems = []
+    for address in ("/users/", "/users/groups/", "/account/", "/sources/add/", "/notifications/?kind=webhook"):
+        page.goto(f"{live_server.url}{address}")
+        with page.expect_navigation():
+            page.evaluate("() => { const form = document.querySelector('main form.fields'); form.noValidate = true; form.submit(); }")
+        wrong = page.locator("[aria-invalid=true]:focus")
+        described = page.locator(f"#{wrong.get_attribute('aria-describedby')}.problem")
+        if not described.is_visible():
+            problems.append(f"{address}: nothing is said next to the field")
+        problems += [f"{address} refused: {problem}" for problem in findings(page)]
+    return problems

@@ -10,6 +10,7 @@ from django.test import Client
 from pytest_django import Settings
 
 from inspector import background
+from inspector.actions.add_source import roots
 from inspector.actions.import_source import import_targets
 from inspector.demo.creation import write_dispatch_store
 from inspector.demo.stream_incident import capture_files
@@ -77,6 +78,25 @@ def test_a_path_below_a_listed_folder_is_imported_and_no_other(tmp_path: Path, c
     assert "is imported" in said(client, path=str(listed / "in" / "a.db"))
     assert Source.objects.get().path == str(listed / "in" / "a.db") and AuditEntry.objects.get().verb == "import"
     client.post(f"/sources/{Source.objects.get().oid}/import/")
+
+
+def test_what_was_typed_is_there_again_with_the_sentence_next_to_it(
+    tmp_path: Path, client: Client, settings: Settings, own_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.INSPECTOR_SOURCES = [tmp_path]
+    answer = client.post("/sources/add/", {"path": "a.db"})
+    page = answer.content.decode()
+    assert answer.status_code == 409 and 'value="a.db"' in page and 'id="path-path-problem">Write the whole path, from / on.' in page
+    # A file where the folder of uploads is to be: nothing can be kept.
+    (own_folder / "uploads").write_text("")
+    text = "password = hunter2-and-more\n" * 100
+    answer = client.post("/sources/add/", {"text": text, "name": "mine.jsonl"})
+    page = answer.content.decode()
+    assert answer.status_code == 409 and text in page and 'value="mine.jsonl"' in page, "masked, it would be imported so"
+    assert 'id="text-text-problem">No file can be kept' in page and answer["Cache-Control"] == "no-store"
+    monkeypatch.setenv("HOME", str(tmp_path / "nobody"))
+    settings.INSPECTOR_SOURCES = []
+    assert not roots() and "only what is in the folders" in said(client, path="/etc/passwd")
 
 
 def test_in_local_mode_without_a_list_only_the_folders_of_programs_are_offered(

@@ -61,6 +61,19 @@ def test_a_webhook_is_added_tested_changed_and_removed(client: Client, receiver:
     assert AuditEntry.objects.filter(verb="remove notifier").exists()
 
 
+def test_bad_input_is_said_next_to_its_field_and_the_rest_is_kept(client: Client) -> None:
+    good = {"kind": "github", "name": "ops", "repository": "a/b", "issue": "7", "secret": KEY, "event": ["undo"], "least": "error"}
+    for field, value in (("name", " "), ("repository", "x"), ("issue", "seven"), ("api", "ftp://x"), ("secret", "a b"), ("event", [])):
+        answer = client.post("/notifications/", good | {"reach": "all", field: value})
+        page = answer.content.decode()
+        assert answer.status_code == 409 and f'id="n-{field}-problem">' in page and page.count('class="problem"') == 1, field
+        assert KEY not in page and ('value="ops"' in page or field == "name") and '<option value="error" selected>' in page
+        assert 'value="undo" checked' in page or field == "event"
+    some = client.post("/notifications/", good | {"reach": "some"}).content.decode()
+    assert 'id="n-reach-problem">No source is chosen' in some and 'value="some" checked' in some
+    assert not Notifier.objects.exists()
+
+
 def test_no_page_or_twin_has_a_secret_after_it_was_typed(client: Client, receiver: Receiver) -> None:
     row = add(client, receiver)
     receiver.answer = lambda got: got.path.encode() + KEY.encode()

@@ -68,6 +68,9 @@ def test_the_list_is_sorted_by_what_its_address_says(client: Client, tmp_path: P
     assert names("")[0] == names("?sort=source")[0] == "a.db" and names("?sort=-source")[0] == "z.db"
     assert names("?sort=-damaged")[0] == "dispatch.db" and names("?sort=-contains")[0] == "traces.db"
     assert names("?sort=nonsense") == names("")
+    assert names("?sort=format") == names("?sort=-format")[::-1]
+    assert names("?q=TRACES") == ["traces.db"] and names("?q=nothing-like-it") == []
+    assert "No source has this" in client.get("/sources/?q=nothing-like-it").content.decode()
     assert 'aria-sort="descending"' in client.get("/sources/?sort=-read").content.decode()
 
 
