@@ -128,7 +128,7 @@ def test_an_admin_of_one_source_gives_roles_on_that_one(boss: Client, tmp_path: 
     ann, carl = account("ann", "viewer", source=hidden), account("carl", "admin", source=shown)
     client = Client()
     client.force_login(carl)
-    assert "New user" not in client.get("/users/").content.decode() and client.post("/users/", {"name": "x"}).status_code == 403
+    assert "Add a user" not in client.get("/users/").content.decode() and client.post("/users/", {"name": "x"}).status_code == 403
     # The names of others are for who looks after all of them; whoever has a name may give its account a role.
     assert client.get(f"/users/{ann.pk}/").status_code == 404 == client.post(f"/users/{ann.pk}/roles/", {"take": "1"}).status_code
     assert ">ann<" not in client.get("/users/").content.decode() and "ann" not in str(client.get("/users.json").json())
