@@ -65,6 +65,11 @@
   showAges();
   document.addEventListener("htmx:afterSettle", showAges);
 
+  // On a phone the tabs of a section are one row, of which the current one is shown.
+  const tabs = document.querySelector("nav.pages");
+  const current = tabs?.querySelector("[aria-current]");
+  if (current) { tabs.scrollLeft = current.offsetLeft - tabs.offsetLeft - 40; }
+
   // Whether there is anything new, while somebody looks. Of a server that does not answer it is asked less and less often.
   let pause = 0;
   let turns = 0;
