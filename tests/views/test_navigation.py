@@ -42,8 +42,8 @@ def entries(text: str, label: str) -> dict[str, str]:
         ("/strategies/renumber-messages/", "Reference", "Strategies"),
         ("/profiles/", "Reference", "Provider rules"),
         ("/formats/", "Reference", "Formats"),
-        ("/sources/", "", ""),
-        ("/audit/", "", ""),
+        ("/sources/", "", "Sources"),
+        ("/audit/", "", "Audit"),
         ("/nowhere/", "", ""),
     ],
 )
