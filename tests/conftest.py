@@ -53,6 +53,11 @@ def _is_settling_alone(item: pytest.Item) -> bool:
     return mark is not None and mark.args != (False,)
 
 
+def pytest_configure() -> None:
+    # Many tests sign in, and a password is slow to compare on purpose. What tests start runs with the hashers of a real service.
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish() -> None:
     """A process of xdist has five seconds to end, then execnet sends it SIGINT. On a busy machine the last collection by pytest of half a gigabyte took

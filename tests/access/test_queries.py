@@ -38,6 +38,7 @@ MOST = {
 SOURCES, USERS = 1_000, 500
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 def test_pages_ask_as_often_for_many_sources_and_people_as_for_few(tmp_path: Path, settings: Settings) -> None:
     repair = proposed(imported(tmp_path / "a.db", merged()), RENUMBER)

@@ -20,7 +20,6 @@ GOOD = "correct horse battery"
 @pytest.fixture(autouse=True)
 def with_accounts(settings: Settings) -> None:
     settings.INSPECTOR_LOCAL, settings.ALLOWED_HOSTS = False, ["testserver"]
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
 
 def signed_in(name: str = "ada", address: str = "192.0.2.7") -> Client:

@@ -22,7 +22,6 @@ GOOD = "correct horse battery"
 @pytest.fixture(autouse=True)
 def with_accounts(settings: Settings) -> None:
     settings.INSPECTOR_LOCAL, settings.ALLOWED_HOSTS = False, ["testserver"]
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
 
 def attempt(name: str = "ada", password: str = "no", address: str = "192.0.2.7") -> Any:

@@ -22,7 +22,7 @@ from tests.programs.dispatch.appended_stores import Said, tr, tx
 from tests.programs.dispatch.previews import OPTIONS
 from tests.programs.dispatch.simulated_server import Server, Spoken, before_a_user_message, eventful, quiet, spoken
 
-COUNT = int(os.environ.get("INSPECTOR_SIMULATIONS", "60"))
+COUNT = int(os.environ.get("INSPECTOR_SIMULATIONS", "30"))
 CODES = {rule.code for rule in RULES}
 MERGES = {"MSG101", "MSG102", "MSG103", "MSG104"}
 PAIRING = frozenset({"TOOL101", "TOOL102", "TOOL202"})
