@@ -155,12 +155,13 @@ def test_order_goes_by_the_bytes_of_the_keys_and_not_by_the_words_of_a_language(
 
 
 @pytest.mark.django_db(transaction=True)
-def test_rows_of_the_version_before_are_kept(tmp_path: Path) -> None:
-    """JSON columns become text, and the longest ids find room."""
+def test_rows_of_the_versions_before_are_kept() -> None:
+    """JSON columns become text, the longest ids find room, and a change of one string of a list is still one after members came."""
+    first, then = ("inspector", "0004_conversation_judges"), ("inspector", "0006_streams")
     executor = MigrationExecutor(connection)
-    executor.migrate([("inspector", "0004_conversation_judges")])
+    executor.migrate([first])
     try:
-        apps: Any = executor.loader.project_state([("inspector", "0004_conversation_judges")]).apps
+        apps: Any = executor.loader.project_state([first]).apps
         at = "2026-02-01T00:00:00Z"
         source = apps.get_model("inspector", "Source").objects.create(
             oid="s" * 12, path="/a", format="dispatch", read_at=at, problems=[{"where": "a", "reason": "é"}]
@@ -170,30 +171,21 @@ def test_rows_of_the_version_before_are_kept(tmp_path: Path) -> None:
         apps.get_model("inspector", "TraceRecord").objects.create(
             source=source, record_id="r", kind="log", timestamp=1, order=1, conversation_id=CONVERSATION, fields={"links": [1, {"a": 1.5}]}
         )
-    finally:
         later = MigrationExecutor(connection)
-        later.migrate(later.loader.graph.leaf_nodes())
-    assert Source.objects.get().problems == [{"where": "a", "reason": "é"}]
-    assert Revision.objects.get().shared_facts == {"f": None} and TraceRecord.objects.get().fields == {"links": [1, {"a": 1.5}]}
-    assert TraceRecord.objects.get().conversation_id == CONVERSATION
-    Conversation.objects.create(oid="e" * 12, source=Source.objects.get(), native_id=LONG)
-
-
-@pytest.mark.django_db(transaction=True)
-def test_a_change_of_one_string_of_a_list_is_still_one_after_members_came(tmp_path: Path) -> None:
-    conversation = imported(tmp_path / "a.db", merged().append(U("and")))
-    executor = MigrationExecutor(connection)
-    executor.migrate([("inspector", "0006_streams")])
-    try:
-        apps: Any = executor.loader.project_state([("inspector", "0006_streams")]).apps
-        times = {"proposed_at": "2026-02-01T00:00:00Z", "revision": 1, "strategies": [], "options": {}, "rehearsal": {}}
-        repair = apps.get_model("inspector", "Repair").objects.create(oid="r" * 12, conversation_id=conversation.pk, **times)
+        later.migrate([then])
+        apps = later.loader.project_state([then]).apps
+        times = {"proposed_at": at, "revision": 1, "strategies": [], "options": {}, "rehearsal": {}}
+        repair = apps.get_model("inspector", "Repair").objects.create(oid="r" * 12, conversation_id=row.pk, **times)
         for position, element in enumerate((True, False)):
             apps.get_model("inspector", "RepairChange").objects.create(repair=repair, position=position, key=b"conv-index", element=element)
     finally:
-        later = MigrationExecutor(connection)
-        later.migrate(later.loader.graph.leaf_nodes())
+        last = MigrationExecutor(connection)
+        last.migrate(last.loader.graph.leaf_nodes())
+    assert Source.objects.get().problems == [{"where": "a", "reason": "é"}]
+    assert Revision.objects.get().shared_facts == {"f": None} and TraceRecord.objects.get().fields == {"links": [1, {"a": 1.5}]}
+    assert TraceRecord.objects.get().conversation_id == CONVERSATION
     assert [row.element for row in RepairChange.objects.all()] == ["string", ""]
+    Conversation.objects.create(oid="e" * 12, source=Source.objects.get(), native_id=LONG)
 
 
 def test_a_reader_has_no_name_without_end() -> None:
