@@ -8,6 +8,7 @@ from django.contrib.auth import get_user_model
 from django.contrib.auth.models import User
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from inspector.access.context import NotPermitted, current, everything
@@ -16,6 +17,7 @@ from inspector.access.permits import permit, permit_now, why_not
 from inspector.access.roles import ACTIONS, ROLES, Role
 from inspector.actions import audit
 from inspector.actions.problems import Refused
+from inspector.actions.welcome import link_of
 from inspector.models import Grant, Source, SourceGroup
 from inspector.models.transactions import one_writer
 from inspector.presentation.visible import visible
@@ -73,8 +75,37 @@ def _refuse_weak(password: str, user: Any) -> None:
         raise Refused(f"This password cannot be taken. {' '.join(problem.messages)}", "password") from None
 
 
+def why_no_password(user: User) -> str:
+    """Why the person of this request sets no password of the account: with it they would be the account, and see what it sees. "" where they may."""
+    if why := why_not("users"):
+        return why
+    why = why_not("reveal")
+    return f"Whoever may not see secrets sets no password of an account that may. {why}" if why and _may_reveal(user) else ""
+
+
+def _may_reveal(user: User) -> bool:
+    """On any source; a disabled account too, since it can be enabled."""
+    return user.is_superuser or _reveals(Grant.objects.filter(user=user))
+
+
+def _reveals(grants: QuerySet[Grant]) -> bool:
+    roles = [word for word, role in ROLES.items() if role >= ACTIONS["reveal"].least]
+    return grants.filter(is_masked=False, role__in=roles).exists()
+
+
+def new_password_link(operator: str, user: User, base: str) -> str:
+    """As `link_of`. Raises NotPermitted."""
+    if why := why_no_password(user):
+        raise NotPermitted(why)
+    with _one_act("users"):
+        audit.record(operator, "make password link", user=user.username)
+    return link_of(user, base)
+
+
 def set_password(operator: str, user: User, password: str) -> None:
-    """Raises Refused."""
+    """Raises NotPermitted, Refused."""
+    if why := why_no_password(user):
+        raise NotPermitted(why)
     with _one_act("users"):
         _refuse_weak(password, user)
         user.set_password(password)
@@ -166,7 +197,10 @@ def remove_group(operator: str, group: SourceGroup) -> None:
 
 
 def put_into_group(operator: str, group: SourceGroup, source: Source, is_in: bool) -> None:
-    """Into it, or out of it."""
+    """Into it, or out of it. Raises NotPermitted, Refused."""
+    if is_in and (why := why_not("reveal", source)) and _reveals(group.grants.all()):
+        # Else they would give it to whoever has a role on the group.
+        raise NotPermitted(f"Whoever may not see secrets puts no source into a group on which somebody may. {why}")
     with _one_act("users"):
         group.sources.add(source) if is_in else group.sources.remove(source)
         verb = "put source into group" if is_in else "take source out of group"

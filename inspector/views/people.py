@@ -86,6 +86,7 @@ class UserPage:
     offered: "Offered"
     places: tuple[tuple[str, str], ...]
     why_not: str
+    why_no_password: str
     link: str = ""
     typed: Typed = NOTHING
 
@@ -208,7 +209,7 @@ def users(request: OperatorRequest) -> HttpResponse:
     if form.get("password"):
         messages.success(request, f"{user.username} can sign in with this password, and change it then.")
         return redirect("user", pk=user.pk)
-    return _with_link(request, user)
+    return _with_link(request, user, link_of(user, _base(request)))
 
 
 def _not_done(request: OperatorRequest, template: str, content: Any) -> HttpResponse:
@@ -216,9 +217,12 @@ def _not_done(request: OperatorRequest, template: str, content: Any) -> HttpResp
     return page(request, template, content, twins=("json",), status=409)
 
 
-def _with_link(request: OperatorRequest, user: User) -> HttpResponse:
+def _base(request: HttpRequest) -> str:
+    return f"{request.scheme}://{request.get_host()}"
+
+
+def _with_link(request: OperatorRequest, user: User, link: str) -> HttpResponse:
     """The link is shown once, and kept by nothing: it is the password until one is set."""
-    link = link_of(user, f"{request.scheme}://{request.get_host()}")
     return exact(page(request, "person.html", _user_page(request, user.pk, link)))
 
 
@@ -226,8 +230,16 @@ def _user_page(request: HttpRequest, pk: int, link: str = "", typed: Typed = NOT
     users, cannot = _people()
     user = get_object_or_404(users, pk=pk)
     offered = _offered(request, cannot)
-    places = _places(offered, cannot)
-    return UserPage(row=_row(user), roles=_roles(), offered=offered, places=places, why_not=cannot, link=link, typed=typed)
+    return UserPage(
+        row=_row(user),
+        roles=_roles(),
+        offered=offered,
+        places=_places(offered, cannot),
+        why_not=cannot,
+        why_no_password=people.why_no_password(user),
+        link=link,
+        typed=typed,
+    )
 
 
 def user(request: OperatorRequest, pk: int) -> HttpResponse:
@@ -351,8 +363,7 @@ def link(request: OperatorRequest, pk: int) -> HttpResponse:
     """A new link that sets a password, shown once."""
     permit("users")
     account = get_object_or_404(get_user_model(), pk=pk)
-    audit.record(request.operator, "make password link", user=account.get_username())
-    return _with_link(request, account)
+    return _with_link(request, account, people.new_password_link(request.operator, account, _base(request)))
 
 
 @accepts("GET", "HEAD", "POST")
@@ -440,7 +451,7 @@ class Welcome(PasswordResetConfirmView):
     """Sets a password by a link that works once."""
 
     template_name = "welcome.html"
-    success_url = "/login/"
+    success_url = "/login/?password=set"
 
     def form_valid(self, form: Any) -> HttpResponse:
         answer = super().form_valid(form)

@@ -16,7 +16,7 @@ from inspector.access.permits import by_account
 from inspector.actions import repair_groups
 from inspector.actions.apply_repair import apply_repair
 from inspector.actions.decide_repair import approve_repair
-from inspector.actions.people import remove_group
+from inspector.actions.people import remove_group, set_password
 from inspector.actions.problems import Refused
 from inspector.actions.set_write_back import set_write_back
 from inspector.models import AuditEntry, BackgroundTask, Grant, Problem, Repair, RepairGroup, Source, SourceGroup, Tombstone
@@ -177,6 +177,37 @@ def test_whose_secrets_are_masked_gives_nobody_more(tmp_path: Path, people: Sett
     for form in ({"role": "viewer"}, {"role": "approver", "masked": "1"}):
         assert client.post("/users/roles/", {"name": "bob", "on": on} | form).status_code == 302
     assert Grant.objects.get(user__username="bob").is_masked
+
+
+def test_whose_secrets_are_masked_becomes_nobody_who_sees_them(tmp_path: Path, people: Settings) -> None:
+    """Neither by the password of another account, also while that is disabled, nor by a source in a group of theirs."""
+    shown, _ = two_sources(tmp_path)
+    group = SourceGroup.objects.create(name="ours")
+    mara, boss = account("mara", "admin", masked=True), account("boss", "admin")
+    val, careful, pat = (
+        account("val", "viewer"),
+        account("careful", "approver", masked=True),
+        account("pat", "proposer", shown, is_active=False),
+    )
+    root = account("root", "", is_superuser=True)
+    as_mara = signed_in(mara)
+    for user, may in ((boss, False), (root, False), (pat, False), (val, True), (careful, True), (mara, True)):
+        page = as_mara.get(f"/users/{user.pk}/").content.decode()
+        assert ("sets no password of an account that may" not in page) == may, user
+        answer = as_mara.post(f"/users/{user.pk}/link/")
+        assert (answer.status_code, b"/welcome/" in answer.content) == ((200, True) if may else (403, False)), user
+        assert (
+            any(entry.detail["user"] == user.username for entry in AuditEntry.objects.filter(verb="make password link", who="mara")) == may
+        )
+        assert b"/welcome/" in signed_in(boss).post(f"/users/{user.pk}/link/").content
+    with limited_to(access_of(mara)), pytest.raises(NotPermitted, match="sets no password"):
+        set_password("mara", boss, "correct horse battery staple")
+    grant = Grant.objects.create(user=mara, role="proposer", group=group)
+    for role, is_masked, status in (("proposer", False, 403), ("viewer", False, 302), ("approver", True, 302), ("admin", False, 403)):
+        Grant.objects.filter(pk=grant.pk).update(role=role, is_masked=is_masked)
+        assert as_mara.post(f"/users/groups/{group.pk}/", {"put": shown.oid}).status_code == status
+        assert group.sources.exists() == (status == 302), role
+        assert as_mara.post(f"/users/groups/{group.pk}/", {"take": shown.oid}).status_code == 302
 
 
 def test_a_role_that_was_taken_away_ends_what_it_was_for(tmp_path: Path, people: Settings) -> None:
