@@ -47,7 +47,7 @@ VARIABLES = (
     (
         "INSPECTOR_APPROVERS",
         "not set",
-        "The name of the group whose members, and superusers, may approve repairs on the pages. Not set, everybody who signs in may. An approval no longer holds when the account is disabled or leaves the group.",
+        "The name of the group whose members, and superusers, may approve repairs on the pages. Not set, everybody whose role is approver or admin may. No page or command makes such groups: they are Django's, from before there were roles. An approval no longer holds when the account is disabled or leaves the group.",
     ),
     (
         "INSPECTOR_SESSION_HOURS",

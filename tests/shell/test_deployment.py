@@ -116,10 +116,18 @@ def test_the_command_of_root_hands_over_variables_and_words_as_they_are(tmp_path
     runuser.write_text('#!/bin/sh\nshift 3\nexec "$@"\n')
     runuser.chmod(0o755)
     text = (DEPLOY / "systemd" / "inspector").read_text()
-    places = {"/etc/inspector/inspector.env": settings, "/opt/inspector/bin/inspector": program, "/var/lib/inspector": tmp_path}
+    places = {
+        "/etc/inspector/inspector.env": settings,
+        "/opt/inspector/bin/inspector": program,
+        "/var/lib/inspector": tmp_path,
+        "/usr/sbin": tmp_path,
+    }
     for place, ours in places.items():
         assert place in text
         text = text.replace(place, str(ours))
     command = ["/bin/sh", "-c", text, "inspector", "user", "add", "a b", "$x"]
-    ran = subprocess.run(command, env={"PATH": f"{tmp_path}:{os.environ['PATH']}"}, capture_output=True, text=True, timeout=20)
+    # As cron, whose PATH does not lead to runuser.
+    (tmp_path / "cron").mkdir()
+    (tmp_path / "cron" / "sh").symlink_to("/bin/sh")
+    ran = subprocess.run(command, env={"PATH": str(tmp_path / "cron")}, capture_output=True, text=True, timeout=20)
     assert (ran.stdout, ran.stderr) == (f'{{"a b":"admin"}}|x$y #z|{tmp_path}|user|add|a b|$x|', "")
