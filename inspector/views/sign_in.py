@@ -39,6 +39,7 @@ class SignIn(LoginView):
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         others = {"program": program(), "passwords": settings.INSPECTOR_PASSWORDS, "provider": provider.host() if provider.is_on() else ""}
         others["is_first"] = not get_user_model()._default_manager.filter(is_active=True).exists()
+        others["password_is_set"] = self.request.GET.get("password") == "set"
         return {**super().get_context_data(**kwargs), **others}
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:

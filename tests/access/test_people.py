@@ -83,7 +83,9 @@ def test_a_user_is_added_with_a_link_that_works_once(boss: Client, tmp_path: Pat
     assert "Your name is <b>ann</b>" in form.content.decode()
     address = form.redirect_chain[-1][0]
     assert "too common" in stranger.post(address, {"new_password1": "password", "new_password2": "password"}).content.decode()
-    assert stranger.post(address, {"new_password1": GOOD, "new_password2": GOOD})["Location"] == "/login/"
+    done = stranger.post(address, {"new_password1": GOOD, "new_password2": GOOD})
+    assert b"Your password is set. Sign in with it." in stranger.get(done["Location"]).content
+    assert b"is set" not in stranger.get("/login/").content
     assert "This link is used up" in Client().get(link[1], follow=True).content.decode()
     assert stranger.post("/login/", {"username": "ann", "password": GOOD}).status_code == 302
     page = stranger.get("/").content.decode()
@@ -212,3 +214,13 @@ def test_the_command_makes_the_first_account(tmp_path: Path, settings: Settings)
         refused = run("user", *words)
         assert refused.status == 2 and why in refused.err, (words, refused.err)
     assert not get_user_model().objects.filter(username="carl").exists()
+
+
+def test_where_nothing_is_imported_yet_the_page_says_what_that_person_can_do(boss: Client) -> None:
+    low = Client()
+    low.force_login(account("low", "proposer"))
+    for address in ("/", "/conversations/", "/sources/"):
+        own, theirs = boss.get(address).content.decode(), low.get(address).content.decode()
+        assert "import_source" in own and "make run" not in own, address
+        assert "you may see" in theirs and "make run" not in theirs and "import_source /path" not in theirs, address
+    assert '<a class="btn main" href="/sources/add/">' in boss.get("/").content.decode()
