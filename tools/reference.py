@@ -222,7 +222,7 @@ def stream_rules() -> str:
         ),
     ]
     for entry in every:
-        lines += ["", f"## {entry['code']}\n", f"**{text(entry['rule'])}**: {text(entry['summary'])}\n", paragraph(entry["why"])]
+        lines += ["", f"## {entry['code']}\n", f"**{text(entry['rule'])}**: {text(entry['summary'])}.\n", paragraph(entry["why"])]
         lines += ["Protocols: " + ", ".join(code(name) for name in entry["protocols"]), *fixes(entry)]
     return "\n".join(lines)
 

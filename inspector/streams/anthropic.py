@@ -64,14 +64,14 @@ class Anthropic(AnswerMachine):
             case _ if value.get("error"):
                 self.failed(value["error"])
             case kind:
-                self.report_once("event_unknown", f"No event of Messages is named {shown(kind)}.", kind[:100])
+                self.report_once("unknown-event", f"No event of Messages is named {shown(kind)}.", kind[:100])
                 self.say(Means.OTHER, text=kind[:100])
 
     def _start(self, message: Mapping[str, Any]) -> None:
         if self.ended:
-            self.report("content_after_terminal", "Another message begins after the terminal.")
+            self.report("content-after-terminal", "Another message begins after the terminal.")
         elif self._started:
-            self.report("start_repeated", "message_start comes again before message_stop.")
+            self.report("start-repeated", "message_start comes again before message_stop.")
             # The blocks that follow are counted from 0 again.
             self._report_open_blocks()
             self._seen.clear()
@@ -90,15 +90,15 @@ class Anthropic(AnswerMachine):
 
     def _block_event(self, event: str, value: Mapping[str, Any]) -> None:
         if not self._started:
-            self.report("a_block_before_start", f"{event} comes before message_start.")
+            self.report("block-before-start", f"{event} comes before message_start.")
         index = place(value.get("index"))
         if index is None:
-            self.report("a_index_unopened", f"{event} has no index.")
+            self.report("block-not-open", f"{event} has no index.")
             return
         if event == "content_block_start":
             self._block_start(index, fields(value.get("content_block")))
         elif index not in self._open:
-            self.report("a_index_unopened", f"{event} names block {index}, which is not open.")
+            self.report("block-not-open", f"{event} names block {index}, which is not open.")
         elif event == "content_block_stop":
             self._block_stop(index, self._open.pop(index))
         else:
@@ -107,13 +107,13 @@ class Anthropic(AnswerMachine):
     def _block_start(self, index: int, block: Mapping[str, Any]) -> None:
         kind = words(block.get("type"))[:100]
         if not self.late(f"a {kind} block") and self._closing:
-            self.report("content_after_finish", f"A {kind} block comes after message_delta.")
+            self.report("content-after-finish", f"A {kind} block comes after message_delta.")
         if self._open:
-            self.report("a_blocks_interleaved", f"Block {index} begins while block {next(iter(self._open))} is open.")
+            self.report("blocks-interleaved", f"Block {index} begins while block {next(iter(self._open))} is open.")
         if index in self._seen:
-            self.report("a_index_reopened", f"Block {index} begins a second time.")
+            self.report("block-reopened", f"Block {index} begins a second time.")
         elif index != len(self._seen):
-            self.report("a_index_gap", f"Block number {len(self._seen) + 1} has the index {index}.")
+            self.report("block-index-gap", f"Block number {len(self._seen) + 1} has the index {index}.")
         if len(self._seen) >= BLOCKS_KEPT:
             return
         self._seen.add(index)
@@ -123,9 +123,9 @@ class Anthropic(AnswerMachine):
     def _opened(self, kind: str, block: Mapping[str, Any]) -> int:
         if kind == "tool_use":
             name, call_id = words(block.get("name")), words(block.get("id"))
-            for row, is_so in (("tool_id_missing", not call_id), ("tool_name_missing", not name)):
-                if is_so:
-                    self.report(row, f"The tool_use block begins without its {row.split('_')[1]}.")
+            for member, value in (("id", call_id), ("name", name)):
+                if not value:
+                    self.report(f"tool-{member}-missing", f"The tool_use block begins without its {member}.")
             return self.call(name, call_id)
         at = self.blocks.open(_KINDS.get(kind, "other"), self.event, words(block.get("name")) or kind, words(block.get("id")))
         if kind in ("text", "thinking"):
@@ -149,9 +149,9 @@ class Anthropic(AnswerMachine):
         self.late("a delta")
         takes = TAKES.get(block.kind, frozenset() if block.kind.endswith("_tool_result") else None)
         if kind not in DELTAS:
-            self.report_once("event_unknown", f"No delta of Messages is named {shown(kind)}.", kind[:100])
+            self.report_once("unknown-event", f"No delta of Messages is named {shown(kind)}.", kind[:100])
         elif takes is not None and kind not in takes:
-            self.report("a_delta_type_mismatch", f"A {kind} comes for block {index}, which is a {shown(block.kind)} block.")
+            self.report("delta-type-mismatch", f"A {kind} comes for block {index}, which is a {shown(block.kind)} block.")
             return
         match kind:
             case "text_delta" if words(delta.get("text")):
@@ -190,19 +190,19 @@ class Anthropic(AnswerMachine):
         if block.kind != "thinking" or building is None:
             return
         if not building.signature:
-            self.report("a_signature_missing", f"Block {index} is thinking, and ends without a signature.")
+            self.report("signature-missing", f"Block {index} is thinking, and ends without a signature.")
         elif not building.size and not self.request.hides_thinking:
-            self.report("a_thinking_empty", f"Block {index} is thinking, with a signature and no words.")
+            self.report("thinking-empty", f"Block {index} is thinking, with a signature and no words.")
 
     def _message_delta(self, value: Mapping[str, Any]) -> None:
         self._report_open_blocks()
         reason = fields(value.get("delta")).get("stop_reason")
         if self.ended:
-            self.report("content_after_terminal", "message_delta comes after the terminal.")
+            self.report("content-after-terminal", "message_delta comes after the terminal.")
         if isinstance(reason, str) and reason:
             self._finish(reason[:100])
         if not isinstance(value.get("usage"), dict):
-            self.report_once("usage_missing", "message_delta has no usage.")
+            self.report_once("usage-missing", "message_delta has no usage.")
         self._usage(value.get("usage"))
 
     def _finish(self, reason: str) -> None:
@@ -214,22 +214,22 @@ class Anthropic(AnswerMachine):
             self.faulty(building, read, success=True, event=building.last if building else None)
         self._doubtful.clear()
         if self.calls and reason == "end_turn":
-            self.report("finish_mismatch_stop", f"The stop reason is end_turn, and there are {self.calls:,} tool_use blocks.")
+            self.report("finish-mismatch-stop", f"The stop reason is end_turn, and there are {self.calls:,} tool_use blocks.")
         elif not self.calls and reason == "tool_use":
-            self.report("finish_mismatch_tool", "The stop reason is tool_use, and there is no tool_use block.")
+            self.report("finish-mismatch-tool", "The stop reason is tool_use, and there is no tool_use block.")
         elif reason not in STOP_REASONS:
-            self.report("finish_unknown", f"The stop reason {shown(reason)} is none of Anthropic's.")
+            self.report("unknown-finish", f"The stop reason {shown(reason)} is none of Anthropic's.")
 
     def _report_open_blocks(self) -> None:
         for index, block in self._open.items():
-            self.report("a_block_left_open", f"Block {index} ({shown(block.kind)}) is still open.")
+            self.report("block-left-open", f"Block {index} ({shown(block.kind)}) is still open.")
         self._open.clear()
 
     def _stop(self) -> None:
         self._report_open_blocks()
         if self.terminal("message_stop") and not self.finish and not self.error:
-            self.report("stop_reason_missing", "message_stop comes, and no message_delta gave a stop reason.")
+            self.report("stop-reason-missing", "message_stop comes, and no message_delta gave a stop reason.")
 
     def close(self, how: How) -> None:
         if how in MISSED and not self.ended and not self.error:
-            self.report("missing_terminal", f"{MISSED[how]} without message_stop.")
+            self.report("missing-terminal", f"{MISSED[how]} without message_stop.")

@@ -41,10 +41,10 @@ def arguments(text: str) -> Arguments:
     try:
         value = jsontext.parse(text)
     except jsontext.Unreadable as error:
-        return Arguments(None, "tool_args_invalid_json", error.reason, _is_cut(text))
+        return Arguments(None, "tool-args-invalid-json", error.reason, _is_cut(text))
     if isinstance(value, dict):
         return Arguments(value)
-    return Arguments(None, "tool_args_not_object", f"they are {named(value)}")
+    return Arguments(None, "tool-args-not-object", f"they are {named(value)}")
 
 
 def _is_cut(text: str) -> bool:
@@ -135,12 +135,12 @@ class AnswerMachine:
             self.consume(read.value, frame.name)
             self.records += 1
         elif holds is Holds.JSON:
-            self.report("malformed_record", f"The record is {named(read.value)}, no object.")
+            self.report("record-not-json", f"The record is {named(read.value)}, no object.")
         elif holds is Holds.DONE:
             self.done_line()
             self.records += 1
         elif holds is Holds.MALFORMED:
-            self.report("malformed_record", f"The record cannot be read: {read.reason}.")
+            self.report("record-not-json", f"The record cannot be read: {read.reason}.")
         return ObservedEvent(frame, self.state, tuple(self._deltas), tuple(self._violations))
 
     def consume(self, value: Mapping[str, Any], name: str) -> None:
@@ -157,7 +157,7 @@ class AnswerMachine:
         self._deltas, self._violations = [], []
         self.close(how)
         if self.ended and not self.has_content and not self.error and self.finish not in _EMPTY_IS_RIGHT:
-            self.report("empty_stream", "The answer ended with neither content nor a call.")
+            self.report("empty-stream", "The answer ended with neither content nor a call.")
         return tuple(self._violations)
 
     @property
@@ -199,7 +199,7 @@ class AnswerMachine:
         message = fields(error).get("message", error)
         self.error = words(message)[:SHOWN_NAME] or shown(message)
         self.say(Means.ERROR, text=self.error, value=fields(error) or None)
-        self.report("in_band_error", f"The server reports an error: {shown(self.error)}")
+        self.report("in-band-error", f"The server reports an error: {shown(self.error)}")
         self.state = "failed"
 
     def grow(self, kind: str, means: Means, text: str, index: int | None = None) -> int:
@@ -231,9 +231,9 @@ class AnswerMachine:
         self.calls += 1
         self.say(Means.CALL, index, name=name, call_id=call_id)
         if call_id and call_id[:SHOWN_NAME] in self.ids:
-            self.report("tool_id_duplicate", f"Two calls of this answer have the id {shown(call_id)}.")
+            self.report("tool-id-duplicate", f"Two calls of this answer have the id {shown(call_id)}.")
         elif call_id and call_id in self.request.call_ids:
-            self.report("tool_id_duplicate", f"An earlier turn of the request has a call with the id {shown(call_id)} already.")
+            self.report("tool-id-duplicate", f"An earlier turn of the request has a call with the id {shown(call_id)} already.")
         if call_id and len(self.ids) < BLOCKS_KEPT:
             self.ids.add(call_id[:SHOWN_NAME])
         return index
@@ -265,14 +265,14 @@ class AnswerMachine:
         self.report(read.fault, f"The arguments of the call of {shown(block.name) or 'a tool'} are wrong: {read.reason}.", event)
         if success and read.cut:
             self.report(
-                "tool_args_truncated_with_success", "They stop inside of their JSON, and the answer ends as if they were whole.", event
+                "tool-args-truncated-with-success", "They stop inside of their JSON, and the answer ends as if they were whole.", event
             )
 
     def named_as(self, ident: str, model: str) -> None:
         """What a record says that it belongs to."""
         for word, old, new in (("id", self.id, ident), ("model", self.model, model)):
             if old and new and old != new:
-                self.report("id_or_model_changed", f"The {word} changes from {shown(old)} to {shown(new)}.")
+                self.report("id-or-model-changed", f"The {word} changes from {shown(old)} to {shown(new)}.")
         self.id, self.model = ident[:SHOWN_NAME] or self.id, model[:SHOWN_NAME] or self.model
 
     def late(self, what: str) -> bool:
@@ -280,11 +280,11 @@ class AnswerMachine:
         if not self.ended:
             return False
         if self.ended_first:
-            self.report_once("terminal_before_content", f"The terminal is the first record, and {what} follows.")
-        self.report("content_after_terminal", f"{what.capitalize()} comes after the terminal.")
+            self.report_once("terminal-before-content", f"The terminal is the first record, and {what} follows.")
+        self.report("content-after-terminal", f"{what.capitalize()} comes after the terminal.")
         return True
 
-    def terminal(self, word: str, twice: str = "duplicate_terminal") -> bool:
+    def terminal(self, word: str, twice: str = "duplicate-terminal") -> bool:
         """The terminal record came. False: it came before."""
         self.say(Means.TERMINAL, text=word)
         if self.ended:

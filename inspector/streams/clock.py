@@ -32,4 +32,4 @@ class Clock:
             return
         if end.at - self._last >= NEVER_MS:
             text = f"The stream stayed open for {(end.at - self._last) / 1000:,.1f} s after its last record, without a terminal."
-            yield StreamViolation("never_terminated", self._index, text)
+            yield StreamViolation("never-terminated", self._index, text)

@@ -101,7 +101,7 @@ class ConsumedSide:
     @property
     def ended_badly(self) -> bool:
         """It ended as a stream does, and its terminal is missing."""
-        return any(violation.name in ("missing_terminal", "r_no_terminal") for violation in self.ran.closing)
+        return any(violation.name in ("missing-terminal", "response-without-end") for violation in self.ran.closing)
 
     @property
     def is_finished(self) -> bool:
@@ -139,9 +139,9 @@ class ConsumedSide:
         if "split" in frame.marks and len(self.split) < NOTED:
             self.split.add(frame.index)
         for violation in observed.violations:
-            if violation.name == "malformed_record" and len(self.malformed) < MALFORMED and (words := salvaged_content(frame)):
+            if violation.name == "record-not-json" and len(self.malformed) < MALFORMED and (words := salvaged_content(frame)):
                 self.malformed.append((words, frame.index))
-            elif violation.name == "http_error_body_midstream" and self.body_event < 0:
+            elif violation.name == "http-error-body-midstream" and self.body_event < 0:
                 self.body_event = frame.index
         for delta in observed.deltas:
             means = delta.means

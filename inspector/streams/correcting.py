@@ -20,7 +20,7 @@ from inspector.streams.violations import R
 __all__ = ["CannotCorrect", "Correction", "correct"]
 
 
-_BEYOND = frozenset({"in_band_error", "choice_lost"})
+_BEYOND = frozenset({"in-band-error", "choice-lost"})
 """Errors that no correction takes away: what the server itself reports, and what is lost of other choices than the first."""
 
 

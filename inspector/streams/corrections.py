@@ -147,7 +147,7 @@ def _terminals(work: Work) -> None:
         item = work.ours.items[place]
         if number:
             work.change(TERMINAL, item, f"the terminal {item.text} again", "")
-        elif place < last or "premature_terminal" in work.names:
+        elif place < last or "premature-terminal" in work.names:
             work.change(TERMINAL, item, f"the terminal {item.text} here", "the terminal after all content")
 
 
@@ -195,7 +195,7 @@ def _incomplete(work: Work) -> None:
 
 def _re_encode(work: Work) -> None:
     work.finish = _end_of(work)
-    if "usage_zero_fabricated" not in work.names:
+    if "usage-zero-fabricated" not in work.names:
         sources = [draft.answer.usage for draft in (work.ours, work.backend) if draft is not None]
         work.usage = next((counts for usage in sources if (counts := common_usage(usage))), {})
 
@@ -302,9 +302,9 @@ STREAM_STRATEGIES = (
 REPAIRED = frozenset[str]().union(*REPAIRS.values())
 """Rules that are no errors, and are repaired all the same."""
 
-_NO_END = {"missing_terminal", "r_no_terminal", "never_terminated"}
+_NO_END = {"missing-terminal", "response-without-end", "never-terminated"}
 _REMOVED_BY_ENCODING = {name: REPAIRS[name] for name in (DECODE, RENUMBER, TERMINAL)} | {
-    FINISH: REPAIRS[FINISH] - {"finish_mismatch_stop", "finish_mismatch_tool", "finish_altered"}
+    FINISH: REPAIRS[FINISH] - {"finish-mismatch-stop", "finish-mismatch-tool", "finish-altered"}
 }
 """What a re-encoded stream cannot be left with, and the strategies whose work that is."""
 

@@ -58,7 +58,7 @@ def drafted(exchange: Exchange, side: Side) -> StreamDraft:
     inputs: dict[int, object] = {}
     for observed in ran:
         event, at = observed.frame.index, observed.frame.at
-        if any(violation.name == "malformed_record" for violation in observed.violations) and (content := salvaged_content(observed.frame)):
+        if any(violation.name == "record-not-json" for violation in observed.violations) and (content := salvaged_content(observed.frame)):
             items.append(Item("text", content, event=event, at=at))
         for delta in observed.deltas:
             if delta.means is Means.CALL and delta.block is not None:

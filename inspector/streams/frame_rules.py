@@ -12,7 +12,6 @@ NOTES = {
     "bare-cr": "Lines end with CR alone.",
     "bom": "The stream begins with a byte order mark.",
 }
-_ROWS = {"bare-cr": "bare_cr"}
 _TYPES = {
     Framing.SSE: ("text/event-stream",),
     # JSON lines have no registered type: each server has its own, or says no more than that it is text or bytes.
@@ -60,17 +59,17 @@ class Frames:
         for mark in frame.marks:
             if mark in NOTES and mark not in self._noted:
                 self._noted.add(mark)
-                yield _ROWS.get(mark, mark), NOTES[mark]
+                yield mark, NOTES[mark]
         if "bad-utf8" in frame.marks:
-            yield "utf8_broken", "The bytes of the record are no UTF-8."
+            yield "utf8-broken", "The bytes of the record are no UTF-8."
         if "unterminated" in frame.marks and frame.framing is Framing.SSE:
-            yield "event_without_blank_line", "The last event has no blank line after it."
+            yield "event-without-blank-line", "The last event has no blank line after it."
         if record.holds is Holds.PLAIN:
-            yield "non_data_line", f"The line is no record: {shown(frame.data[:200].decode('utf-8', 'replace'))}"
+            yield "non-data-line", f"The line is no record: {shown(frame.data[:200].decode('utf-8', 'replace'))}"
         if self._lacks or record.holds not in (Holds.JSON, Holds.DONE):
             return
         if self._is_body(frame, record.value):
-            yield "http_error_body_midstream", f"The body of an HTTP error is in the stream: {shown(record.value)}"
+            yield "http-error-body-midstream", f"The body of an HTTP error is in the stream: {shown(record.value)}"
             return
         yield from self._framing(frame)
         self._began = True
@@ -92,10 +91,10 @@ class Frames:
         if self._first is None:
             self._first = frame.framing
             if self._declared and self._declared not in _TYPES[frame.framing]:
-                yield "framing_wrong_content_type", f"{shown(self._declared)} is declared, and {_NAMES[frame.framing]} came."
+                yield "framing-wrong-content-type", f"{shown(self._declared)} is declared, and {_NAMES[frame.framing]} came."
         elif frame.framing is not self._first and not self.mixed:
             self.mixed = True
-            yield "framing_mixed", f"The stream began with {_NAMES[self._first]}, and {_NAMES[frame.framing]} come."
+            yield "framing-mixed", f"The stream began with {_NAMES[self._first]}, and {_NAMES[frame.framing]} come."
 
 
 def _has_error(value: Any) -> bool:

@@ -21,13 +21,13 @@ class OllamaChat(AnswerMachine):
             self.failed(value["error"])
             return
         if not isinstance(value.get("done"), bool):
-            self.report_once("event_unknown", f"A line does not say whether it is the last one: {shown(list(value)[:8])}")
+            self.report_once("unknown-event", f"A line does not say whether it is the last one: {shown(list(value)[:8])}")
             self.say(Means.OTHER)
         if not self.model:
             self.model = words(value.get("model"))[:1000]
             self.say(Means.START, value={"id": "", "model": self.model})
         if words(value.get("created_at")).startswith("1970"):
-            self.report_once("created_unit_wrong", f"`created_at` is {shown(value['created_at'])}.")
+            self.report_once("created-unit-wrong", f"`created_at` is {shown(value['created_at'])}.")
         self._content(value)
         if value.get("done") is True:
             self._done(value)
@@ -44,7 +44,7 @@ class OllamaChat(AnswerMachine):
             self._call(fields(fields(entry).get("function")), words(fields(entry).get("id")))
         if "tool_calls" in value:
             # Clients look for them under `message` only.
-            self.report_once("event_unknown", "A line has tool_calls next to the message, where no client looks for them.", "tool_calls")
+            self.report_once("unknown-event", "A line has tool_calls next to the message, where no client looks for them.", "tool_calls")
 
     def _words(self, text: Any, kind: str, means: Means) -> None:
         if isinstance(text, str) and text:
@@ -57,7 +57,7 @@ class OllamaChat(AnswerMachine):
         self.state = "ended" if self.ended else "answer"
         name, given_arguments = words(function.get("name")), function.get("arguments")
         if not name:
-            self.report("tool_name_missing", "A call has no name.")
+            self.report("tool-name-missing", "A call has no name.")
         self.settle()
         index = self.call(name, call_id)
         text = given_arguments if isinstance(given_arguments, str) else "" if given_arguments is None else jsontext.compact(given_arguments)
@@ -66,7 +66,7 @@ class OllamaChat(AnswerMachine):
         self.called(index)
         if given_arguments is not None and not isinstance(given_arguments, dict):
             self.report(
-                "tool_args_not_object",
+                "tool-args-not-object",
                 f"The arguments of the call of {shown(name)} are {named(given_arguments)}, where Ollama has an object.",
             )
 
@@ -80,15 +80,15 @@ class OllamaChat(AnswerMachine):
                 self.usage = counted
                 self.say(Means.USAGE, value=counted)
             if not reason:
-                self.report("done_reason_missing", "The last line has no done_reason.")
+                self.report("done-reason-missing", "The last line has no done_reason.")
             if not counted and reason not in _NO_COUNTERS:
-                self.report("done_missing_fields", "The last line has no counters.")
+                self.report("done-missing-fields", "The last line has no counters.")
             self.settle()
         self.terminal("done:true")
 
     def close(self, how: How) -> None:
         if how in MISSED and not self.ended and not self.error:
-            self.report("missing_terminal", f"{MISSED[how]} without a line that has done:true.")
+            self.report("missing-terminal", f"{MISSED[how]} without a line that has done:true.")
 
 
 class OllamaGenerate(OllamaChat):

@@ -70,7 +70,7 @@ class OpenAIChat(AnswerMachine):
             return
         choices = value.get("choices")
         if not isinstance(choices, list):
-            self.report_once("event_unknown", f"A record has no list of choices: {shown(list(value)[:8])}")
+            self.report_once("unknown-event", f"A record has no list of choices: {shown(list(value)[:8])}")
             self.say(Means.OTHER)
             return
         if not self.id and not self.model:
@@ -78,7 +78,7 @@ class OpenAIChat(AnswerMachine):
         self.named_as(words(value.get("id")), words(value.get("model")))
         created = self._created = value.get("created")
         if isinstance(created, int | float) and created and not _SECONDS[0] <= created < _SECONDS[1]:
-            self.report_once("created_unit_wrong", f"`created` is {shown(created)}: no time in seconds of these years.")
+            self.report_once("created-unit-wrong", f"`created` is {shown(created)}: no time in seconds of these years.")
         for choice in choices:
             if isinstance(choice, dict):
                 self._of_choice(choice, isinstance(value.get("usage"), dict))
@@ -184,22 +184,22 @@ class OpenAIChat(AnswerMachine):
             self._call(choice, {"index": 0, "id": "function_call", "type": "function", "function": legacy}, legacy=True)
         finish = value.get("finish_reason")
         if finish == "":
-            self.report_once("finish_empty_string", "finish_reason is an empty text instead of null.")
+            self.report_once("finish-empty-string", "finish_reason is an empty text instead of null.")
         elif isinstance(finish, str):
             self._finish(choice, finish[:100])
 
     def _roles(self, choice: _Choice, delta: Mapping[str, Any], finish: Any) -> None:
         role = words(delta.get("role"))[:100]
         if choice.first and not role and delta:
-            self.report_once("role_missing_or_repeated", "The first delta has no role.")
+            self.report_once("role-missing-or-repeated", "The first delta has no role.")
         if role and choice.role:
             if role != choice.role:
-                self.report_once("role_missing_or_repeated", f"The role changes from {shown(choice.role)} to {shown(role)}.")
+                self.report_once("role-missing-or-repeated", f"The role changes from {shown(choice.role)} to {shown(role)}.")
             elif choice.finish and (finish or any(_contents(delta)) or delta.get("tool_calls")):
-                self.report_once("role_missing_or_repeated", "The role is sent again after the finish reason, as if another answer began.")
+                self.report_once("role-missing-or-repeated", "The role is sent again after the finish reason, as if another answer began.")
             # OpenRouter, Perplexity and others send the role in every delta; OpenRouter's usage record has it too.
             elif not choice.finish and not choice.always:
-                self.report_once("role_missing_or_repeated", "The role is sent again.", severity=Severity.NOTE)
+                self.report_once("role-missing-or-repeated", "The role is sent again.", severity=Severity.NOTE)
         elif role:
             choice.role = role
             self.role = role if choice.main else self.role
@@ -211,7 +211,7 @@ class OpenAIChat(AnswerMachine):
         """Entries of reasoning_details are fragments: clients join them by their index."""
         details = items(delta.get("reasoning_details"))
         if choice.has_details and any(place(fields(entry).get("index")) is None for entry in details):
-            self.report_once("reasoning_index_missing", "An entry of reasoning_details has no index.")
+            self.report_once("reasoning-index-missing", "An entry of reasoning_details has no index.")
         choice.has_details = choice.has_details or bool(details)
 
     def _before(self, choice: _Choice, what: str) -> None:
@@ -220,9 +220,9 @@ class OpenAIChat(AnswerMachine):
         if self.late(what):
             return
         if choice.finish:
-            self.report("content_after_finish", f"{what.capitalize()} comes after the finish reason {choice.finish}.")
+            self.report("content-after-finish", f"{what.capitalize()} comes after the finish reason {choice.finish}.")
         if self._usage_records:
-            self.report_once("usage_not_last", "Content comes after the usage record.")
+            self.report_once("usage-not-last", "Content comes after the usage record.")
         if not choice.finish:
             self.state = "answer"
 
@@ -237,7 +237,7 @@ class OpenAIChat(AnswerMachine):
         text = given_arguments if isinstance(given_arguments, str) else "" if given_arguments is None else jsontext.compact(given_arguments)
         index = place(entry.get("index"))
         if index is None:
-            self.report("tool_index_missing", "An entry of tool_calls has no index.")
+            self.report("tool-index-missing", "An entry of tool_calls has no index.")
             begins = not choice.calls or (call_id and call_id not in self.ids) or (name and not call_id)
             index = max(choice.calls, default=-1) + 1 if begins else choice.last
         block = self.blocks.get(choice.calls.get(index))
@@ -252,7 +252,7 @@ class OpenAIChat(AnswerMachine):
         self._before(choice, "a call")
         if is_another and block is not None:
             self.report(
-                "tool_index_reused", f"The call {shown(name or call_id)} comes under index {index}, which is that of {shown(block.name)}."
+                "tool-index-reused", f"The call {shown(name or call_id)} comes under index {index}, which is that of {shown(block.name)}."
             )
         if index not in choice.calls or is_another:
             if len(choice.calls) >= BLOCKS_KEPT:
@@ -261,27 +261,22 @@ class OpenAIChat(AnswerMachine):
             if is_custom:
                 choice.custom.add(index)
         elif text and index != choice.last:
-            self.report_once("parallel_calls_interleaved", f"Arguments of call {index} come after those of call {choice.last}.")
+            self.report_once("parallel-calls-interleaved", f"Arguments of call {index} come after those of call {choice.last}.")
         elif block is not None:
             block.name, block.call_id = (block.name or name)[:1000], (block.call_id or call_id)[:1000]
         choice.last = index
         if given_arguments is not None and not isinstance(given_arguments, str):
-            self.report("tool_args_invalid_json", "The arguments of a call are sent as a value, where the protocol has text.")
+            self.report("tool-args-invalid-json", "The arguments of a call are sent as a value, where the protocol has text.")
         if text:
             self.blocks.add(choice.calls[index], text, self.event)
             self.say(Means.ARGUMENTS, choice.calls[index], text)
 
     def _begin(self, choice: _Choice, index: int, name: str, call_id: str, entry: Mapping[str, Any], is_another: bool) -> None:
-        wrong = (
-            ("tool_id_missing", not words(entry.get("id"))),
-            ("tool_name_missing", not name),
-            ("tool_type_missing", not words(entry.get("type"))),
-        )
-        for row, is_so in wrong:
-            if is_so and not is_another:
-                self.report(row, f"The call with index {index} begins without its {row.split('_')[1]}.")
+        for member, value in (("id", words(entry.get("id"))), ("name", name), ("type", words(entry.get("type")))):
+            if not value and not is_another:
+                self.report(f"tool-{member}-missing", f"The call with index {index} begins without its {member}.")
         if not is_another and index != len(choice.calls) and place(entry.get("index")) is not None:
-            self.report("tool_index_gap", f"The call number {len(choice.calls) + 1} has the index {index}.")
+            self.report("tool-index-gap", f"The call number {len(choice.calls) + 1} has the index {index}.")
         self.settle()
         choice.calls[index] = self.call(name, call_id)
         choice.open.add(choice.calls[index])
@@ -289,7 +284,7 @@ class OpenAIChat(AnswerMachine):
     def _finish(self, choice: _Choice, word: str) -> None:
         twice = bool(choice.finish)
         if twice and not self.ended:
-            self.report("duplicate_finish", f"The finish reason {shown(word)} comes after {shown(choice.finish)}.")
+            self.report("duplicate-finish", f"The finish reason {shown(word)} comes after {shown(choice.finish)}.")
         self.say(Means.FINISH, text=word)
         self._calls_end(choice, word)
         if choice.calls and word == "stop" and not self.request.forced:
@@ -297,13 +292,13 @@ class OpenAIChat(AnswerMachine):
             text = f"The finish reason is stop, and the answer has {count}."
             if self.request.tools is None:
                 text += " The request is not in the capture: if it names the tool (tool_choice), OpenAI itself answers so."
-            self.report("finish_mismatch_stop", text, severity=Severity.NOTE if self.request.tools is None else None)
+            self.report("finish-mismatch-stop", text, severity=Severity.NOTE if self.request.tools is None else None)
         elif word in TOOLS and not choice.calls:
-            self.report("finish_mismatch_tool", f"The finish reason is {word}, and there is no tool call.")
+            self.report("finish-mismatch-tool", f"The finish reason is {word}, and there is no tool call.")
         elif word not in FINISH_REASONS:
-            self.report("finish_unknown", f"The finish reason {shown(word)} is none of OpenAI's.")
+            self.report("unknown-finish", f"The finish reason {shown(word)} is none of OpenAI's.")
         if self._usage_records:
-            self.report_once("usage_not_last", "The finish reason comes after the usage record.")
+            self.report_once("usage-not-last", "The finish reason comes after the usage record.")
         choice.finish = word
         if choice.main:
             self.finish = word
@@ -327,14 +322,14 @@ class OpenAIChat(AnswerMachine):
         if not isinstance(usage, dict) or not usage:
             return
         if self.ended:
-            self.report("content_after_terminal", "The usage record comes after the terminal.")
+            self.report("content-after-terminal", "The usage record comes after the terminal.")
         self._usage_came, self.usage = True, usage
         self.say(Means.USAGE, value=usage)
         # With content it is a running count, as vLLM and Perplexity send it.
         if not has_choices:
             self._usage_records += 1
             if self._usage_records > 1:
-                self.report("usage_duplicate", "The usage record comes a second time.")
+                self.report("usage-duplicate", "The usage record comes a second time.")
             self.state = "ended" if self.ended else "usage"
 
     def done_line(self) -> None:
@@ -343,21 +338,21 @@ class OpenAIChat(AnswerMachine):
         own = self.blocks
         for index, choice in self._choices.items():
             if choice.produced and not choice.finish and not self.error:
-                self.report("missing_finish_reason", f"Choice {index} has content and got no finish reason.")
+                self.report("missing-finish-reason", f"Choice {index} has content and got no finish reason.")
             self.blocks, self.aside = choice.blocks, "" if choice.main else f"choice {index}"
             self._calls_end(choice, "")
         self.blocks, self.aside = own, ""
         if self.request.wants_usage and not self._usage_came and not self.error:
-            self.report("usage_missing", "The request asked for a usage record, and none came.")
+            self.report("usage-missing", "The request asked for a usage record, and none came.")
 
     def close(self, how: How) -> None:
         if how not in MISSED or DONE in self.lacks or self.ended or self.error:
             return
         if how in _CLOSED and self.is_finished:
             text = f"{MISSED[how]} after the finish reason, without [DONE]: some servers never send it."
-            self.report("missing_terminal", text, severity=Severity.NOTE)
+            self.report("missing-terminal", text, severity=Severity.NOTE)
         else:
-            self.report("missing_terminal", f"{MISSED[how]} without [DONE].")
+            self.report("missing-terminal", f"{MISSED[how]} without [DONE].")
 
     @property
     def is_finished(self) -> bool:

@@ -66,23 +66,23 @@ class OpenAIResponses(AnswerMachine):
         elif kind.startswith("response."):
             self.say(Means.PING if kind in ("response.in_progress", "response.queued") else Means.OTHER, text=kind[:100])
         else:
-            self.report_once("event_unknown", f"No event of Responses is named {shown(kind)}.", kind[:100])
+            self.report_once("unknown-event", f"No event of Responses is named {shown(kind)}.", kind[:100])
             self.say(Means.OTHER, text=kind[:100])
 
     def _numbered(self, number: Any) -> None:
         if not isinstance(number, int) or isinstance(number, bool):
             return
         if self._number is not None and number > self._number + 1:
-            self.report("r_sequence_gap", f"Number {shown(number)} comes after {self._number}.")
+            self.report("sequence-gap", f"Number {shown(number)} comes after {self._number}.")
         elif self._number is not None and number <= self._number:
-            self.report("r_sequence_repeat", f"Number {shown(number)} comes after {self._number}.")
+            self.report("sequence-repeat", f"Number {shown(number)} comes after {self._number}.")
         self._number = number
 
     def _start(self, response: Mapping[str, Any]) -> None:
         if self.ended:
-            self.report("content_after_terminal", "Another response begins after the terminal.")
+            self.report("content-after-terminal", "Another response begins after the terminal.")
         elif self._started:
-            self.report("start_repeated", "response.created comes again before the response has ended.")
+            self.report("start-repeated", "response.created comes again before the response has ended.")
         self._started, self.state, self.role = True, "ended" if self.ended else "response", "assistant"
         self.id, self.model = words(response.get("id"))[:1000], words(response.get("model"))[:1000]
         self.say(Means.START, value={"id": self.id, "model": self.model})
@@ -92,10 +92,10 @@ class OpenAIResponses(AnswerMachine):
         kind = words(item.get("type"))[:100]
         self.late(f"an item ({kind})")
         if index is None or index in self._items:
-            self.report("r_item_unopened", f"An item is added under the index {shown(index)}, which it cannot have.")
+            self.report("item-not-open", f"An item is added under the index {shown(index)}, which it cannot have.")
             return
         if index != len(self._items):
-            self.report("r_index_gap", f"Item number {len(self._items) + 1} has the index {index}.")
+            self.report("item-index-gap", f"Item number {len(self._items) + 1} has the index {index}.")
         if len(self._items) >= BLOCKS_KEPT:
             return
         self._items[index] = _Item(kind)
@@ -106,9 +106,9 @@ class OpenAIResponses(AnswerMachine):
         """The block of an item that is one block."""
         if entry.kind in CALLS:
             name, call_id = words(item.get("name")), words(item.get("call_id"))
-            for row, is_so in (("tool_id_missing", not call_id), ("tool_name_missing", not name)):
+            for row, is_so in (("tool-id-missing", not call_id), ("tool-name-missing", not name)):
                 if is_so:
-                    self.report(row, f"The {entry.kind} item has no {'call_id' if row == 'tool_id_missing' else 'name'}.")
+                    self.report(row, f"The {entry.kind} item has no {'call_id' if row == 'tool-id-missing' else 'name'}.")
             entry.blocks["tool-call", 0] = self.call(name, call_id)
         elif entry.kind not in _CONTENT_OF:
             entry.blocks["other", 0] = self.blocks.open("other", self.event, entry.kind, words(item.get("id")))
@@ -119,7 +119,7 @@ class OpenAIResponses(AnswerMachine):
         entry = self._items.get(index) if index is not None else None
         self.late(f"{means.value} ({what})")
         if entry is None or entry.done:
-            self.report("r_item_unopened", f"{base}.{what} names item {shown(value.get('output_index'))}, which is not open.")
+            self.report("item-not-open", f"{base}.{what} names item {shown(value.get('output_index'))}, which is not open.")
             return
         part = (kind if not numbered else base, place(value.get(numbered)) or 0 if numbered else 0)
         text = words(value.get("delta" if what == "delta" else repeated))
@@ -153,14 +153,14 @@ class OpenAIResponses(AnswerMachine):
         if part not in entry.wrong and (block is None or (block.is_whole and block.text != text)):
             entry.wrong.add(part)
             sent = f"{block.size:,} characters" if block is not None else "no deltas"
-            self.report("r_done_ne_deltas", f"{where} gives {len(text):,} characters, and the deltas {sent} of other content.")
+            self.report("done-differs-from-deltas", f"{where} gives {len(text):,} characters, and the deltas {sent} of other content.")
 
     def _item_done(self, value: Mapping[str, Any]) -> None:
         item, index = fields(value.get("item")), place(value.get("output_index"))
         entry = self._items.get(index) if index is not None else None
         self.late("an item")
         if entry is None or index is None or entry.done:
-            self.report("r_item_unopened", f"output_item.done names item {shown(index)}, which is not open.")
+            self.report("item-not-open", f"output_item.done names item {shown(index)}, which is not open.")
             return
         entry.done = True
         if entry.kind in CALLS:
@@ -206,14 +206,14 @@ class OpenAIResponses(AnswerMachine):
             self.faulty(block, read, success=False)
 
     def _end(self, status: str, response: Mapping[str, Any]) -> None:
-        first = self.terminal(f"response.{status}", twice="r_two_terminals")
+        first = self.terminal(f"response.{status}", twice="response-ends-twice")
         if not first:
             return
         reason = words(fields(response.get("incomplete_details")).get("reason"))[:100]
         self.finish = reason or status
         self.say(Means.FINISH, text=self.finish)
         if reason and reason not in REASONS:
-            self.report("finish_unknown", f"The response is incomplete for a reason that is none of OpenAI's: {shown(reason)}")
+            self.report("unknown-finish", f"The response is incomplete for a reason that is none of OpenAI's: {shown(reason)}")
         usage = response.get("usage")
         if isinstance(usage, dict) and usage:
             self.usage = usage
@@ -224,7 +224,7 @@ class OpenAIResponses(AnswerMachine):
             return
         open_items = [index for index, item in self._items.items() if not item.done]
         if open_items and status == "completed":
-            self.report("r_item_left_open", f"Item {open_items[0]} ({shown(self._items[open_items[0]].kind)}) is not done.")
+            self.report("item-left-open", f"Item {open_items[0]} ({shown(self._items[open_items[0]].kind)}) is not done.")
         output = response.get("output")
         if isinstance(output, list) and not open_items:
             self._final(output)
@@ -232,18 +232,18 @@ class OpenAIResponses(AnswerMachine):
     def _final(self, output: list[Any]) -> None:
         done = [self._done[index] for index in sorted(self._done)]
         if len(output) != len(done):
-            self.report("r_final_ne_items", f"The final response has {len(output):,} items, and {len(done):,} were done.")
+            self.report("final-differs-from-items", f"The final response has {len(output):,} items, and {len(done):,} were done.")
             return
         for number, (item, (ident, content)) in enumerate(zip(output, done, strict=True)):
             final = _print(fields(item))
             if final != (ident, content):
                 what = "another id" if final[1] == content else "other content"
-                self.report("r_final_ne_items", f"Item {number} has {what} in the final response than when it was done.")
+                self.report("final-differs-from-items", f"Item {number} has {what} in the final response than when it was done.")
                 return
 
     def close(self, how: How) -> None:
         if how in MISSED and not self.ended and not self.error:
-            self.report("r_no_terminal", f"{MISSED[how]} without response.completed, incomplete or failed.")
+            self.report("response-without-end", f"{MISSED[how]} without response.completed, incomplete or failed.")
 
 
 def _texts(item: Mapping[str, Any]) -> Iterator[tuple[BlockKey, str, Means, str]]:

@@ -35,10 +35,10 @@ class RequestFacts:
             return
         if name not in self.tools:
             if not self.open:
-                yield "tool_unknown_name", f"The request declares no tool {name[:80]!r}."
+                yield "unknown-tool", f"The request declares no tool {name[:80]!r}."
             return
         if arguments is not None and (reason := self._mismatch(name, arguments)):
-            yield "tool_args_schema_mismatch", f"The arguments of {name[:80]} break its schema: {reason}"
+            yield "tool-args-schema-mismatch", f"The arguments of {name[:80]} break its schema: {reason}"
 
     def _mismatch(self, name: str, arguments: Mapping[str, Any]) -> str:
         schema = (self.tools or {})[name]

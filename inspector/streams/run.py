@@ -20,7 +20,7 @@ LOOKED_AT = 64
 """Frames that are looked at before a protocol is taken from what the capture says."""
 EVIDENCE = 5
 ANSWERS_KEPT = 100
-_NO_END = ("missing_terminal", "missing_finish_reason", "r_no_terminal")
+_NO_END = ("missing-terminal", "missing-finish-reason", "response-without-end")
 
 
 class Ran:
@@ -126,7 +126,7 @@ class Ran:
             if self._binary:
                 return ObservedEvent(frame, UNKNOWN)
             if content.holds is Holds.MALFORMED:
-                violations += (StreamViolation("malformed_record", frame.index, f"The record cannot be read: {content.reason}."),)
+                violations += (StreamViolation("record-not-json", frame.index, f"The record cannot be read: {content.reason}."),)
             return ObservedEvent(frame, UNKNOWN, (), violations)
         if machine.ended and self._next_begins(content, frame):
             self._finish_answer(How.UNKNOWN)
@@ -143,7 +143,7 @@ class Ran:
         observed = machine.take(frame, content)
         self.state = observed.state
         if violations or body:
-            violations_left = [violation for violation in observed.violations if not (body and violation.name == "in_band_error")]
+            violations_left = [violation for violation in observed.violations if not (body and violation.name == "in-band-error")]
             observed.violations = (*violations, *violations_left)
         return observed
 

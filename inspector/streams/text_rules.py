@@ -63,13 +63,13 @@ def text_violations(answer: Assembled, request: RequestFacts, read_by_client: bo
             prose = without_code(block.text)
             yield from _thinking(block, prose)
             for match in _first(_TOKEN, prose):
-                yield StreamViolation("special_token_leak", block.last, f"The special token {match[0]} is in the text.")
+                yield StreamViolation("special-token-leak", block.last, f"The special token {match[0]} is in the text.")
             if read_by_client:
                 for match in _first(WRAPPER, prose):
-                    yield StreamViolation("wrapper_unparsed", block.last, f"{match[0]} is in the text.")
+                    yield StreamViolation("wrapper-unparsed", block.last, f"{match[0]} is in the text.")
                 if called and is_fragment(block.text.strip(), called):
                     yield StreamViolation(
-                        "wrapper_fragment_leak", block.first, f"After the call is {shown(block.text.strip())}, a piece of its tags."
+                        "wrapper-fragment-leak", block.first, f"After the call is {shown(block.text.strip())}, a piece of its tags."
                     )
     if read_by_client:
         yield from _calls(answer, request)
@@ -94,7 +94,7 @@ def _calls(answer: Assembled, request: RequestFacts) -> Iterator[StreamViolation
         is_thinking = block.kind == "thinking"
         # The wrapper of a proxy has a row of its own.
         if is_thinking or call.syntax != _PROXY_WRAPPER:
-            row = "tool_text_in_reasoning" if is_thinking else "tool_text_in_content"
+            row = "tool-text-in-reasoning" if is_thinking else "tool-text-in-content"
             name = shown(call.name) or "a tool"
             text = f"A call of {name} is written as text ({call.syntax}, {call.confidence} confidence). {call.reasons[0]}"
             yield StreamViolation(row, block.last, text)
@@ -129,10 +129,10 @@ def _thinking(block: StreamBlock, prose: str) -> Iterator[StreamViolation]:
     # Cut text may have had its end where it is not kept any more.
     if block.size <= len(block.text):
         for opening in sorted(unclosed):
-            yield StreamViolation("think_unclosed", block.last, f"{opening} is in the text, and nothing closes it.")
+            yield StreamViolation("think-unclosed", block.last, f"{opening} is in the text, and nothing closes it.")
     for tag in tags:
         if tag not in unclosed:
-            yield StreamViolation("think_tag_leak", block.last, f"{tag} is in the text.")
+            yield StreamViolation("think-tag-leak", block.last, f"{tag} is in the text.")
 
 
 def is_fragment(text: str, name: str) -> bool:

@@ -21,11 +21,11 @@ from inspector.streams.text_compare import Differences, Span, differences
 from inspector.streams.text_rules import THINK, WRAPPERS, is_fragment
 
 ON_BACKEND = frozenset(
-    {"choice_lost", "terminal_swallowed", "tool_call_lost", "tool_call_partial_lost", "content_lost", "record_split_by_proxy"}
+    {"choice-lost", "terminal-swallowed", "tool-call-lost", "tool-call-partial-lost", "content-lost", "record-split-by-proxy"}
 )
 """Rows whose violations name events of the backend; those of all others are of the client."""
 
-EXPLAINED = {"tool_call_lost": frozenset({"empty_stream"}), "record_split_by_proxy": frozenset({"empty_stream"})}
+EXPLAINED = {"tool-call-lost": frozenset({"empty-stream"}), "record-split-by-proxy": frozenset({"empty-stream"})}
 """Row of both sides -> rows of the client's side alone that say no more than it does, of the same events."""
 
 _MOST_COMPARED = 1_000_000
@@ -114,7 +114,7 @@ def _of_others(exchange: Exchange, backend: ConsumedSide, client: ConsumedSide, 
         if answer.choice not in client_choices:
             words = shown(" ".join(block.text or block.name for block in answer.blocks))
             text = f"Choice {answer.choice} of the backend did not reach the client: {words}"
-            yield StreamViolation("choice_lost", answer.blocks[0].first, text)
+            yield StreamViolation("choice-lost", answer.blocks[0].first, text)
     both = [answer.choice for answer in others if answer.choice in client_choices]
     most = _MOST_COMPARED // max(1, backend.records + client.records)
     if len(both) > most:
@@ -142,7 +142,7 @@ class _Comparison:
         yield from self._usage()
         if self.client.after_end:
             yield StreamViolation(
-                "after_end_write",
+                "after-end-write",
                 max(self.client.records - 1, 0),
                 f"{self.client.after_end:,} bytes were written after the end of the stream.",
             )
@@ -167,7 +167,7 @@ class _Comparison:
             if self._is_fabricated():
                 how = "with an error" if backend.error else f"without one ({backend.ran.how.value})"
                 text = f"The client got {client.terminal_word}, and the backend had ended {how}."
-                yield StreamViolation("fabricated_terminal", client.terminal.event, text)
+                yield StreamViolation("fabricated-terminal", client.terminal.event, text)
         elif (
             backend.terminal is not None
             and not backend.error
@@ -182,7 +182,7 @@ class _Comparison:
             else:
                 text = f"The backend's {backend.terminal_word} came, and the client's stream ended without a terminal."
             severity = Severity.WARNING if client.is_finished else None
-            yield StreamViolation("terminal_swallowed", backend.terminal.event, text, severity)
+            yield StreamViolation("terminal-swallowed", backend.terminal.event, text, severity)
 
     def _premature(self, expected: int) -> Iterator[StreamViolation]:
         """`expected`: characters that the client should have got by then."""
@@ -193,12 +193,12 @@ class _Comparison:
         # A terminal record of the backend that is all that was still to come is no loss: Ollama's last line says finish and end in one.
         if last is not None and terminal.moment < last.moment:
             text = f"The client's terminal came at input {backend.records_before:,} of {backend.records:,} of the backend, and content of the backend after it."
-            yield StreamViolation("premature_terminal", terminal.event, text)
+            yield StreamViolation("premature-terminal", terminal.event, text)
         elif client.has_content_after_terminal and last is not None and self._is_late(terminal.event, expected):
             size = client.size - client.at_terminal
             text = f"The client got its terminal before {size:,} characters that the backend sent before its own."
-            yield StreamViolation("premature_terminal", terminal.event, text)
-            yield StreamViolation("content_reordered", terminal.event, "The backend sent its terminal last, and the client got it earlier.")
+            yield StreamViolation("premature-terminal", terminal.event, text)
+            yield StreamViolation("content-reordered", terminal.event, "The backend sent its terminal last, and the client got it earlier.")
 
     def _is_late(self, terminal: int, expected: int) -> bool:
         """Whether what follows the client's terminal is of the backend, and no echo of what came before it."""
@@ -218,19 +218,19 @@ class _Comparison:
     def _calls(self, calls: Matched) -> Iterator[StreamViolation]:
         for name, event in calls.promoted:
             text = f"The call of {shown(name)} is only a thought of the backend's model, and the client got it as a real one."
-            yield StreamViolation("tool_text_promoted_from_reasoning", event, text)
+            yield StreamViolation("tool-text-promoted-from-reasoning", event, text)
         for name, event in calls.repeated:
-            yield StreamViolation("content_replayed", event, f"The client got the call of {shown(name)} again.")
+            yield StreamViolation("content-replayed", event, f"The client got the call of {shown(name)} again.")
         if self.hung_up:
             return
-        row = "tool_call_partial_lost" if self.client.calls else "tool_call_lost"
+        row = "tool-call-partial-lost" if self.client.calls else "tool-call-lost"
         # A call in which the client's stream ended is lost: nobody altered it.
         is_cut = self.client.terminal is None
         cut_off = [(sent.name, sent.event) for sent, _ in calls.altered] if is_cut else []
         for name, event in [*calls.lost, *cut_off]:
             if event in self.backend.split and self._ended_in_error():
                 yield StreamViolation(
-                    "record_split_by_proxy",
+                    "record-split-by-proxy",
                     event,
                     f"The record came in several reads, and its call of {shown(name)} did not reach the client.",
                 )
@@ -239,7 +239,7 @@ class _Comparison:
             yield StreamViolation(row, event, f"The call of {shown(name)} {how}.")
         for sent, received in () if is_cut else calls.altered:
             text = f"The backend called {shown(sent.name)} with {shown(sent.meaning)}, and the client got {shown(received.meaning)}."
-            yield StreamViolation("tool_args_altered", received.event, text)
+            yield StreamViolation("tool-args-altered", received.event, text)
 
     def _words(self, removed: Sequence[Span]) -> Iterator[StreamViolation]:
         backend, client = self.backend, self.client
@@ -250,7 +250,7 @@ class _Comparison:
         if not backend.broken and client.words.count(_BROKEN) > sent.words.count(_BROKEN):
             at = client.event_at(client.words.index(_BROKEN))
             yield StreamViolation(
-                "utf8_broken", at, f"The client got {client.words.count(_BROKEN):,} U+FFFD that the backend had not sent."
+                "utf8-broken", at, f"The client got {client.words.count(_BROKEN):,} U+FFFD that the backend had not sent."
             )
             # What is broken is not reported as lost too: only the rest is compared.
             ours, theirs = (_BEYOND_ASCII.sub("", words) for words in (sent.words, client.words))
@@ -276,19 +276,19 @@ class _Comparison:
                 break
             if cut_off or (event in backend.split and event == backend.event_at(sent.place(end - 1))):
                 text = f"The record came in several reads, and its words did not reach the client: {words}"
-                yield StreamViolation("record_split_by_proxy", event, text)
+                yield StreamViolation("record-split-by-proxy", event, text)
                 continue
             what = "Reasoning" if backend.kind_at(sent.place(start)) == "thinking" else "Text"
             yield StreamViolation(
-                "content_lost", event, f"{what} of the backend did not reach the client ({end - start:,} characters): {words}"
+                "content-lost", event, f"{what} of the backend did not reach the client ({end - start:,} characters): {words}"
             )
         for start, end in text_differences.replayed if self.backend.ran.how is not How.CUT else ():
             yield StreamViolation(
-                "content_replayed", client.event_at(start), f"The client got again what it had got: {shown(client.words[start:end])}"
+                "content-replayed", client.event_at(start), f"The client got again what it had got: {shown(client.words[start:end])}"
             )
         if text_differences.moved is not None:
             yield StreamViolation(
-                "content_reordered",
+                "content-reordered",
                 client.event_at(text_differences.moved),
                 "From here on the client got the backend's text in another order.",
             )
@@ -312,7 +312,7 @@ class _Comparison:
         for words, event in self.backend.malformed:
             if words.strip() and words.strip() not in received_words:
                 yield StreamViolation(
-                    "content_lost",
+                    "content-lost",
                     event,
                     f"The record cannot be read, and the text in it did not reach the client: {shown(words)}",
                 )
@@ -321,13 +321,13 @@ class _Comparison:
         ours = [signature for signature, _ in self.backend.signatures]
         for number, (signature, event) in enumerate(self.client.signatures):
             if ours and signature and signature not in ours[number : number + 1]:
-                yield StreamViolation("a_signature_altered", event, "The signature of the thinking is not the one that the backend sent.")
+                yield StreamViolation("signature-altered", event, "The signature of the thinking is not the one that the backend sent.")
 
     def _usage(self) -> Iterator[StreamViolation]:
         counts = common_usage(self.client.answer.usage)
         if self.client.usage_event >= 0 and self.backend.usage_event < 0 and counts and not any(counts.values()):
             yield StreamViolation(
-                "usage_zero_fabricated", self.client.usage_event, "The client got a usage of 0, and the backend had given none."
+                "usage-zero-fabricated", self.client.usage_event, "The client got a usage of 0, and the backend had given none."
             )
 
     def _finish(self) -> Iterator[StreamViolation]:
@@ -335,7 +335,7 @@ class _Comparison:
         finished = self.client.finished
         if backend == LENGTH and client and client != LENGTH and finished is not None:
             text = f"The backend's answer was cut off at its limit, and the client got {client}."
-            yield StreamViolation("finish_altered", finished.event, text)
+            yield StreamViolation("finish-altered", finished.event, text)
 
 
 class _Sent:

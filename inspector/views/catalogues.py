@@ -30,7 +30,7 @@ from inspector.strategies.catalogue import STRATEGIES, UnknownStrategy
 from inspector.streams.captures.base import CaptureKind
 from inspector.streams.captures.catalogue import KINDS
 from inspector.streams.corrections import STREAM_STRATEGIES, StreamStrategy
-from inspector.streams.violations import ALL_STREAM_RULES, StreamRule
+from inspector.streams.violations import ALL_STREAM_RULES, ShownBy, StreamRule
 from inspector.views.conversation_list import RULE_KEYS, ConversationRow, rows_of, with_rule
 from inspector.views.pages import as_json, as_markdown, page
 
@@ -245,8 +245,25 @@ class RulePage:
         return sorted(self.rule.protocols) if isinstance(self.rule, StreamRule) else []
 
     @property
+    def shown_by(self) -> str:
+        """What of a stream shows it; "" for a rule of conversations."""
+        return _SHOWN_BY[self.rule.shown_by] if isinstance(self.rule, StreamRule) else ""
+
+    @property
     def listed(self) -> str:
         return "streams" if isinstance(self.rule, StreamRule) else "conversations"
+
+
+_SHOWN_BY = {
+    ShownBy.MACHINE: "the order and content of its events",
+    ShownBy.FRAMES: "its framing",
+    ShownBy.TEXT: "its text",
+    ShownBy.CLOCK: "the times of its events",
+    ShownBy.REQUEST: "its request",
+    ShownBy.SIDES: "both sides, compared",
+    ShownBy.STORE: "the store and the stream, compared",
+    ShownBy.CAPTURES: "several captures",
+}
 
 
 def _rule(code: str) -> Rule | StreamRule:

@@ -84,8 +84,8 @@ class ProblemRow:
 
     @property
     def summary(self) -> str:
-        """Of the rule, without a point at its end."""
-        return self.about.summary.rstrip(".") if self.about else ""
+        """Of the rule."""
+        return self.about.summary if self.about else ""
 
     @property
     def has_corrected_copy(self) -> bool:

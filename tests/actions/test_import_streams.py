@@ -51,7 +51,7 @@ def test_a_capture_of_both_sides_is_judged_and_given_back_as_it_was() -> None:
     assert first is not None
     assert (first.code, first.rule, first.severity, first.side, first.origin) == (
         "STREAM101",
-        "premature_terminal",
+        "premature-terminal",
         "error",
         "client",
         "stream",

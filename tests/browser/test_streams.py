@@ -30,7 +30,7 @@ def test_from_the_inbox_to_the_terminal_and_its_bytes(page: Page, live_server: L
     page.get_by_role("link", name="streams with errors or warnings").click()
     page.get_by_role("link", name="Ended behind the tool call").click()
     expect(page.locator("h1")).to_contain_text("the client got [DONE] at input 3 of 5")
-    expect(page.locator("tr.error").first).to_contain_text("premature_terminal")
+    expect(page.locator("tr.error").first).to_contain_text("premature-terminal")
     page.locator("tr.error").first.get_by_role("link", name="error STREAM101").click()
     expect(page).to_have_url(f"{live_server.url}/streams/{premature.oid}/?side=client&at=2#e-client-2")
     expect(page.locator("#event")).to_contain_text("data: [DONE]")

@@ -62,8 +62,8 @@ def test_demo_writes_and_imports_three_captures(store: Path) -> None:
     found = {stream.native_id: stream for stream in Stream.objects.all()}
     assert set(found) == {PREMATURE, REPAIRED, LEAKED} and found[PREMATURE].oid == ran.json["premature"]
     codes = {name: [finding.rule for finding in stream.findings.all()] for name, stream in found.items()}
-    assert codes[PREMATURE] == ["premature_terminal", "content_lost"] and codes[REPAIRED] == []
-    assert "tool_text_in_reasoning" in codes[LEAKED]
+    assert codes[PREMATURE] == ["premature-terminal", "content-lost"] and codes[REPAIRED] == []
+    assert "tool-text-in-reasoning" in codes[LEAKED]
     mine = store.parent / "streams" / f"{PREMATURE}.capture.jsonl"
     mine.write_bytes(mine.read_bytes().replace(PREMATURE.encode(), b"my-own"))
     refused = run("demo", "--fresh")

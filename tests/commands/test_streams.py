@@ -49,7 +49,7 @@ class TestScan:
 
         assert ran.status == 1
         assert ran.out.startswith("The client's terminal came at input 3 of 6 of the backend, and content of the backend after it")
-        assert "STREAM101 premature_terminal: error, silent, origin: stream, client event" in ran.out
+        assert "STREAM101 premature-terminal: error, silent, origin: stream, client event" in ran.out
         assert "corrected by one-terminal" in ran.out
 
     @pytest.mark.parametrize("side", ["client", "backend"])
@@ -165,7 +165,7 @@ class TestShow:
 
         assert "client: ollama-chat" in out and "text deltas" in out
         lines = out.split("\n")
-        place = next(number for number, line in enumerate(lines) if "! STREAM101 premature_terminal (error)" in line)
+        place = next(number for number, line in enumerate(lines) if "! STREAM101 premature-terminal (error)" in line)
         assert "terminal" in lines[place - 1] and "[ended]" in lines[place - 1]
 
     def test_json_has_the_lines(self, tmp_path: Path) -> None:
@@ -211,7 +211,7 @@ class TestRepair:
     def test_the_plan_says_what_changes_and_what_it_costs(self) -> None:
         ran = run("repair", BUG, "--plan")
         assert ran.status == 0 and "one-terminal (safe)" in ran.out and "cost:" in ran.out
-        assert "before: STREAM101 premature_terminal" in ran.out and "after: no findings" in ran.out
+        assert "before: STREAM101 premature-terminal" in ran.out and "after: no findings" in ran.out
 
     def test_the_corrected_capture_is_a_new_file(self, tmp_path: Path) -> None:
         before = BUG.read_bytes()
@@ -357,8 +357,8 @@ class TestCatalogues:
         assert [row["code"] for row in listed] == [row.code for row in ALL_STREAM_RULES]
         for row in STREAM_RULES:
             assert row.summary in run("rules", row.code.lower()).out
-        assert run("rules", "premature_terminal", "--json").json["repaired_by"] == ["one-terminal"]
-        assert "STREAM101 premature_terminal (error, silent)" in run("rules").out
+        assert run("rules", "premature-terminal", "--json").json["repaired_by"] == ["one-terminal"]
+        assert "STREAM101 premature-terminal (error, silent)" in run("rules").out
 
     def test_corrections_have_a_section_of_their_own(self) -> None:
         out = run("strategies").out

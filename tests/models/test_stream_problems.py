@@ -11,7 +11,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from inspector.actions.import_source import import_targets
-from inspector.models import AuditEntry, Conversation, Occurrence, Problem, ProblemDay, Source, Stream, occurrences
+from inspector.models import AuditEntry, Conversation, Occurrence, Problem, ProblemDay, Source, Stream, StreamFinding, occurrences
 from tests.actions.test_import_streams import WHOLE, brought, har
 from tests.models.test_counting import assert_true, stored
 from tests.streams.spoken import ROLE, sse, text
@@ -152,6 +152,14 @@ def test_the_migration_fills_what_an_import_would_have_written(tmp_path: Path) -
     import_module("inspector.migrations.0038_stream_occurrences_filled").fill(apps, connection.schema_editor())
     assert stored() == before
     assert_true()
+
+
+def test_the_migration_renames_what_is_kept_of_older_names(tmp_path: Path) -> None:
+    written(tmp_path / "x.har", CUT)
+    findings, problems = StreamFinding.objects.filter(code=CODE), Problem.objects.filter(code=CODE)
+    assert findings.update(rule="missing_terminal") and problems.update(rule="missing_terminal")
+    import_module("inspector.migrations.0045_stream_rule_names").rename(apps, connection.schema_editor())
+    assert {*findings.values_list("rule", flat=True), *problems.values_list("rule", flat=True)} == {"missing-terminal"}
 
 
 @pytest.fixture

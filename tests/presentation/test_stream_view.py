@@ -49,8 +49,8 @@ def test_the_premature_terminal_stands_first_in_words_and_alone_in_its_row() -> 
         "3 text deltas, 82 characters | ",
         " | create_file",
         " | tool_calls",
-        " | [DONE] | premature_terminal",
-        "1 text delta, 15 characters | closed | content_lost",
+        " | [DONE] | premature-terminal",
+        "1 text delta, 15 characters | closed | content-lost",
         "done:true, finish stop, usage | closed",
         "The connection closes | closed",
         "closed | The connection closes",
@@ -98,7 +98,7 @@ def test_an_event_that_is_wrong_is_taken_out_of_its_fold() -> None:
         b(ROLE, *[text("same words. ")] * 9, finish(), DONE) + EOF + c(ROLE, *[text("same words. ")] * 4, chunk({"content": "x "}, id="c2"))
     )
     found = looked(Golden("x", [*steps, *c(*[text("same words. ")] * 5, finish(), DONE), *END]))
-    wrong = [row for row in rows(found) if "id_or_model_changed" in row]
+    wrong = [row for row in rows(found) if "id-or-model-changed" in row]
     assert wrong and all("1 text delta" in row for row in wrong)
 
 
@@ -116,8 +116,8 @@ def test_one_side_says_what_it_cannot_show() -> None:
         return (each for each in exchange.happenings() if each.side is C)
 
     found = looked(replace(exchange, happenings=client, sides=(C,)))
-    assert "premature_terminal" in {row.name for row in stream_view.not_shown(found)}
-    assert "premature_terminal" not in {mark.name for mark in found.marks} and not stream_view.headline(found).startswith(
+    assert "premature-terminal" in {row.name for row in stream_view.not_shown(found)}
+    assert "premature-terminal" not in {mark.name for mark in found.marks} and not stream_view.headline(found).startswith(
         "The stream was ended"
     )
     assert stream_view.not_shown(looked(BUG)) == ()
@@ -195,6 +195,6 @@ def test_the_overview_is_bounded_and_shows_what_the_client_did_not_get() -> None
 def test_findings_are_walked_in_the_order_of_the_lanes() -> None:
     found = looked(BUG)
     first = stream_view.steps(found, None)
-    assert first.after is not None and (first.after.name, first.total) == ("premature_terminal", 2)
+    assert first.after is not None and (first.after.name, first.total) == ("premature-terminal", 2)
     second = stream_view.steps(found, (C, 2))
-    assert second.after is not None and (second.number, second.after.name, second.before) == (1, "content_lost", None)
+    assert second.after is not None and (second.number, second.after.name, second.before) == (1, "content-lost", None)

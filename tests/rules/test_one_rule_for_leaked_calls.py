@@ -36,7 +36,7 @@ def in_stream(parts: list[Part]) -> bool:
     ]
     end = [{"error": {"message": "boom"}}] if parts[-1][0] == "error" else [finish(), DONE]
     found = one_side(exchange(sse(ROLE, *records, *end), request=ASKED), Side.CLIENT)
-    return bool(found.names & {"tool_text_in_content", "tool_text_in_reasoning"})
+    return bool(found.names & {"tool-text-in-content", "tool-text-in-reasoning"})
 
 
 def in_store(parts: list[Part], apart: bool) -> bool:

@@ -92,14 +92,14 @@ def test_results_of_server_tools_are_complete_in_their_start() -> None:
     ]
     assert found.evidence == () and found.counts[Means.CALL] == 0
     wrong = judged(messages(result | {"index": 0}, delta(0, "text_delta", "x"), end(0), reason()))
-    assert wrong.names == {"a_delta_type_mismatch"}
+    assert wrong.names == {"delta-type-mismatch"}
 
 
 def test_a_message_that_begins_anew_within_another() -> None:
     again = START | {"message": START["message"] | {"id": "msg_2"}}
     found = judged(sse(START, *THOUGHT, begin(1, "tool_use"), again, *SAID, reason(), STOP))
 
-    assert found.names == {"start_repeated", "id_or_model_changed", "a_block_left_open", "finish_mismatch_stop"}
+    assert found.names == {"start-repeated", "id-or-model-changed", "block-left-open", "finish-mismatch-stop"}
     assert [(each.kind, each.complete) for each in found.assembled.blocks] == [("thinking", True), ("tool-call", False), ("text", True)]
 
 
@@ -109,4 +109,4 @@ def test_a_file_of_events_may_hold_several_answers() -> None:
 
     assert (len(found.answers), found.evidence) == (2, ()) and "several answers" in found.problems[0]
     assert [(chunk.msg_idx, chunk.key) for chunk in conversation(found.answers, "x").chunks] == [(0, "event-1"), (1, "event-7")]
-    assert "content_after_terminal" in judged(sse(*one, *one)).names
+    assert "content-after-terminal" in judged(sse(*one, *one)).names

@@ -88,15 +88,15 @@ def test_a_call_as_text_in_another_choice_is_found() -> None:
     found = one_side(exchange(sse(*says(0, "Hi"), *says(1, HERMES), DONE), request=ASKED), Side.CLIENT)
 
     (leaked,) = found.evidence
-    assert leaked.rule.name == "tool_text_in_content" and leaked.first[0].text.startswith("Choice 1: ")
+    assert leaked.rule.name == "tool-text-in-content" and leaked.first[0].text.startswith("Choice 1: ")
 
 
 def test_a_choice_that_the_client_never_got() -> None:
-    assert compared(TWO, says(0, "Alpha ", "one.")) == {"choice_lost": "Choice 1 of the backend did not reach the client: Beta two."}
+    assert compared(TWO, says(0, "Alpha ", "one.")) == {"choice-lost": "Choice 1 of the backend did not reach the client: Beta two."}
     assert compared(TWO, TWO) == {}
     # In whatever order the choices come.
     assert compared(TWO, [*says(1, "Beta ", "two."), *says(0, "Alpha ", "one.")]) == {}
-    assert set(compared([*says(1, "Beta"), *says(0, "Alpha")], says(0, "Alpha"))) == {"choice_lost"}
+    assert set(compared([*says(1, "Beta"), *says(0, "Alpha")], says(0, "Alpha"))) == {"choice-lost"}
 
 
 def test_a_choice_without_content_is_no_loss() -> None:
@@ -108,17 +108,17 @@ def test_what_is_lost_of_a_choice_is_named_with_it() -> None:
     assert text.startswith("Choice 1: Text of the backend did not reach the client") and text.endswith("two.")
 
     assert compared([*says(0, "Hi"), *calls(1)], [*says(0, "Hi"), *says(1, "")]) == {
-        "tool_call_lost": "Choice 1: The call of search did not reach the client."
+        "tool-call-lost": "Choice 1: The call of search did not reach the client."
     }
     assert compared([*says(0, "Hi"), *says(1, "Ho", finish="length")], [*says(0, "Hi"), *says(1, "Ho")]) == {
-        "finish_altered": "Choice 1: The backend's answer was cut off at its limit, and the client got stop."
+        "finish-altered": "Choice 1: The backend's answer was cut off at its limit, and the client got stop."
     }
 
 
 def test_a_client_whose_protocol_has_no_choices_gets_the_first() -> None:
     sides = judged(both(sse(*TWO, DONE), ndjson(line("Alpha "), line("one."), LAST))).sides
 
-    assert sides is not None and sides.names == {"choice_lost"}
+    assert sides is not None and sides.names == {"choice-lost"}
 
 
 def test_a_choice_that_is_not_the_backends_is_remarked() -> None:
@@ -139,7 +139,7 @@ def test_a_client_that_hung_up_lost_no_choice() -> None:
         yield End(Side.CLIENT, How.RESET)
 
     sides = judged(Exchange("x", happenings, (Side.BACKEND, Side.CLIENT))).sides
-    assert sides is not None and "choice_lost" not in sides.names
+    assert sides is not None and "choice-lost" not in sides.names
 
 
 def test_reports_show_every_choice() -> None:
@@ -162,4 +162,4 @@ def test_a_hundred_choices_are_kept_and_bounded() -> None:
     found = one_side(exchange(sse(*many, DONE)), Side.CLIENT)
 
     assert found.evidence == () and len(found.assembled.others) == 127
-    assert set(compared(many[:12], many[:6])) == {"choice_lost"}
+    assert set(compared(many[:12], many[:6])) == {"choice-lost"}

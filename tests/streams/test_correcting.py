@@ -25,7 +25,7 @@ from .golden.script import Golden
 from .spoken import ASKED, ROLE, call, chat, exchange, finish, ndjson, sse, text
 from .violation_cases import CASES, HERMES, Said
 
-INHERENT = {"in_band_error"}
+INHERENT = {"in-band-error"}
 
 
 def errors(exchange: Exchange) -> set[str]:
@@ -236,7 +236,7 @@ def test_a_person_may_pick_strategies_and_no_other_is_applied() -> None:
 
     assert named(all_of_them) == ["rebuild-calls", "one-terminal", "re-encode"]
     assert named(one) == ["one-terminal", "re-encode"] and said(one.exchange) == [("text", "", HERMES)]
-    assert errors(one.exchange) == {"tool_text_in_content"} and answer(one.exchange).finish == "stop"
+    assert errors(one.exchange) == {"tool-text-in-content"} and answer(one.exchange).finish == "stop"
 
 
 @pytest.mark.parametrize(
@@ -269,7 +269,7 @@ def test_each_strategy_alone_does_its_own_or_says_why_not(case: Golden, picked: 
 
     assert set(named(correction)) <= {picked, "re-encode"}
     # What the proxy had turned to something worse is seen once that is repaired.
-    seen = {"tool_text_in_content", "tool_text_in_reasoning", "wrapper_unparsed", "empty_stream"}
+    seen = {"tool-text-in-content", "tool-text-in-reasoning", "wrapper-unparsed", "empty-stream"}
     assert errors(correction.exchange) <= errors(case.exchange()) | seen
     if not correction.used:
         assert correction.exchange.native_id == case.name and (not case.sides or correction.refused)
@@ -278,7 +278,7 @@ def test_each_strategy_alone_does_its_own_or_says_why_not(case: Golden, picked: 
 def test_a_terminal_that_is_not_picked_stays_away() -> None:
     correction = correct(exchange(sse(ROLE, text(HERMES)), request=ASKED), strategies=["rebuild-calls"])
 
-    assert b"[DONE]" not in data(correction.exchange) and errors(correction.exchange) == {"missing_terminal"}
+    assert b"[DONE]" not in data(correction.exchange) and errors(correction.exchange) == {"missing-terminal"}
 
 
 def test_a_name_that_is_none_and_one_that_does_nothing_are_said() -> None:
@@ -320,7 +320,7 @@ def test_altered_arguments_and_an_altered_end_become_the_backends() -> None:
     corrected = correct(given)
 
     both = judged(given).sides
-    assert both is not None and both.names == {"tool_args_altered", "finish_altered"} and errors(corrected.exchange) == set()
+    assert both is not None and both.names == {"tool-args-altered", "finish-altered"} and errors(corrected.exchange) == set()
     (block,) = answer(corrected.exchange).blocks
     assert (block.call_id, block.text, answer(corrected.exchange).finish) == ("call_c", '{"query":"q"}', "length")
 

@@ -41,5 +41,5 @@ def test_a_client_that_lost_a_choice_is_named() -> None:
     found = only("n2-choice-lost.capture.jsonl")
 
     assert [(each.rule, each.severity, each.message) for each in found.findings if each.severity is not Severity.NOTE] == [
-        ("choice_lost", Severity.ERROR, "Choice 1 of the backend did not reach the client: Beta answer, quite different.")
+        ("choice-lost", Severity.ERROR, "Choice 1 of the backend did not reach the client: Beta answer, quite different.")
     ]

@@ -57,7 +57,7 @@ class TestCommands:
 def test_what_is_only_noted_asks_for_no_change() -> None:
     (found,) = analysed(exchange(sse(ROLE, text("Hi"), finish()), how=How.EOF)).findings
 
-    assert (found.rule, found.severity, found.fixed_in_code) == ("missing_terminal", Severity.NOTE, "")
+    assert (found.rule, found.severity, found.fixed_in_code) == ("missing-terminal", Severity.NOTE, "")
 
 
 def test_a_text_for_an_issue_says_it_once_for_each_rule() -> None:

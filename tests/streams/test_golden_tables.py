@@ -84,7 +84,7 @@ def names_of(case: Golden, side: Side) -> set[str]:
 def test_the_bug_is_named_with_both_sides_and_not_claimed_with_the_client_alone(case: Golden) -> None:
     found = two_sides(read(case))
     assert found is not None
-    (premature,) = (each for each in found.evidence if each.rule.name == "premature_terminal")
+    (premature,) = (each for each in found.evidence if each.rule.name == "premature-terminal")
 
     assert f"input 3 of {'5' if case is FLOWS[2] else '6'}" in premature.first[0].text
     # What the client read is a legal stream by itself.
@@ -92,7 +92,7 @@ def test_the_bug_is_named_with_both_sides_and_not_claimed_with_the_client_alone(
 
 
 def test_the_backend_alone_shows_the_wrapper_and_nothing_of_the_proxy() -> None:
-    assert names_of(FLOWS[2], Side.BACKEND) == {"wrapper_unparsed"}
+    assert names_of(FLOWS[2], Side.BACKEND) == {"wrapper-unparsed"}
 
 
 @pytest.mark.parametrize("number", ["06", "13"])

@@ -110,5 +110,5 @@ def test_arguments_of_a_million_items_are_held_against_their_schema_within_limit
     schema = {"properties": {"a": {"items": {"type": "string"}}}}
     held = request_facts({"tools": [{"type": "function", "function": {"name": "f", "parameters": schema}}]})
 
-    assert [name for name, _ in held.judged("f", {"a": ["x", 1]})] == ["tool_args_schema_mismatch"]
+    assert [name for name, _ in held.judged("f", {"a": ["x", 1]})] == ["tool-args-schema-mismatch"]
     assert list(held.judged("f", {"a": ["x"] * 1_000_000 + [1]})) == []

@@ -119,7 +119,7 @@ def test_the_message_is_that_of_the_first_choice() -> None:
     assert blocks(found) == [("text", "Aa", "", "")]
     (second,) = found.assembled.others
     assert [(each.kind, each.text, each.call_id) for each in second.blocks] == [("text", "B", ""), ("tool-call", "{", "call_x")]
-    assert "tool_args_invalid_json" in found.names
+    assert "tool-args-invalid-json" in found.names
     assert Means.CALL not in found.counts and found.counts[Means.FINISH] == 1
 
 
@@ -135,7 +135,7 @@ def test_arguments_that_two_calls_send_by_turns_are_kept_apart() -> None:
     )
 
     assert [each[1] for each in blocks(found)] == ['{"query":"a"}', '{"query":"b"}']
-    assert found.names == {"parallel_calls_interleaved"}
+    assert found.names == {"parallel-calls-interleaved"}
 
 
 def test_another_call_under_the_same_index_is_another_call() -> None:

@@ -58,21 +58,21 @@ def of_both(found: Exchange) -> dict[str, str]:
     ],
 )
 def test_no_done_line_after_the_finish_reason_is_a_note(stream: bytes, how: How, expected: str) -> None:
-    assert severities(exchange(stream, how=how))["missing_terminal"] == expected
+    assert severities(exchange(stream, how=how))["missing-terminal"] == expected
 
 
 def test_a_proxy_that_adds_the_done_line_fabricates_nothing() -> None:
     whole = sse(ROLE, HI, finish())
 
     assert of_both(both(whole, whole + sse(DONE))) == {}
-    assert of_both(both(sse(ROLE, HI), whole + sse(DONE))) == {"fabricated_terminal": "error"}
+    assert of_both(both(sse(ROLE, HI), whole + sse(DONE))) == {"fabricated-terminal": "error"}
 
 
 def test_a_proxy_that_leaves_out_the_done_line_after_the_finish_reason_is_a_warning() -> None:
     whole = sse(ROLE, HI, finish())
 
-    assert of_both(both(whole + sse(DONE), whole)) == {"terminal_swallowed": "warning"}
-    assert of_both(both(whole + sse(DONE), sse(ROLE, HI))) == {"terminal_swallowed": "error"}
+    assert of_both(both(whole + sse(DONE), whole)) == {"terminal-swallowed": "warning"}
+    assert of_both(both(whole + sse(DONE), sse(ROLE, HI))) == {"terminal-swallowed": "error"}
 
 
 def test_what_is_only_noted_needs_no_correction() -> None:
@@ -88,9 +88,9 @@ def test_what_is_only_noted_needs_no_correction() -> None:
 @pytest.mark.parametrize(
     ("stream", "request_body", "expected"),
     [
-        pytest.param(chat(call(), finish()), None, {"finish_mismatch_stop": "note"}, id="the request is not in the capture"),
+        pytest.param(chat(call(), finish()), None, {"finish-mismatch-stop": "note"}, id="the request is not in the capture"),
         pytest.param(chat(call(), finish()), FORCED, {}, id="the request names the tool"),
-        pytest.param(chat(call(), finish()), ASKED, {"finish_mismatch_stop": "error"}, id="the request names no tool"),
+        pytest.param(chat(call(), finish()), ASKED, {"finish-mismatch-stop": "error"}, id="the request names no tool"),
     ],
 )
 def test_stop_with_a_call_is_how_openai_answers_a_named_tool_choice(
@@ -114,14 +114,14 @@ COUNTS = {"prompt_tokens": 1, "completion_tokens": 2, "total_tokens": 3}
         ),
         pytest.param([openrouter("Hi"), openrouter("", "stop"), openrouter("", "stop", usage=COUNTS)], {}, id="and with the end once more"),
         pytest.param([openrouter("Hi"), chunk({}, "stop"), openrouter("", usage=COUNTS)], {}, id="the finish record alone has no role"),
-        pytest.param([ROLE, HI, openrouter("!"), finish()], {"role_missing_or_repeated": "note"}, id="again, in the middle"),
+        pytest.param([ROLE, HI, openrouter("!"), finish()], {"role-missing-or-repeated": "note"}, id="again, in the middle"),
         pytest.param(
             [ROLE, HI, finish("tool_calls"), openrouter("", "stop")],
-            {"role_missing_or_repeated": "warning", "duplicate_finish": "error", "finish_mismatch_tool": "error"},
+            {"role-missing-or-repeated": "warning", "duplicate-finish": "error", "finish-mismatch-tool": "error"},
             id="a second beginning after the end",
         ),
-        pytest.param([ROLE, chunk({"role": "tool", "content": "x"}), finish()], {"role_missing_or_repeated": "warning"}, id="another role"),
-        pytest.param([HI, finish()], {"role_missing_or_repeated": "warning"}, id="none at all"),
+        pytest.param([ROLE, chunk({"role": "tool", "content": "x"}), finish()], {"role-missing-or-repeated": "warning"}, id="another role"),
+        pytest.param([HI, finish()], {"role-missing-or-repeated": "warning"}, id="none at all"),
     ],
 )
 def test_a_role_that_comes_again(records: list[dict[str, Any]], expected: dict[str, str]) -> None:
@@ -148,9 +148,9 @@ def thought(words: str, **more: Any) -> dict[str, Any]:
         pytest.param([thought("a", index=0), thought("b", index=0)], set(), id="with an index"),
         pytest.param([thought("a")], set(), id="one record alone"),
         pytest.param([thought("a"), thought("b", index=0)], set(), id="only the first is without"),
-        pytest.param([thought("a"), thought("b")], {"reasoning_index_missing"}, id="RuntimeError: expected to have an `index` key"),
-        pytest.param([thought("a", index=0), thought("b")], {"reasoning_index_missing"}, id="the second is without"),
-        pytest.param([thought("a", index=None), thought("b", index=None)], {"reasoning_index_missing"}, id="TypeError: not an integer"),
+        pytest.param([thought("a"), thought("b")], {"reasoning-index-missing"}, id="RuntimeError: expected to have an `index` key"),
+        pytest.param([thought("a", index=0), thought("b")], {"reasoning-index-missing"}, id="the second is without"),
+        pytest.param([thought("a", index=None), thought("b", index=None)], {"reasoning-index-missing"}, id="TypeError: not an integer"),
     ],
 )
 def test_fragments_of_reasoning_without_an_index(thoughts: list[dict[str, Any]], expected: set[str]) -> None:
@@ -168,7 +168,7 @@ def test_fragments_of_reasoning_without_an_index(thoughts: list[dict[str, Any]],
         ("application/jsonl; charset=utf-8", set()),
         ("application/octet-stream", set()),
         ("text/plain", set()),
-        ("text/event-stream", {"framing_wrong_content_type"}),
+        ("text/event-stream", {"framing-wrong-content-type"}),
     ],
 )
 def test_the_types_of_json_lines(declared: str, expected: set[str]) -> None:
@@ -202,5 +202,5 @@ def test_a_done_line_alone_makes_no_openai_stream(data: bytes, name: str) -> Non
 
 
 def test_a_done_line_with_nothing_else_or_an_error_is_openai_chat() -> None:
-    assert one_side(exchange(sse(DONE)), Side.CLIENT).names == {"empty_stream"}
+    assert one_side(exchange(sse(DONE)), Side.CLIENT).names == {"empty-stream"}
     assert one_side(exchange(sse({"error": {"message": "overloaded"}}, DONE)), Side.CLIENT).protocol == "openai-chat"

@@ -15,8 +15,8 @@ from inspector.streams.run import OneSide, one_side
 CORPUS = Path(os.environ.get("INSPECTOR_CORPUS") or Path(__file__).parent.parent.parent / "var" / "corpus").absolute() / "streams"
 PATHS = sorted(CORPUS.rglob("*.chunks.txt"))
 BROKEN = {
-    "duplicate-message-start.chunks.txt": {"start_repeated"},
-    "spliced-message-start.chunks.txt": {"start_repeated", "a_block_left_open", "id_or_model_changed"},
+    "duplicate-message-start.chunks.txt": {"start-repeated"},
+    "spliced-message-start.chunks.txt": {"start-repeated", "block-left-open", "id-or-model-changed"},
 }
 """Those that were made to be broken, and how."""
 UNREAD = {"Gemini", "Gemini interactions", "Cohere", "Bedrock Converse"}

@@ -59,12 +59,12 @@ class TestOneFile:
             "two": (
                 "warning",
                 "The client asked this 3 times: this is number 2, the others are one, three. "
-                "The answer to number 1 is flawed: STREAM108 missing_finish_reason.",
+                "The answer to number 1 is flawed: STREAM108 missing-finish-reason.",
             ),
             "three": (
                 "warning",
                 "The client asked this 3 times: this is number 3, the others are one, two. "
-                "The answer to number 1 is flawed: STREAM108 missing_finish_reason.",
+                "The answer to number 1 is flawed: STREAM108 missing-finish-reason.",
             ),
         }
 
@@ -117,7 +117,7 @@ class TestFolder:
 
         assert ran.status == 1 and ran.out.count("STREAM211 request-repeated") == 3
         assert "The client asked this 3 times: this is number 2, the others are 0001.capture.jsonl, later/0003.capture.jsonl." in ran.out
-        assert "The answer to number 1 is flawed: STREAM101 premature_terminal." in ran.out
+        assert "The answer to number 1 is flawed: STREAM101 premature-terminal." in ran.out
         report = run("scan", tmp_path, "--json").json
         assert report["source"]["format"] == "captures" and [each["file"] for each in report["streams"]] == [
             "0001.capture.jsonl",

@@ -80,4 +80,4 @@ def test_an_answer_that_is_cut_off_is_incomplete() -> None:
 def test_a_failed_answer_says_why() -> None:
     found = judged(responses(*SPOKEN, completed(ITEM, status="failed", error={"code": "server_error", "message": "It broke."})))
 
-    assert (found.assembled.error, found.assembled.finish, found.names) == ("It broke.", "failed", {"in_band_error"})
+    assert (found.assembled.error, found.assembled.finish, found.names) == ("It broke.", "failed", {"in-band-error"})

@@ -79,7 +79,7 @@ TWO_CHOICES = [
 ]
 # Row -> (what it is of, the steps, what is found); the first of each nearly fires.
 CASES: dict[str, list[tuple[str, list[Step], str]]] = {
-    "premature_terminal": [
+    "premature-terminal": [
         (
             "only the backend's [DONE] is to come",
             b(ROLE, text("Hi"), finish()) + c(ROLE, text("Hi"), finish(), DONE) + END + b(DONE) + EOF,
@@ -88,12 +88,12 @@ CASES: dict[str, list[tuple[str, list[Step], str]]] = {
         (
             "the finish is to come",
             b(ROLE, text("Hi")) + c(ROLE, text("Hi"), finish(), DONE) + END + b(finish(), DONE) + EOF,
-            "premature_terminal",
+            "premature-terminal",
         ),
         (
             "usage is to come",
             b(ROLE, text("Hi"), finish()) + c(ROLE, text("Hi"), finish(), DONE) + END + b(usage(), DONE) + EOF,
-            "premature_terminal",
+            "premature-terminal",
         ),
         (
             "Anthropic",
@@ -104,33 +104,33 @@ CASES: dict[str, list[tuple[str, list[Step], str]]] = {
                 *raw(B, sse(reason(), STOP, named=True)),
                 *EOF,
             ],
-            "premature_terminal",
+            "premature-terminal",
         ),
     ],
-    "fabricated_terminal": [
+    "fabricated-terminal": [
         ("marked as cut off", b(ROLE, text("Hi")) + c(ROLE, text("Hi")) + EOF + c(finish("length"), DONE) + END, ""),
         ("the capture of the backend was cut", b(ROLE, text("Hi")) + c(ROLE, text("Hi")) + [(B, How.CUT)] + c(finish(), DONE) + END, ""),
-        ("a reset", b(ROLE, text("Hi")) + c(ROLE, text("Hi")) + [(B, How.RESET)] + c(finish(), DONE) + END, "fabricated_terminal"),
+        ("a reset", b(ROLE, text("Hi")) + c(ROLE, text("Hi")) + [(B, How.RESET)] + c(finish(), DONE) + END, "fabricated-terminal"),
         (
             "an error that the client is not told of",
             b(ROLE, text("Hi"), {"error": {"message": "no"}}, DONE) + EOF + c(ROLE, text("Hi"), finish(), DONE) + END,
-            "fabricated_terminal",
+            "fabricated-terminal",
         ),
     ],
-    "terminal_swallowed": [
+    "terminal-swallowed": [
         ("the client hung up", HI[:2] + c(ROLE, text("Hi there, all of you. ")) + HI[2:] + [(C, How.RESET)], ""),
         ("an error in its place", HI + c(ROLE, text("Hi there, all of you. Bye."), {"error": {"message": "no"}}) + END, ""),
-        ("never sent on", HI + c(ROLE, text("Hi there, all of you. Bye.")) + END, "terminal_swallowed"),
-        ("to Ollama", HI + cl(line("Hi there, all of you. Bye.")) + END, "terminal_swallowed"),
+        ("never sent on", HI + c(ROLE, text("Hi there, all of you. Bye.")) + END, "terminal-swallowed"),
+        ("to Ollama", HI + cl(line("Hi there, all of you. Bye.")) + END, "terminal-swallowed"),
     ],
-    "tool_call_lost": [
+    "tool-call-lost": [
         ("made of text", b(ROLE, text(W), finish(), DONE) + EOF + c(ROLE, call(), finish("tool_calls"), DONE) + END, ""),
         ("text as it was", b(ROLE, text(W), finish(), DONE) + EOF + c(ROLE, text(W), finish(), DONE) + END, ""),
         ("the client hung up", b(ROLE, call(), finish("tool_calls"), DONE) + EOF + c(ROLE) + [(C, How.RESET)], ""),
-        ("a call as text", b(ROLE, text(W), finish(), DONE) + EOF + c(ROLE, finish(), DONE) + END, "tool_call_lost"),
-        ("a structured call", b(ROLE, call(), finish("tool_calls"), DONE) + EOF + c(ROLE, finish(), DONE) + END, "tool_call_lost"),
+        ("a call as text", b(ROLE, text(W), finish(), DONE) + EOF + c(ROLE, finish(), DONE) + END, "tool-call-lost"),
+        ("a structured call", b(ROLE, call(), finish("tool_calls"), DONE) + EOF + c(ROLE, finish(), DONE) + END, "tool-call-lost"),
     ],
-    "tool_call_partial_lost": [
+    "tool-call-partial-lost": [
         (
             "numbers typed by the proxy",
             b(ROLE, text(W.replace(">q<", ">7<")), finish(), DONE)
@@ -145,15 +145,15 @@ CASES: dict[str, list[tuple[str, list[Step], str]]] = {
             + EOF
             + c(ROLE, call(), finish("tool_calls"), DONE)
             + END,
-            "tool_call_partial_lost",
+            "tool-call-partial-lost",
         ),
         (
             "half of it",
             b(ROLE, call(), finish("tool_calls"), DONE) + EOF + c(ROLE, call(arguments='{"quer')) + END,
-            "tool_call_partial_lost terminal_swallowed",
+            "tool-call-partial-lost terminal-swallowed",
         ),
     ],
-    "tool_args_altered": [
+    "tool-args-altered": [
         (
             "spelled again",
             b(ROLE, call(arguments='{"query": "\\u00e4", "limit": 7}'), finish("tool_calls"), DONE)
@@ -170,7 +170,7 @@ CASES: dict[str, list[tuple[str, list[Step], str]]] = {
         (
             "left out",
             b(ROLE, call(), finish("tool_calls"), DONE) + EOF + c(ROLE, call(arguments="{}"), finish("tool_calls"), DONE) + END,
-            "tool_args_altered",
+            "tool-args-altered",
         ),
         (
             "a number made text",
@@ -178,7 +178,7 @@ CASES: dict[str, list[tuple[str, list[Step], str]]] = {
             + EOF
             + c(ROLE, call(arguments='{"query":"7"}'), finish("tool_calls"), DONE)
             + END,
-            "tool_args_altered",
+            "tool-args-altered",
         ),
         (
             "one of two",
@@ -186,10 +186,10 @@ CASES: dict[str, list[tuple[str, list[Step], str]]] = {
             + EOF
             + c(ROLE, call(), call(1, "call_2", arguments='{"query":"R"}'), finish("tool_calls"), DONE)
             + END,
-            "tool_args_altered",
+            "tool-args-altered",
         ),
     ],
-    "finish_altered": [
+    "finish-altered": [
         (
             "the same in another protocol",
             b(ROLE, text("Hi"), finish("length"), DONE) + EOF + cl(line("Hi"), line(done=True, done_reason="length", eval_count=1)) + END,
@@ -204,19 +204,19 @@ CASES: dict[str, list[tuple[str, list[Step], str]]] = {
         (
             "stop",
             b(ROLE, text("Hi"), finish("length"), DONE) + EOF + c(ROLE, text("Hi"), finish("stop"), DONE) + END,
-            "finish_altered",
+            "finish-altered",
         ),
         (
             "Ollama's stop",
             b(ROLE, text("Hi"), finish("length"), DONE) + EOF + cl(line("Hi"), LAST) + END,
-            "finish_altered",
+            "finish-altered",
         ),
     ],
-    "choice_lost": [
+    "choice-lost": [
         ("both choices", b(*TWO_CHOICES, DONE) + EOF + c(*TWO_CHOICES, DONE) + END, ""),
-        ("the first alone", b(*TWO_CHOICES, DONE) + EOF + c(*TWO_CHOICES[::2], DONE) + END, "choice_lost"),
+        ("the first alone", b(*TWO_CHOICES, DONE) + EOF + c(*TWO_CHOICES[::2], DONE) + END, "choice-lost"),
     ],
-    "tool_text_promoted_from_reasoning": [
+    "tool-text-promoted-from-reasoning": [
         (
             "reasoning that was not closed",
             b(chunk({"role": "assistant", "reasoning_content": "I need it.\n" + W}), finish(), DONE)
@@ -231,25 +231,25 @@ CASES: dict[str, list[tuple[str, list[Step], str]]] = {
             + EOF
             + c(ROLE, text("<think>Not  yet.</think>"), call(), text("No."), finish("tool_calls"), DONE)
             + END,
-            "tool_text_promoted_from_reasoning",
+            "tool-text-promoted-from-reasoning",
         ),
     ],
-    "content_replayed": [
+    "content-replayed": [
         (
             "said twice by the model",
             b(ROLE, text("ha "), text("ha "), finish(), DONE) + EOF + c(ROLE, text("ha ha "), finish(), DONE) + END,
             "",
         ),
         ("a word of the proxy's own", HI + c(ROLE, text("Hi there, all of you. Bye."), text(" you"), finish(), DONE) + END, ""),
-        ("an event", HI + c(ROLE, text("Hi there, all of you. "), text("Bye."), text("Bye."), finish(), DONE) + END, "content_replayed"),
-        ("all of it", HI + c(ROLE, *[text("Hi there, all of you. Bye.")] * 2, finish(), DONE) + END, "content_replayed"),
+        ("an event", HI + c(ROLE, text("Hi there, all of you. "), text("Bye."), text("Bye."), finish(), DONE) + END, "content-replayed"),
+        ("all of it", HI + c(ROLE, *[text("Hi there, all of you. Bye.")] * 2, finish(), DONE) + END, "content-replayed"),
         (
             "a call",
             b(ROLE, call(), finish("tool_calls"), DONE) + EOF + c(ROLE, call(), call(1, "call_2"), finish("tool_calls"), DONE) + END,
-            "content_replayed",
+            "content-replayed",
         ),
     ],
-    "content_lost": [
+    "content-lost": [
         (
             "tags of thinking",
             b(ROLE, text("<think>Hm.</think>Hi"), finish(), DONE) + EOF + c(ROLE, text("Hm.Hi"), finish(), DONE) + END,
@@ -269,36 +269,36 @@ CASES: dict[str, list[tuple[str, list[Step], str]]] = {
             "",
         ),
         ("the client hung up", HI + c(ROLE, text("Hi there")) + [(C, How.RESET)], ""),
-        ("the end", HI + c(ROLE, text("Hi there, all of you. "), finish(), DONE) + END, "content_lost"),
-        ("the middle, before the client hung up", HI + c(ROLE, text("Hi there, "), text("Bye.")) + [(C, How.RESET)], "content_lost"),
-        ("its blanks", b(ROLE, text("a  b"), finish(), DONE) + EOF + c(ROLE, text("ab"), finish(), DONE) + END, "content_lost"),
+        ("the end", HI + c(ROLE, text("Hi there, all of you. "), finish(), DONE) + END, "content-lost"),
+        ("the middle, before the client hung up", HI + c(ROLE, text("Hi there, "), text("Bye.")) + [(C, How.RESET)], "content-lost"),
+        ("its blanks", b(ROLE, text("a  b"), finish(), DONE) + EOF + c(ROLE, text("ab"), finish(), DONE) + END, "content-lost"),
         (
             "reasoning",
             b(chunk({"role": "assistant", "reasoning_content": "Hm."}), text("Hi"), finish(), DONE)
             + EOF
             + c(ROLE, text("Hi"), finish(), DONE)
             + END,
-            "content_lost",
+            "content-lost",
         ),
     ],
-    "content_reordered": [
+    "content-reordered": [
         (
             "an echo after the terminal",
             HI + c(ROLE, text("Hi there, all of you. Bye."), finish(), DONE, text("Bye.")) + END,
-            "content_replayed",
+            "content-replayed",
         ),
         ("in other pieces", HI + c(ROLE, text("Hi there, "), text("all of you. Bye."), finish(), DONE) + END, ""),
-        ("the other way round", HI + c(ROLE, text("Bye."), text("Hi there, all of you. "), finish(), DONE) + END, "content_reordered"),
+        ("the other way round", HI + c(ROLE, text("Bye."), text("Hi there, all of you. "), finish(), DONE) + END, "content-reordered"),
         (
             "and something is lost",
             b(ROLE, *map(text, ("The first of it. ", "Then second. ", "At last third. ")), finish(), DONE)
             + EOF
             + c(ROLE, text("At last third. "), text("The first of it. "), finish(), DONE)
             + END,
-            "content_reordered content_lost",
+            "content-reordered content-lost",
         ),
     ],
-    "record_split_by_proxy": [
+    "record-split-by-proxy": [
         (
             "joined as it should be",
             raw(B, sse(ROLE), sse(text("Hello"))[:30], sse(text("Hello"))[30:], sse(finish(), DONE))
@@ -313,7 +313,7 @@ CASES: dict[str, list[tuple[str, list[Step], str]]] = {
             + EOF
             + c(ROLE, text("Hello"), finish(), DONE)
             + END,
-            "content_lost",
+            "content-lost",
         ),
         (
             "dropped",
@@ -321,19 +321,19 @@ CASES: dict[str, list[tuple[str, list[Step], str]]] = {
             + EOF
             + c(ROLE, text(" you"), finish(), DONE)
             + END,
-            "record_split_by_proxy",
+            "record-split-by-proxy",
         ),
     ],
-    "utf8_broken": [
+    "utf8-broken": [
         ("sent by the backend", b(ROLE, text("a\ufffdb"), finish(), DONE) + EOF + c(ROLE, text("a\ufffdb"), finish(), DONE) + END, ""),
-        ("on the way", b(ROLE, text("a€b"), finish(), DONE) + EOF + c(ROLE, text("a\ufffd\ufffdb"), finish(), DONE) + END, "utf8_broken"),
+        ("on the way", b(ROLE, text("a€b"), finish(), DONE) + EOF + c(ROLE, text("a\ufffd\ufffdb"), finish(), DONE) + END, "utf8-broken"),
         (
             "and something is lost",
             b(ROLE, text("a€b"), text(" and more"), finish(), DONE) + EOF + c(ROLE, text("a\ufffdb"), finish(), DONE) + END,
-            "utf8_broken content_lost",
+            "utf8-broken content-lost",
         ),
     ],
-    "a_signature_altered": [
+    "signature-altered": [
         ("as it was", raw(B, messages(*SIGNED, reason())) + EOF + raw(C, messages(*SIGNED, reason())) + END, ""),
         (
             "spelled again",
@@ -341,10 +341,10 @@ CASES: dict[str, list[tuple[str, list[Step], str]]] = {
             + EOF
             + raw(C, messages(*block(0, "thinking", ("thinking_delta", "Hm."), ("signature_delta", "c2ln\n")), reason()))
             + END,
-            "a_signature_altered",
+            "signature-altered",
         ),
     ],
-    "usage_zero_fabricated": [
+    "usage-zero-fabricated": [
         (
             "the backend's own 0",
             b(ROLE, text("x"), finish(), usage(1), DONE) + EOF + c(ROLE, text("x"), finish(), usage(1), DONE) + END,
@@ -356,15 +356,15 @@ CASES: dict[str, list[tuple[str, list[Step], str]]] = {
             + EOF
             + c(ROLE, text("x"), finish(), chunk({}, choices=[], usage={"prompt_tokens": 0, "completion_tokens": 0}), DONE)
             + END,
-            "usage_zero_fabricated",
+            "usage-zero-fabricated",
         ),
     ],
-    "after_end_write": [
+    "after-end-write": [
         ("the end is last", HI + c(ROLE, text("Hi there, all of you. Bye."), finish(), DONE) + END, ""),
         (
             "bytes after it",
             HI + c(ROLE, text("Hi there, all of you. Bye."), finish(), DONE) + END + raw(C, b": bye\n\n"),
-            "after_end_write",
+            "after-end-write",
         ),
     ],
 }
@@ -385,7 +385,7 @@ def test_every_row_of_both_sides_fires_and_nearly_fires() -> None:
 
     missing = ", ".join(sorted(rows - set(CASES)))
     assert not missing, f"write the cases of the new row {missing} in tests/streams/test_two_sides.py: what nearly fires, then what fires"
-    assert rows | {"utf8_broken"} == set(CASES) and rows >= ON_BACKEND
+    assert rows | {"utf8-broken"} == set(CASES) and rows >= ON_BACKEND
     for row, cases in CASES.items():
         fires = [row in expected.split() for _, _, expected in cases]
         assert any(fires) and not fires[0], row
@@ -394,7 +394,7 @@ def test_every_row_of_both_sides_fires_and_nearly_fires() -> None:
 def test_the_bug_of_the_report_is_named_at_its_input() -> None:
     found = two_sides(FLOWS[2].exchange())
     assert found is not None
-    (premature,) = (each for each in found.evidence if each.rule.name == "premature_terminal")
+    (premature,) = (each for each in found.evidence if each.rule.name == "premature-terminal")
 
     assert premature.first[0].text == "The client's terminal came at input 3 of 5 of the backend, and content of the backend after it."
     assert premature.first[0].event == 2 and premature.rule.code == "STREAM101"
@@ -429,7 +429,7 @@ def test_where_the_order_was_not_kept_nothing_is_said_about_it() -> None:
 
     found = two_sides(replace(bug, happenings=happenings, ordered=False))
 
-    assert found is not None and found.names == {"content_lost"}
+    assert found is not None and found.names == {"content-lost"}
 
 
 def test_of_several_answers_or_an_unknown_dialect_nothing_is_compared() -> None:
@@ -458,7 +458,7 @@ def test_evidence_is_bounded() -> None:
     found = whole(chat(*numbers, finish()), chat(*numbers[::2], finish()))
 
     (lost,) = found.evidence
-    assert (lost.rule.name, lost.total, len(lost.first)) == ("content_lost", 100, 5)
+    assert (lost.rule.name, lost.total, len(lost.first)) == ("content-lost", 100, 5)
 
 
 def test_texts_word_by_word() -> None:

@@ -54,19 +54,19 @@ def test_codes_are_numbered_once_and_for_all() -> None:
     assert [row.code for row in STREAM_RULES] == [f"STREAM{100 + number}" for number in range(1, len(STREAM_RULES) + 1)] and len(
         BY_NAME
     ) == len(STREAM_RULES)
-    assert {name: BY_NAME[name].code for name in ("premature_terminal", "after_end_write", "tool_name_missing", "terminal_swallowed")} == {
-        "premature_terminal": "STREAM101",
-        "after_end_write": "STREAM170",
-        "tool_name_missing": "STREAM171",
-        "terminal_swallowed": "STREAM181",
+    assert {name: BY_NAME[name].code for name in ("premature-terminal", "after-end-write", "tool-name-missing", "terminal-swallowed")} == {
+        "premature-terminal": "STREAM101",
+        "after-end-write": "STREAM170",
+        "tool-name-missing": "STREAM171",
+        "terminal-swallowed": "STREAM181",
     }
-    assert all(row.summary.endswith(".") and row.protocols <= ALL for row in STREAM_RULES)
+    assert all(not row.summary.endswith(".") and row.protocols <= ALL for row in STREAM_RULES)
 
 
 def test_evidence_is_bounded() -> None:
     (found,) = judged(sse(ROLE, HI, finish(), DONE, *[HI] * 100)).evidence
 
-    assert (found.rule.name, len(found.first), found.total) == ("content_after_terminal", EVIDENCE, 100)
+    assert (found.rule.name, len(found.first), found.total) == ("content-after-terminal", EVIDENCE, 100)
     assert found.rule.severity is Severity.ERROR
 
 
@@ -76,14 +76,14 @@ def test_what_a_proxy_takes_out_again_is_no_fault_of_the_backend() -> None:
         both = Exchange("x", one.happenings, sides, request=ASKED)
         return {each.rule.name for each in one_side(both, Side.BACKEND).evidence}
 
-    assert sides(chat(text(WRAPPER), finish()), Side.BACKEND) == {"wrapper_unparsed"}
+    assert sides(chat(text(WRAPPER), finish()), Side.BACKEND) == {"wrapper-unparsed"}
     assert sides(chat(text(WRAPPER), finish()), Side.BACKEND, Side.CLIENT) == set()
 
 
 def test_no_terminal_is_missed_behind_a_record_of_another_framing() -> None:
     found = judged(exchange(sse(ROLE, HI) + ndjson(LAST), protocols={Side.CLIENT: "ollama-chat"}))
 
-    assert [each.rule.name for each in found.evidence] == ["framing_mixed"]
+    assert [each.rule.name for each in found.evidence] == ["framing-mixed"]
     assert found.protocol == "openai-chat" and "ollama-chat" in found.problems[0]
 
 

@@ -49,48 +49,48 @@ HI = text("Hi")
 Said = bytes | Exchange
 # Row -> (what it is of, the stream, all that is found), those that nearly fire first.
 CASES: dict[str, list[tuple[str, Said, str]]] = {
-    "terminal_before_content": [
-        ("an answer of nothing but the end", ndjson(LAST), "empty_stream"),
-        ("the end first, Ollama", ndjson(LAST, line("Hi"), line("there")), "terminal_before_content content_after_terminal"),
-        ("the end first, chat", sse(DONE, ROLE, HI, finish()), "terminal_before_content content_after_terminal"),
+    "terminal-before-content": [
+        ("an answer of nothing but the end", ndjson(LAST), "empty-stream"),
+        ("the end first, Ollama", ndjson(LAST, line("Hi"), line("there")), "terminal-before-content content-after-terminal"),
+        ("the end first, chat", sse(DONE, ROLE, HI, finish()), "terminal-before-content content-after-terminal"),
     ],
-    "content_after_terminal": [
+    "content-after-terminal": [
         ("an empty delta after it", sse(ROLE, HI, finish(), DONE, chunk({})), ""),
-        ("text after it", sse(ROLE, HI, finish(), DONE, HI), "content_after_terminal"),
-        ("usage after it", sse(ROLE, HI, finish(), DONE, usage()), "content_after_terminal"),
-        ("Ollama", ndjson(line("Hi"), LAST, line(" tail")), "content_after_terminal"),
-        ("Anthropic", sse(START, *SAID, reason(), STOP, begin(1), delta(1, "text_delta", "x"), end(1)), "content_after_terminal"),
+        ("text after it", sse(ROLE, HI, finish(), DONE, HI), "content-after-terminal"),
+        ("usage after it", sse(ROLE, HI, finish(), DONE, usage()), "content-after-terminal"),
+        ("Ollama", ndjson(line("Hi"), LAST, line(" tail")), "content-after-terminal"),
+        ("Anthropic", sse(START, *SAID, reason(), STOP, begin(1), delta(1, "text_delta", "x"), end(1)), "content-after-terminal"),
         (
             "Responses",
             responses(*SPOKEN, completed(ITEM), part(0, "output_text.delta", delta="x")),
-            "content_after_terminal r_item_unopened",
+            "content-after-terminal item-not-open",
         ),
     ],
-    "content_after_finish": [
+    "content-after-finish": [
         ("an empty text beside usage", chat(HI, finish(), chunk({"content": ""}), usage()), ""),
-        ("the tail", chat(HI, finish(), text(" tail")), "content_after_finish"),
-        ("a block after message_delta", messages(*SAID, reason(), *block(1, "text", ("text_delta", "x"))), "content_after_finish"),
+        ("the tail", chat(HI, finish(), text(" tail")), "content-after-finish"),
+        ("a block after message_delta", messages(*SAID, reason(), *block(1, "text", ("text_delta", "x"))), "content-after-finish"),
     ],
-    "duplicate_terminal": [
+    "duplicate-terminal": [
         ("one", chat(HI, finish()), ""),
-        ("[DONE] twice", sse(ROLE, HI, finish(), DONE, DONE), "duplicate_terminal"),
-        ("done:true twice", ndjson(line("Hi"), LAST, LAST), "duplicate_terminal"),
-        ("message_stop twice", messages(*SAID, reason(), STOP), "duplicate_terminal"),
+        ("[DONE] twice", sse(ROLE, HI, finish(), DONE, DONE), "duplicate-terminal"),
+        ("done:true twice", ndjson(line("Hi"), LAST, LAST), "duplicate-terminal"),
+        ("message_stop twice", messages(*SAID, reason(), STOP), "duplicate-terminal"),
     ],
-    "missing_terminal": [
+    "missing-terminal": [
         ("the capture was cut", exchange(sse(ROLE, HI), how=How.CUT), ""),
-        ("an error came in its place", sse(ROLE, HI, {"error": {"message": "overloaded"}}), "in_band_error"),
+        ("an error came in its place", sse(ROLE, HI, {"error": {"message": "overloaded"}}), "in-band-error"),
         ("a kind of capture without [DONE]", exchange(ndjson(ROLE, HI, finish()), lacks=frozenset({"framing", "terminal-record"})), ""),
-        ("a reset", exchange(sse(ROLE, HI), how=How.RESET), "missing_terminal"),
-        ("a file that keeps no end", exchange(sse(ROLE, HI, finish()), how=How.UNKNOWN), "missing_terminal"),
-        ("Ollama", ndjson(line("Hi")), "missing_terminal"),
-        ("Anthropic", sse(START, *SAID, reason()), "missing_terminal"),
+        ("a reset", exchange(sse(ROLE, HI), how=How.RESET), "missing-terminal"),
+        ("a file that keeps no end", exchange(sse(ROLE, HI, finish()), how=How.UNKNOWN), "missing-terminal"),
+        ("Ollama", ndjson(line("Hi")), "missing-terminal"),
+        ("Anthropic", sse(START, *SAID, reason()), "missing-terminal"),
     ],
-    "missing_finish_reason": [
-        ("a choice that said nothing", sse(ROLE, DONE), "empty_stream"),
-        ("text and [DONE]", chat(HI), "missing_finish_reason"),
+    "missing-finish-reason": [
+        ("a choice that said nothing", sse(ROLE, DONE), "empty-stream"),
+        ("text and [DONE]", chat(HI), "missing-finish-reason"),
     ],
-    "duplicate_finish": [
+    "duplicate-finish": [
         ("two choices", chat(HI, chunk({}, choices=[{"index": i, "delta": {}, "finish_reason": "stop"} for i in (0, 1)])), ""),
         (
             "usage with the same end once more, as OpenRouter sends it",
@@ -100,12 +100,12 @@ CASES: dict[str, list[tuple[str, Said, str]]] = {
         (
             "the other end beside usage",
             chat(HI, finish("length"), chunk({"content": ""}, "stop", usage={"total_tokens": 3})),
-            "duplicate_finish",
+            "duplicate-finish",
         ),
-        ("stop twice", chat(HI, finish(), finish()), "duplicate_finish"),
-        ("tool_calls, then stop", chat(HI, call(), finish("tool_calls"), finish()), "duplicate_finish finish_mismatch_stop"),
+        ("stop twice", chat(HI, finish(), finish()), "duplicate-finish"),
+        ("tool_calls, then stop", chat(HI, call(), finish("tool_calls"), finish()), "duplicate-finish finish-mismatch-stop"),
     ],
-    "finish_mismatch_stop": [
+    "finish-mismatch-stop": [
         (
             "the request forced the tool",
             exchange(
@@ -116,43 +116,43 @@ CASES: dict[str, list[tuple[str, Said, str]]] = {
         ),
         ("Ollama has no other word", ndjson(line(tool_calls=[OLLAMA_CALL]), LAST), ""),
         ("a server's own tool", messages(begin(0, "server_tool_use"), delta(0, "input_json_delta", "{}"), end(0), reason()), ""),
-        ("stop with a call", chat(call(), finish()), "finish_mismatch_stop"),
-        ("end_turn with a call", messages(*USED, reason()), "finish_mismatch_stop"),
+        ("stop with a call", chat(call(), finish()), "finish-mismatch-stop"),
+        ("end_turn with a call", messages(*USED, reason()), "finish-mismatch-stop"),
     ],
-    "finish_mismatch_tool": [
+    "finish-mismatch-tool": [
         ("a legacy call", chat(chunk({"function_call": {"name": "search", "arguments": "{}"}}), finish("function_call")), ""),
-        ("no call", chat(HI, finish("tool_calls")), "finish_mismatch_tool"),
-        ("no tool_use", messages(*SAID, reason("tool_use")), "finish_mismatch_tool"),
+        ("no call", chat(HI, finish("tool_calls")), "finish-mismatch-tool"),
+        ("no tool_use", messages(*SAID, reason("tool_use")), "finish-mismatch-tool"),
     ],
-    "finish_empty_string": [
+    "finish-empty-string": [
         ("null", chat(chunk({"content": "Hi"}, None), finish()), ""),
-        ("an empty one", chat(chunk({"content": "Hi"}, ""), finish()), "finish_empty_string"),
+        ("an empty one", chat(chunk({"content": "Hi"}, ""), finish()), "finish-empty-string"),
     ],
-    "finish_unknown": [
+    "unknown-finish": [
         ("length", chat(HI, finish("length")), ""),
-        ("eos", chat(HI, finish("eos")), "finish_unknown"),
-        ("Anthropic", messages(*SAID, reason("done")), "finish_unknown"),
-        ("Responses", responses(*SPOKEN, completed(ITEM, status="incomplete", incomplete_details={"reason": "tired"})), "finish_unknown"),
+        ("eos", chat(HI, finish("eos")), "unknown-finish"),
+        ("Anthropic", messages(*SAID, reason("done")), "unknown-finish"),
+        ("Responses", responses(*SPOKEN, completed(ITEM, status="incomplete", incomplete_details={"reason": "tired"})), "unknown-finish"),
         (
             "Responses, a known one",
             responses(*SPOKEN, completed(ITEM, status="incomplete", incomplete_details={"reason": "max_output_tokens"})),
             "",
         ),
     ],
-    "stop_reason_missing": [
+    "stop-reason-missing": [
         ("it came in the second message_delta", messages(*SAID, reason(None), reason()), ""),
-        ("null", messages(*SAID, reason(None)), "stop_reason_missing"),
+        ("null", messages(*SAID, reason(None)), "stop-reason-missing"),
     ],
-    "tool_index_missing": [
+    "tool-index-missing": [
         ("with one", chat(call(), finish("tool_calls")), ""),
-        ("without", chat(call(None), finish("tool_calls")), "tool_index_missing"),
+        ("without", chat(call(None), finish("tool_calls")), "tool-index-missing"),
     ],
-    "tool_index_gap": [
+    "tool-index-gap": [
         ("0 and 1", chat(call(0), call(1, "call_2"), finish("tool_calls")), ""),
-        ("from 1", chat(call(1), finish("tool_calls")), "tool_index_gap"),
-        ("0 and 2", chat(call(0), call(2, "call_2"), finish("tool_calls")), "tool_index_gap"),
+        ("from 1", chat(call(1), finish("tool_calls")), "tool-index-gap"),
+        ("0 and 2", chat(call(0), call(2, "call_2"), finish("tool_calls")), "tool-index-gap"),
     ],
-    "tool_index_reused": [
+    "tool-index-reused": [
         ("the same call goes on, its id repeated", chat(call(arguments='{"query":'), call(arguments='"q"}'), finish("tool_calls")), ""),
         (
             "an empty id, as Alibaba sends it",
@@ -163,88 +163,88 @@ CASES: dict[str, list[tuple[str, Said, str]]] = {
             ),
             "",
         ),
-        ("another id", chat(call(), call(0, "call_2"), finish("tool_calls")), "tool_index_reused"),
-        ("another name", chat(call(), call(0, "", "read"), finish("tool_calls")), "tool_index_reused"),
+        ("another id", chat(call(), call(0, "call_2"), finish("tool_calls")), "tool-index-reused"),
+        ("another name", chat(call(), call(0, "", "read"), finish("tool_calls")), "tool-index-reused"),
     ],
-    "tool_id_missing": [
+    "tool-id-missing": [
         ("with one", chat(call(), finish("tool_calls")), ""),
-        ("chat", chat(call(call_id=""), finish("tool_calls")), "tool_id_missing"),
-        ("Anthropic", messages(*block(0, "tool_use", id=""), reason("tool_use")), "tool_id_missing"),
+        ("chat", chat(call(call_id=""), finish("tool_calls")), "tool-id-missing"),
+        ("Anthropic", messages(*block(0, "tool_use", id=""), reason("tool_use")), "tool-id-missing"),
         (
             "Responses",
             responses(added(0, FUNCTION | {"call_id": ""}), done(0, FUNCTION | {"call_id": ""}), completed(FUNCTION | {"call_id": ""})),
-            "tool_id_missing",
+            "tool-id-missing",
         ),
     ],
-    "tool_name_missing": [
-        ("the name comes late", chat(call(name="", arguments=""), call(), finish("tool_calls")), "tool_name_missing"),
-        ("chat", chat(call(name=""), finish("tool_calls")), "tool_name_missing"),
+    "tool-name-missing": [
+        ("the name comes late", chat(call(name="", arguments=""), call(), finish("tool_calls")), "tool-name-missing"),
+        ("chat", chat(call(name=""), finish("tool_calls")), "tool-name-missing"),
         ("with one", messages(*USED, reason("tool_use")), ""),
-        ("Anthropic", messages(*block(0, "tool_use", name=""), reason("tool_use")), "tool_name_missing"),
-        ("Ollama", ndjson(line(tool_calls=[{"function": {"arguments": {}}}]), LAST), "tool_name_missing"),
+        ("Anthropic", messages(*block(0, "tool_use", name=""), reason("tool_use")), "tool-name-missing"),
+        ("Ollama", ndjson(line(tool_calls=[{"function": {"arguments": {}}}]), LAST), "tool-name-missing"),
     ],
-    "tool_type_missing": [
+    "tool-type-missing": [
         ("with one", chat(call(), finish("tool_calls")), ""),
-        ("without", chat(call(kind=""), finish("tool_calls")), "tool_type_missing"),
+        ("without", chat(call(kind=""), finish("tool_calls")), "tool-type-missing"),
     ],
-    "tool_id_duplicate": [
+    "tool-id-duplicate": [
         ("two ids", messages(*USED, *block(1, "tool_use"), reason("tool_use")), ""),
-        ("in one answer", messages(*USED, *block(1, "tool_use", id="toolu_0"), reason("tool_use")), "tool_id_duplicate"),
-        ("chat", chat(call(0), call(1), finish("tool_calls")), "tool_id_duplicate"),
+        ("in one answer", messages(*USED, *block(1, "tool_use", id="toolu_0"), reason("tool_use")), "tool-id-duplicate"),
+        ("chat", chat(call(0), call(1), finish("tool_calls")), "tool-id-duplicate"),
         (
             "of an earlier turn",
             exchange(
                 chat(call(), finish("tool_calls")), request=ASKED | {"messages": [{"role": "assistant", "tool_calls": [{"id": "call_1"}]}]}
             ),
-            "tool_id_duplicate",
+            "tool-id-duplicate",
         ),
     ],
-    "tool_args_invalid_json": [
+    "tool-args-invalid-json": [
         ("cut by the limit", chat(call(arguments=CUT), finish("length")), ""),
         ("none at all", messages(*block(0, "tool_use"), reason("tool_use")), ""),
-        ("no JSON", chat(call(arguments="{query: q}"), finish("tool_calls")), "tool_args_invalid_json"),
-        ("Anthropic", messages(*block(0, "tool_use", ("input_json_delta", "{'query': 1}")), reason("tool_use")), "tool_args_invalid_json"),
+        ("no JSON", chat(call(arguments="{query: q}"), finish("tool_calls")), "tool-args-invalid-json"),
+        ("Anthropic", messages(*block(0, "tool_use", ("input_json_delta", "{'query': 1}")), reason("tool_use")), "tool-args-invalid-json"),
         (
             "Responses",
             responses(added(0, FUNCTION), done(0, FUNCTION | {"arguments": "{x}"}), completed(FUNCTION | {"arguments": "{x}"})),
-            "tool_args_invalid_json",
+            "tool-args-invalid-json",
         ),
     ],
-    "tool_args_not_object": [
+    "tool-args-not-object": [
         ("an empty object", chat(call(arguments="{}"), finish("tool_calls")), ""),
-        ("a list", chat(call(arguments="[1]"), finish("tool_calls")), "tool_args_not_object"),
+        ("a list", chat(call(arguments="[1]"), finish("tool_calls")), "tool-args-not-object"),
         (
             "Ollama with a text",
             ndjson(line(tool_calls=[{"function": {"name": "search", "arguments": "{}"}}]), LAST),
-            "tool_args_not_object",
+            "tool-args-not-object",
         ),
     ],
-    "tool_args_truncated_with_success": [
+    "tool-args-truncated-with-success": [
         ("cut by the limit, Anthropic", messages(*block(0, "tool_use", ("input_json_delta", CUT)), reason("max_tokens")), ""),
         (
             "cut, then tool_calls",
             chat(call(arguments=CUT), finish("tool_calls")),
-            "tool_args_invalid_json tool_args_truncated_with_success",
+            "tool-args-invalid-json tool-args-truncated-with-success",
         ),
         (
             "cut, then tool_use",
             messages(*block(0, "tool_use", ("input_json_delta", CUT)), reason("tool_use")),
-            "tool_args_invalid_json tool_args_truncated_with_success",
+            "tool-args-invalid-json tool-args-truncated-with-success",
         ),
     ],
-    "tool_text_in_content": [
+    "tool-text-in-content": [
         ("in a code fence", exchange(chat(text(f"Models write:\n```\n{HERMES}\n```\n"), finish()), request=ASKED), ""),
         ("a structured call follows", exchange(chat(text(HERMES), call(), finish("tool_calls")), request=ASKED), ""),
-        ("a call", exchange(chat(text(f"Let me see.\n{HERMES}"), finish()), request=ASKED), "tool_text_in_content"),
+        ("a call", exchange(chat(text(f"Let me see.\n{HERMES}"), finish()), request=ASKED), "tool-text-in-content"),
         (
             "Anthropic",
             exchange(
                 messages(*block(0, "text", ("text_delta", HERMES)), reason()), request={"tools": [{"name": "search", "input_schema": {}}]}
             ),
-            "tool_text_in_content",
+            "tool-text-in-content",
         ),
     ],
-    "tool_text_in_reasoning": [
+    "tool-text-in-reasoning": [
         (
             "thought of, and answered",
             exchange(chat(chunk({"reasoning_content": f"I could write\n{HERMES}"}), HI, finish()), request=ASKED),
@@ -253,158 +253,158 @@ CASES: dict[str, list[tuple[str, Said, str]]] = {
         (
             "an empty answer after it",
             exchange(chat(chunk({"reasoning_content": f"I must search.\n{WRAPPER}"}), finish()), request=ASKED),
-            "tool_text_in_reasoning",
+            "tool-text-in-reasoning",
         ),
-        ("Ollama", exchange(ndjson(line(thinking=f"I must search.\n{HERMES}"), LAST), request=ASKED), "tool_text_in_reasoning"),
+        ("Ollama", exchange(ndjson(line(thinking=f"I must search.\n{HERMES}"), LAST), request=ASKED), "tool-text-in-reasoning"),
     ],
-    "wrapper_unparsed": [
+    "wrapper-unparsed": [
         ("named in a sentence", exchange(chat(text("The tag `<toolbridge_calls>` opens it."), finish()), request=ASKED), ""),
-        ("the wrapper", exchange(chat(text(WRAPPER), finish()), request=ASKED), "wrapper_unparsed"),
-        ("as the seed spells it", exchange(ndjson(line(WRAPPER.replace("_c", ":c")), LAST), request=ASKED), "wrapper_unparsed"),
+        ("the wrapper", exchange(chat(text(WRAPPER), finish()), request=ASKED), "wrapper-unparsed"),
+        ("as the seed spells it", exchange(ndjson(line(WRAPPER.replace("_c", ":c")), LAST), request=ASKED), "wrapper-unparsed"),
     ],
-    "wrapper_fragment_leak": [
+    "wrapper-fragment-leak": [
         ("an answer after a call", chat(call(), text("> 3 results"), finish("tool_calls")), ""),
-        ("the last bracket", chat(call(), text(">"), finish("tool_calls")), "wrapper_fragment_leak"),
-        ("the beginning of a closing tag", chat(call(), text("</sea"), finish("tool_calls")), "wrapper_fragment_leak"),
+        ("the last bracket", chat(call(), text(">"), finish("tool_calls")), "wrapper-fragment-leak"),
+        ("the beginning of a closing tag", chat(call(), text("</sea"), finish("tool_calls")), "wrapper-fragment-leak"),
     ],
-    "framing_mixed": [
-        ("a comment between lines of JSON", ndjson(line("Hi"), ": alive", LAST), "non_data_line"),
-        ("chat, then Ollama's last line", sse(ROLE, HI) + ndjson(LAST), "framing_mixed"),
+    "framing-mixed": [
+        ("a comment between lines of JSON", ndjson(line("Hi"), ": alive", LAST), "non-data-line"),
+        ("chat, then Ollama's last line", sse(ROLE, HI) + ndjson(LAST), "framing-mixed"),
     ],
-    "framing_wrong_content_type": [
+    "framing-wrong-content-type": [
         ("with a charset", exchange(chat(HI, finish()), content_types={Side.CLIENT: "text/event-stream; charset=utf-8"}), ""),
-        ("as NDJSON", exchange(chat(HI, finish()), content_types={Side.CLIENT: "application/x-ndjson"}), "framing_wrong_content_type"),
+        ("as NDJSON", exchange(chat(HI, finish()), content_types={Side.CLIENT: "application/x-ndjson"}), "framing-wrong-content-type"),
     ],
-    "malformed_record": [
-        ("cut by the end", exchange(sse(ROLE, HI) + b'data: {"id', how=How.CUT), "event_without_blank_line"),
-        ("no JSON", chat(HI, "{malformed json…}", finish()), "malformed_record"),
-        ("no object", chat(HI, "7", finish()), "malformed_record"),
-        ("Ollama", ndjson("{invalid json}", line("Hi"), LAST), "malformed_record"),
+    "record-not-json": [
+        ("cut by the end", exchange(sse(ROLE, HI) + b'data: {"id', how=How.CUT), "event-without-blank-line"),
+        ("no JSON", chat(HI, "{malformed json…}", finish()), "record-not-json"),
+        ("no object", chat(HI, "7", finish()), "record-not-json"),
+        ("Ollama", ndjson("{invalid json}", line("Hi"), LAST), "record-not-json"),
     ],
-    "utf8_broken": [
+    "utf8-broken": [
         ("a replacement character that was sent", chat(text("\ufffd"), finish()), ""),
-        ("half a character", sse(ROLE) + sse(text("é")).replace("é".encode(), b"\xc3") + sse(finish(), DONE), "utf8_broken"),
+        ("half a character", sse(ROLE) + sse(text("é")).replace("é".encode(), b"\xc3") + sse(finish(), DONE), "utf8-broken"),
     ],
     "crlf": [("LF", chat(HI, finish()), ""), ("CRLF", chat(HI, finish()).replace(b"\n", b"\r\n"), "crlf")],
     "bom": [("none", chat(HI, finish()), ""), ("one", b"\xef\xbb\xbf" + chat(HI, finish()), "bom")],
-    "bare_cr": [("LF", chat(HI, finish()), ""), ("CR", chat(HI, finish()).replace(b"\n", b"\r"), "bare_cr")],
-    "event_without_blank_line": [
+    "bare-cr": [("LF", chat(HI, finish()), ""), ("CR", chat(HI, finish()).replace(b"\n", b"\r"), "bare-cr")],
+    "event-without-blank-line": [
         ("with two", chat(HI, finish()) + b"\n\n", ""),
-        ("none", chat(HI, finish()).removesuffix(b"\n"), "event_without_blank_line"),
+        ("none", chat(HI, finish()).removesuffix(b"\n"), "event-without-blank-line"),
     ],
-    "non_data_line": [
+    "non-data-line": [
         ("blank lines", ndjson(line("Hi"), "", "", LAST), ""),
-        ("a comment", chat(HI, finish()) + b": bye\n\n", "non_data_line"),
-        ("junk", b"junk\n\n" + chat(HI, finish()), "non_data_line"),
+        ("a comment", chat(HI, finish()) + b": bye\n\n", "non-data-line"),
+        ("junk", b"junk\n\n" + chat(HI, finish()), "non-data-line"),
     ],
-    "in_band_error": [
+    "in-band-error": [
         ("a member that is null", chat(text("Hi") | {"error": None}, finish()), ""),
-        ("chat", sse(ROLE, HI, {"error": {"message": "overloaded"}}), "in_band_error"),
-        ("Ollama", ndjson(line("Hi"), {"error": "out of memory"}), "in_band_error"),
+        ("chat", sse(ROLE, HI, {"error": {"message": "overloaded"}}), "in-band-error"),
+        ("Ollama", ndjson(line("Hi"), {"error": "out of memory"}), "in-band-error"),
         (
             "Anthropic",
             sse(START, *SAID, {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}),
-            "in_band_error",
+            "in-band-error",
         ),
         (
             "Responses",
             responses(*SPOKEN, completed(ITEM, status="failed", error={"code": "server_error", "message": "x"})),
-            "in_band_error",
+            "in-band-error",
         ),
     ],
-    "http_error_body_midstream": [
-        ("Ollama's own error line", ndjson(line("Hi"), {"error": "x"}), "in_band_error"),
-        ("a body after lines", ndjson(line("Hi"), {"error": {"message": "x"}, "statusCode": 500}), "http_error_body_midstream"),
-        ("a body after events", sse(ROLE, HI) + b'{\n  "error": "x"\n}\n', "http_error_body_midstream"),
+    "http-error-body-midstream": [
+        ("Ollama's own error line", ndjson(line("Hi"), {"error": "x"}), "in-band-error"),
+        ("a body after lines", ndjson(line("Hi"), {"error": {"message": "x"}, "statusCode": 500}), "http-error-body-midstream"),
+        ("a body after events", sse(ROLE, HI) + b'{\n  "error": "x"\n}\n', "http-error-body-midstream"),
     ],
-    "id_or_model_changed": [
+    "id-or-model-changed": [
         ("Azure's first chunk has neither", sse(ROLE | {"id": "", "model": "", "choices": []}, ROLE, HI, finish(), DONE), ""),
-        ("another id", chat(HI, finish() | {"id": "c2"}), "id_or_model_changed"),
-        ("another model", chat(HI, finish() | {"model": "m2"}), "id_or_model_changed"),
+        ("another id", chat(HI, finish() | {"id": "c2"}), "id-or-model-changed"),
+        ("another model", chat(HI, finish() | {"model": "m2"}), "id-or-model-changed"),
     ],
-    "created_unit_wrong": [
+    "created-unit-wrong": [
         ("seconds", chat(HI, finish()), ""),
-        ("milliseconds", chat(HI | {"created": 1_750_000_000_000}, finish()), "created_unit_wrong"),
-        ("1970", ndjson(line("Hi", created_at="1970-01-01T00:00:01.000Z"), LAST), "created_unit_wrong"),
+        ("milliseconds", chat(HI | {"created": 1_750_000_000_000}, finish()), "created-unit-wrong"),
+        ("1970", ndjson(line("Hi", created_at="1970-01-01T00:00:01.000Z"), LAST), "created-unit-wrong"),
     ],
-    "role_missing_or_repeated": [
+    "role-missing-or-repeated": [
         (
             "in every delta, as Perplexity sends it",
             sse(*(chunk({"role": "assistant", "content": each}) for each in "Hi"), finish(), DONE),
             "",
         ),
-        ("none", sse(HI, finish(), DONE), "role_missing_or_repeated"),
-        ("again", chat(HI, ROLE, finish()), "role_missing_or_repeated"),
+        ("none", sse(HI, finish(), DONE), "role-missing-or-repeated"),
+        ("again", chat(HI, ROLE, finish()), "role-missing-or-repeated"),
     ],
-    "reasoning_index_missing": [
+    "reasoning-index-missing": [
         ("in one record alone", chat(chunk({"reasoning_details": [{"text": "a"}]}), HI, finish()), ""),
         (
             "in two",
             chat(*(chunk({"reasoning_details": [{"text": each}]}) for each in "ab"), HI, finish()),
-            "reasoning_index_missing",
+            "reasoning-index-missing",
         ),
     ],
-    "usage_missing": [
+    "usage-missing": [
         ("not asked for", chat(HI, finish()), ""),
         (
             "it came beside the last content",
             exchange(chat(HI, finish() | {"usage": {"total_tokens": 3}}), request={"stream_options": {"include_usage": True}}),
             "",
         ),
-        ("asked for", exchange(chat(HI, finish()), request={"stream_options": {"include_usage": True}}), "usage_missing"),
-        ("Anthropic", messages(*SAID, {"type": "message_delta", "delta": {"stop_reason": "end_turn"}}), "usage_missing"),
+        ("asked for", exchange(chat(HI, finish()), request={"stream_options": {"include_usage": True}}), "usage-missing"),
+        ("Anthropic", messages(*SAID, {"type": "message_delta", "delta": {"stop_reason": "end_turn"}}), "usage-missing"),
     ],
-    "usage_duplicate": [
+    "usage-duplicate": [
         (
             "a running count beside content",
             chat(HI | {"usage": {"total_tokens": 2}}, finish() | {"usage": {"total_tokens": 3}}, usage()),
             "",
         ),
-        ("twice", chat(HI, finish(), usage(), usage()), "usage_duplicate"),
+        ("twice", chat(HI, finish(), usage(), usage()), "usage-duplicate"),
     ],
-    "usage_not_last": [("last", chat(HI, finish(), usage()), ""), ("before the end", chat(HI, usage(), finish()), "usage_not_last")],
-    "done_reason_missing": [
+    "usage-not-last": [("last", chat(HI, finish(), usage()), ""), ("before the end", chat(HI, usage(), finish()), "usage-not-last")],
+    "done-reason-missing": [
         ("with one", ndjson(line("Hi"), LAST), ""),
-        ("without", ndjson(line("Hi"), line(done=True, eval_count=1)), "done_reason_missing"),
+        ("without", ndjson(line("Hi"), line(done=True, eval_count=1)), "done-reason-missing"),
     ],
-    "done_missing_fields": [
+    "done-missing-fields": [
         ("a model that was only loaded", ndjson(line(done=True, done_reason="load")), ""),
-        ("none", ndjson(line("Hi"), line(done=True, done_reason="stop")), "done_missing_fields"),
+        ("none", ndjson(line("Hi"), line(done=True, done_reason="stop")), "done-missing-fields"),
     ],
-    "a_block_before_start": [
+    "block-before-start": [
         ("a ping before it", sse({"type": "ping"}, START, *SAID, reason(), STOP), ""),
-        ("a block", sse(begin(0), START, delta(0, "text_delta", "x"), end(0), reason(), STOP), "a_block_before_start"),
+        ("a block", sse(begin(0), START, delta(0, "text_delta", "x"), end(0), reason(), STOP), "block-before-start"),
     ],
-    "a_index_unopened": [
+    "block-not-open": [
         ("open", messages(*SAID, reason()), ""),
-        ("never opened", messages(*SAID, delta(1, "text_delta", "x"), reason()), "a_index_unopened"),
-        ("stopped already", messages(*SAID, end(0), reason()), "a_index_unopened"),
+        ("never opened", messages(*SAID, delta(1, "text_delta", "x"), reason()), "block-not-open"),
+        ("stopped already", messages(*SAID, end(0), reason()), "block-not-open"),
     ],
-    "a_index_reopened": [
+    "block-reopened": [
         ("the next one", messages(*SAID, *block(1, "text"), reason()), ""),
-        ("the same", messages(*SAID, *SAID, reason()), "a_index_reopened"),
+        ("the same", messages(*SAID, *SAID, reason()), "block-reopened"),
     ],
-    "a_index_gap": [
+    "block-index-gap": [
         ("from 0", messages(*SAID, reason()), ""),
-        ("from 1", messages(*block(1, "text", ("text_delta", "x")), reason()), "a_index_gap"),
+        ("from 1", messages(*block(1, "text", ("text_delta", "x")), reason()), "block-index-gap"),
     ],
-    "a_block_left_open": [
+    "block-left-open": [
         ("closed", messages(*SAID, reason()), ""),
-        ("open", messages(begin(0), delta(0, "text_delta", "x"), reason()), "a_block_left_open"),
+        ("open", messages(begin(0), delta(0, "text_delta", "x"), reason()), "block-left-open"),
     ],
-    "a_blocks_interleaved": [
+    "blocks-interleaved": [
         ("one after the other", messages(*SAID, *block(1, "text"), reason()), ""),
-        ("two", messages(begin(0), begin(1), delta(0, "text_delta", "x"), end(0), end(1), reason()), "a_blocks_interleaved"),
+        ("two", messages(begin(0), begin(1), delta(0, "text_delta", "x"), end(0), end(1), reason()), "blocks-interleaved"),
     ],
-    "a_delta_type_mismatch": [
+    "delta-type-mismatch": [
         ("citations of a text", messages(begin(0), delta(0, "citations_delta", "x"), end(0), reason()), ""),
-        ("a signature for a text", messages(begin(0), delta(0, "signature_delta", "x"), end(0), reason()), "a_delta_type_mismatch"),
+        ("a signature for a text", messages(begin(0), delta(0, "signature_delta", "x"), end(0), reason()), "delta-type-mismatch"),
     ],
-    "a_signature_missing": [
+    "signature-missing": [
         ("redacted, which has none", messages(*block(0, "redacted_thinking", data="x"), *block(1, "text"), reason()), ""),
-        ("none", messages(*block(0, "thinking", ("thinking_delta", "Hm")), reason()), "a_signature_missing"),
+        ("none", messages(*block(0, "thinking", ("thinking_delta", "Hm")), reason()), "signature-missing"),
     ],
-    "a_thinking_empty": [
+    "thinking-empty": [
         (
             "asked for",
             exchange(
@@ -413,25 +413,25 @@ CASES: dict[str, list[tuple[str, Said, str]]] = {
             ),
             "",
         ),
-        ("hollow", messages(*block(0, "thinking", ("signature_delta", "s")), reason()), "a_thinking_empty"),
+        ("hollow", messages(*block(0, "thinking", ("signature_delta", "s")), reason()), "thinking-empty"),
     ],
-    "r_sequence_gap": [
+    "sequence-gap": [
         ("no numbers at all", sse(spoken.CREATED, *SPOKEN, completed(ITEM), named=True), ""),
-        ("7 after 5", responses(*SPOKEN, completed(ITEM) | {"sequence_number": 7}), "r_sequence_gap"),
+        ("7 after 5", responses(*SPOKEN, completed(ITEM) | {"sequence_number": 7}), "sequence-gap"),
     ],
-    "r_sequence_repeat": [
+    "sequence-repeat": [
         ("from 10", sse(*({"sequence_number": 10 + i} | each for i, each in enumerate((spoken.CREATED, *SPOKEN, completed(ITEM))))), ""),
-        ("5 again", responses(*SPOKEN, completed(ITEM) | {"sequence_number": 5}), "r_sequence_repeat"),
+        ("5 again", responses(*SPOKEN, completed(ITEM) | {"sequence_number": 5}), "sequence-repeat"),
     ],
-    "r_no_terminal": [
+    "response-without-end": [
         ("[DONE] after it, as some servers send it", responses(*SPOKEN, completed(ITEM)) + sse(DONE), ""),
-        ("none", responses(*SPOKEN), "r_no_terminal"),
+        ("none", responses(*SPOKEN), "response-without-end"),
     ],
-    "r_two_terminals": [
+    "response-ends-twice": [
         ("one", responses(*SPOKEN, completed(ITEM)), ""),
-        ("two", responses(*SPOKEN, completed(ITEM), completed(ITEM)), "r_two_terminals"),
+        ("two", responses(*SPOKEN, completed(ITEM), completed(ITEM)), "response-ends-twice"),
     ],
-    "r_done_ne_deltas": [
+    "done-differs-from-deltas": [
         (
             "arguments that were not streamed",
             responses(
@@ -445,64 +445,64 @@ CASES: dict[str, list[tuple[str, Said, str]]] = {
         (
             "a flushed prefix",
             responses(*SPOKEN[:3], part(0, "output_text.done", text="Hi!"), done(0, ITEM), completed(ITEM)),
-            "r_done_ne_deltas",
+            "done-differs-from-deltas",
         ),
         (
             "the item differs",
             responses(*CALLED[:4], done(0, FUNCTION | {"arguments": "{}"}), completed(FUNCTION | {"arguments": "{}"})),
-            "r_done_ne_deltas",
+            "done-differs-from-deltas",
         ),
     ],
-    "r_final_ne_items": [
+    "final-differs-from-items": [
         ("other status, other encryption", responses(*SPOKEN, completed(ITEM | {"status": "x", "encrypted_content": "y"})), ""),
-        ("another id", responses(*SPOKEN, completed(ITEM | {"id": "msg_2"})), "r_final_ne_items"),
-        ("one more", responses(*SPOKEN, completed(ITEM, FUNCTION)), "r_final_ne_items"),
+        ("another id", responses(*SPOKEN, completed(ITEM | {"id": "msg_2"})), "final-differs-from-items"),
+        ("one more", responses(*SPOKEN, completed(ITEM, FUNCTION)), "final-differs-from-items"),
     ],
-    "r_item_unopened": [
+    "item-not-open": [
         ("added", responses(*SPOKEN, completed(ITEM)), ""),
-        ("not added", responses(part(0, "output_text.delta", delta="x"), *SPOKEN, completed(ITEM)), "r_item_unopened"),
+        ("not added", responses(part(0, "output_text.delta", delta="x"), *SPOKEN, completed(ITEM)), "item-not-open"),
     ],
-    "r_index_gap": [
+    "item-index-gap": [
         ("from 0", responses(*SPOKEN, completed(ITEM)), ""),
-        ("from 1", responses(*({**each, "output_index": 1} for each in SPOKEN), completed(ITEM)), "r_index_gap"),
+        ("from 1", responses(*({**each, "output_index": 1} for each in SPOKEN), completed(ITEM)), "item-index-gap"),
     ],
-    "r_item_left_open": [
+    "item-left-open": [
         (
             "the answer is incomplete",
             responses(*SPOKEN[:3], completed(status="incomplete", incomplete_details={"reason": "max_output_tokens"})),
             "",
         ),
-        ("left open", responses(*SPOKEN[:3], completed(ITEM)), "r_item_left_open"),
+        ("left open", responses(*SPOKEN[:3], completed(ITEM)), "item-left-open"),
     ],
     "stall": [
         ("29 s", timed((0, sse(ROLE, HI)), (29_000, sse(finish(), DONE)), end=29_001), ""),
         ("31 s", timed((0, sse(ROLE, HI)), (31_000, sse(finish(), DONE)), end=31_001), "stall"),
     ],
-    "never_terminated": [
+    "never-terminated": [
         ("kept open after the terminal", timed((0, chat(HI, finish())), end=500_000), ""),
-        ("kept open", timed((0, sse(ROLE, HI)), end=500_000, how=How.TIMEOUT), "missing_terminal never_terminated"),
+        ("kept open", timed((0, sse(ROLE, HI)), end=500_000, how=How.TIMEOUT), "missing-terminal never-terminated"),
     ],
-    "empty_stream": [
+    "empty-stream": [
         ("refused", chat(finish("content_filter")), ""),
         ("a call", chat(call(), finish("tool_calls")), ""),
-        ("nothing", chat(finish()), "empty_stream"),
-        ("Anthropic", messages(reason()), "empty_stream"),
+        ("nothing", chat(finish()), "empty-stream"),
+        ("Anthropic", messages(reason()), "empty-stream"),
     ],
-    "think_unclosed": [
+    "think-unclosed": [
         ("in backticks", chat(text("Models open with `<think>`."), finish()), ""),
-        ("unclosed", chat(text("<think>Hm"), finish()), "think_unclosed"),
+        ("unclosed", chat(text("<think>Hm"), finish()), "think-unclosed"),
     ],
-    "think_tag_leak": [
+    "think-tag-leak": [
         ("in a fence", ndjson(line("```\n<think>x</think>\n```"), LAST), ""),
-        ("both tags", chat(text("<think>Hm</think>Hi"), finish()), "think_tag_leak"),
-        ("only the end, the beginning was in the prompt", ndjson(line("Hm</think>Hi"), LAST), "think_tag_leak"),
+        ("both tags", chat(text("<think>Hm</think>Hi"), finish()), "think-tag-leak"),
+        ("only the end, the beginning was in the prompt", ndjson(line("Hm</think>Hi"), LAST), "think-tag-leak"),
     ],
-    "special_token_leak": [
+    "special-token-leak": [
         ("in backticks", chat(text("It ends with `<|im_end|>`."), finish()), ""),
-        ("at the end", chat(text("Hi<|im_end|>"), finish()), "special_token_leak"),
-        ("DeepSeek's", ndjson(line("Hi<｜end▁of▁sentence｜>"), LAST), "special_token_leak"),
+        ("at the end", chat(text("Hi<|im_end|>"), finish()), "special-token-leak"),
+        ("DeepSeek's", ndjson(line("Hi<｜end▁of▁sentence｜>"), LAST), "special-token-leak"),
     ],
-    "tool_unknown_name": [
+    "unknown-tool": [
         ("the request was not captured", chat(call(name="read"), finish("tool_calls")), ""),
         (
             "more tools may stand elsewhere",
@@ -510,18 +510,18 @@ CASES: dict[str, list[tuple[str, Said, str]]] = {
             "",
         ),
         ("declared", exchange(chat(call(), finish("tool_calls")), request=ASKED), ""),
-        ("another", exchange(chat(call(name="read"), finish("tool_calls")), request=ASKED), "tool_unknown_name"),
+        ("another", exchange(chat(call(name="read"), finish("tool_calls")), request=ASKED), "unknown-tool"),
     ],
-    "tool_args_schema_mismatch": [
+    "tool-args-schema-mismatch": [
         ("by the schema", exchange(ndjson(line(tool_calls=[OLLAMA_CALL]), LAST), request=ASKED), ""),
-        ("a member is missing", exchange(chat(call(arguments="{}"), finish("tool_calls")), request=ASKED), "tool_args_schema_mismatch"),
+        ("a member is missing", exchange(chat(call(arguments="{}"), finish("tool_calls")), request=ASKED), "tool-args-schema-mismatch"),
         (
             "a number for a text",
             exchange(messages(*block(0, "tool_use", ("input_json_delta", '{"query":1}')), reason("tool_use")), request=ASKED),
-            "tool_args_schema_mismatch",
+            "tool-args-schema-mismatch",
         ),
     ],
-    "parallel_calls_interleaved": [
+    "parallel-calls-interleaved": [
         (
             "one after the other",
             chat(call(0, arguments='{"query":'), spoken.arguments(0, '"q"}'), call(1, "call_2"), finish("tool_calls")),
@@ -530,18 +530,18 @@ CASES: dict[str, list[tuple[str, Said, str]]] = {
         (
             "interleaved",
             chat(call(0, arguments='{"query":'), call(1, "call_2"), spoken.arguments(0, '"q"}'), finish("tool_calls")),
-            "parallel_calls_interleaved",
+            "parallel-calls-interleaved",
         ),
     ],
-    "event_unknown": [
+    "unknown-event": [
         ("a ping", messages({"type": "ping"}, *SAID, reason()), ""),
-        ("Anthropic", messages(*SAID, {"type": "fallback_notice"}, reason()), "event_unknown"),
-        ("chat", chat(HI, {"object": "x"}, finish()), "event_unknown"),
-        ("calls where no client looks", ndjson(line("Hi"), line(), LAST | {"tool_calls": [OLLAMA_CALL]}), "event_unknown"),
+        ("Anthropic", messages(*SAID, {"type": "fallback_notice"}, reason()), "unknown-event"),
+        ("chat", chat(HI, {"object": "x"}, finish()), "unknown-event"),
+        ("calls where no client looks", ndjson(line("Hi"), line(), LAST | {"tool_calls": [OLLAMA_CALL]}), "unknown-event"),
     ],
-    "start_repeated": [
+    "start-repeated": [
         ("once", messages(*SAID, reason()), ""),
-        ("twice", messages(START, *SAID, reason()), "start_repeated"),
-        ("Responses", responses(spoken.CREATED, *SPOKEN, completed(ITEM)), "start_repeated"),
+        ("twice", messages(START, *SAID, reason()), "start-repeated"),
+        ("Responses", responses(spoken.CREATED, *SPOKEN, completed(ITEM)), "start-repeated"),
     ],
 }

@@ -159,7 +159,7 @@ def test_the_page_of_every_correction_says_its_cost_and_what_it_mends(client: Cl
 
 def test_a_row_of_streams_has_its_markdown_too(client: Client) -> None:
     text = client.get("/rules/STREAM101.md").content.decode()
-    assert text.startswith("**STREAM101 `premature_terminal`**") and "only both sides prove it" in text and "`one-terminal`" in text
+    assert text.startswith("**STREAM101 `premature-terminal`**") and "only both sides prove it" in text and "`one-terminal`" in text
 
 
 def test_rules_and_strategies_of_streams_have_the_page_and_the_fields_of_all_others(client: Client) -> None:
@@ -169,7 +169,7 @@ def test_rules_and_strategies_of_streams_have_the_page_and_the_fields_of_all_oth
     ):
         assert client.get(of_streams + ".json").json().keys() == client.get(of_conversations + ".json").json().keys()
     text = unescape(client.get("/rules/stream101/").content.decode())
-    assert "only <b>both sides</b> prove it" in text and 'href="/strategies/one-terminal/"' in text and "An example" not in text
+    assert "shown by <b>both sides, compared</b>" in text and 'href="/strategies/one-terminal/"' in text and "An example" not in text
     assert "Protocols: anthropic, ollama-chat, ollama-generate, openai-chat, openai-responses" in text
     assert "In none of the streams that are loaded." in text
     assert "shown by" not in client.get("/rules/MSG101/").content.decode()

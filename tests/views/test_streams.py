@@ -62,7 +62,7 @@ def test_the_premature_terminal_is_the_first_thing_on_the_page(client: Client, c
     said = words(page)
     for sentence in (
         "Clients close at the terminal: all after it is lost.",
-        "error STREAM101 premature_terminal",
+        "error STREAM101 premature-terminal",
         "Ended: this did not reach the client.",
         "text: did not reach the client 78 characters",
         "text: a tool call, written as text",
@@ -79,7 +79,7 @@ def test_the_same_stream_after_the_fix_has_nothing(client: Client, captured: Map
 
 def test_one_side_alone_says_what_it_cannot_show(client: Client, captured: Mapping[str, Stream]) -> None:
     said = words(get(client, f"/streams/{captured[LEAKED].oid}/"))
-    assert "client side only" in said and "Not visible from one side" in said and "premature_terminal" in said
+    assert "client side only" in said and "Not visible from one side" in said and "premature-terminal" in said
     assert "STREAM126" in said and "thinking: a tool call, written as text" in said
     assert "What one side alone" not in get(client, f"/streams/{captured[PREMATURE].oid}/")
 
@@ -161,10 +161,10 @@ def test_twins_say_what_the_page_says(client: Client, captured: Mapping[str, Str
     stream = captured[PREMATURE]
     found = json.loads(get(client, f"/streams/{stream.oid}.json"))
     assert (found["id"], found["events"]) == (stream.oid, 8)
-    assert [each["rule"] for each in found["findings"]] == ["premature_terminal", "content_lost"]
+    assert [each["rule"] for each in found["findings"]] == ["premature-terminal", "content-lost"]
     text_ = get(client, f"/streams/{stream.oid}.md?side=client&at=2")
     assert "ended too early" in text_ and f"/streams/{stream.oid}/?side=client&at=2" in text_
-    assert "after input 3 (405.9 ms) | client: [DONE]  <- error premature_terminal" in text_
+    assert "after input 3 (405.9 ms) | client: [DONE]  <- error premature-terminal" in text_
 
 
 def test_secrets_are_masked_in_what_is_pasted(client: Client, tmp_path: Path) -> None:
@@ -234,8 +234,8 @@ def test_streams_stand_in_the_inbox_with_their_sources_and_on_the_rules(client: 
     )
     assert '/streams/?rule=STREAM101">1<' in get(client, "/rules/")
     rule = words(get(client, "/rules/STREAM101/"))
-    assert "premature_terminal" in rule and "one-terminal" in rule and "1 stream now" in rule
-    assert client.get("/rules/STREAM101.json").json()["rule"] == "premature_terminal"
+    assert "premature-terminal" in rule and "one-terminal" in rule and "1 stream now" in rule
+    assert client.get("/rules/STREAM101.json").json()["rule"] == "premature-terminal"
 
 
 def test_a_large_capture_that_has_gone_on_says_so(client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

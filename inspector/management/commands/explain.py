@@ -153,7 +153,7 @@ class Command(AnsweringCommand):
             self.say_json(report | ({"streams": streams} if streams else {}))
         else:
             for row in client_rows:
-                self.say(f"{row.code} {row.name}: what a client reports of a stream. {row.summary} {row.why}")
+                self.say(f"{row.code} {row.name}: what a client reports of a stream: {row.summary}. {row.why}")
                 self.say("  `scan CAPTURE` shows where, of a captured stream (docs/how-to/record-a-stream.md says how to get one).")
             if meaning is not None:
                 self._print_meaning(meaning)

@@ -149,7 +149,7 @@ def headline(view: StreamView) -> str:
     """The first sentence: what happened, where a stream was ended too early, else the verdict of lists and scans."""
     if not any(view.lanes.events.values()):
         return "Nothing of this answer was captured: there is not one event in it."
-    premature = next((mark for mark in view.marks if mark.name == "premature_terminal"), None)
+    premature = next((mark for mark in view.marks if mark.name == "premature-terminal"), None)
     return _premature(view, premature) if premature is not None else view.analysis.verdict
 
 

@@ -76,7 +76,7 @@ def event_words(observed: ObservedEvent) -> tuple[str, str, str]:
     if len(observed.deltas) == 1 and not observed.violations and observed.deltas[0].means in _TEXTS:
         # Nearly all events of a long stream.
         return observed.deltas[0].means.value, "", observed.deltas[0].text
-    if any(violation.name in ("malformed_record", "http_error_body_midstream") for violation in observed.violations):
+    if any(violation.name in ("record-not-json", "http-error-body-midstream") for violation in observed.violations):
         return "malformed", "", beginning(observed.frame.data[:_RAW_READ].decode("utf-8", "replace"), _RAW_SHOWN)
     deltas = [delta for delta in observed.deltas if delta.means in _RANK]
     if not deltas:

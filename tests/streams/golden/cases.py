@@ -42,7 +42,7 @@ TABLE = [
         "a O-O",
         b(said("Hi ")) + c(FIRST) + b(text(W)) + CALLED + b(finish()) + c(finish()) + b(DONE) + EOF + c(DONE) + END,
         (9, 10, 43),
-        client="duplicate_finish finish_mismatch_stop id_or_model_changed",
+        client="duplicate-finish finish-mismatch-stop id-or-model-changed",
     ),
     Golden(
         "b L-O",
@@ -57,7 +57,7 @@ TABLE = [
         + c(chunk({}, "stop", usage={"prompt_tokens": 3, "completion_tokens": 2}), DONE)
         + END,
         (4, 9, 10, 43),
-        client="content_after_finish duplicate_finish finish_mismatch_stop id_or_model_changed",
+        client="content-after-finish duplicate-finish finish-mismatch-stop id-or-model-changed",
     ),
     Golden(
         "c L-O",
@@ -70,10 +70,10 @@ TABLE = [
         + c(chunk({}, "stop", usage={"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}), DONE)
         + END,
         (4, 9, 27, 31, 47),
-        backend="done_missing_fields",
-        client="content_after_finish duplicate_finish finish_mismatch_stop id_or_model_changed",
-        sides="tool_text_promoted_from_reasoning content_lost usage_zero_fabricated",
-        also={"finish_mismatch_stop": _SAME_END},
+        backend="done-missing-fields",
+        client="content-after-finish duplicate-finish finish-mismatch-stop id-or-model-changed",
+        sides="tool-text-promoted-from-reasoning content-lost usage-zero-fabricated",
+        also={"finish-mismatch-stop": _SAME_END},
     ),
     Golden(
         "d L-O",
@@ -84,15 +84,15 @@ TABLE = [
         + c(chunk({"role": "assistant"}, "stop"), DONE)
         + END,
         (9, 10, 45),
-        client="duplicate_finish finish_mismatch_stop id_or_model_changed role_missing_or_repeated",
+        client="duplicate-finish finish-mismatch-stop id-or-model-changed role-missing-or-repeated",
     ),
     Golden(
         "e L-O",
         bl(line("Hi")) + c(said("Hi")) + EOF + c(DONE) + END,
         (7, 8),
-        backend="missing_terminal",
-        client="missing_finish_reason",
-        sides="fabricated_terminal",
+        backend="missing-terminal",
+        client="missing-finish-reason",
+        sides="fabricated-terminal",
     ),
     Golden(
         "f O-L",
@@ -109,15 +109,15 @@ TABLE = [
         + cl({"model": "m", "created_at": "2025-06-01T00:00:00Z", "response": "", "done": True})
         + END,
         (5, 23, 44, 48),
-        client="duplicate_terminal created_unit_wrong done_reason_missing done_missing_fields event_unknown",
-        sides="tool_call_lost",
+        client="duplicate-terminal created-unit-wrong done-reason-missing done-missing-fields unknown-event",
+        sides="tool-call-lost",
     ),
     Golden(
         "g O-L",
         raw(B, sse(said("Hi "), text("there"), finish(), DONE)) + EOF + cl(LAST, line("Hi "), line("there"), LAST) + END,
         (1, 2, 3, 5, 32),
-        client="terminal_before_content content_after_terminal duplicate_terminal",
-        sides="premature_terminal content_reordered",
+        client="terminal-before-content content-after-terminal duplicate-terminal",
+        sides="premature-terminal content-reordered",
     ),
     Golden(
         "h O-L",
@@ -134,8 +134,8 @@ TABLE = [
         + cl(LAST)
         + END,
         (23, 5),
-        client="duplicate_terminal",
-        sides="tool_call_lost",
+        client="duplicate-terminal",
+        sides="tool-call-lost",
     ),
     Golden(
         "i O-L",
@@ -145,8 +145,8 @@ TABLE = [
         + EOF
         + END,
         (36, 42),
-        client="http_error_body_midstream",
-        sides="record_split_by_proxy",
+        client="http-error-body-midstream",
+        sides="record-split-by-proxy",
         protocols={C: "ollama-chat"},
         statuses={C: 200},
     ),
@@ -154,7 +154,7 @@ TABLE = [
         "j O-O",
         b(said("<search><query>q"), finish()) + c(finish()) + b(DONE) + EOF + c(text("<search><query>q"), DONE) + END,
         (4,),
-        client="content_after_finish role_missing_or_repeated",
+        client="content-after-finish role-missing-or-repeated",
     ),
     Golden(
         "k O-O",
@@ -172,7 +172,7 @@ TABLE = [
         + c(DONE)
         + END,
         (37,),
-        sides="utf8_broken",
+        sides="utf8-broken",
     ),
     Golden(
         "m O-O",
@@ -181,21 +181,21 @@ TABLE = [
         + c(chunk({"role": "assistant", "reasoning_content": "I need it. " + W}), finish(), DONE)
         + END,
         (26,),
-        client="tool_text_in_reasoning",
+        client="tool-text-in-reasoning",
     ),
     Golden(
         "n L-L",
         bl(line("Hi ")) + c(said("Hi ")) + bl(line(W)) + c(text(W)) + bl(LAST) + EOF + cl(LAST) + END,
         (33, 28),
-        client="framing_mixed wrapper_unparsed",
+        client="framing-mixed wrapper-unparsed",
     ),
     Golden(
         "o O-O",
         b(said(W + " and " + R)) + CALLED + b(finish()) + c(finish()) + b(DONE) + EOF + c(DONE) + END,
         (24, 31, 9),
-        client="duplicate_finish finish_mismatch_stop id_or_model_changed",
-        sides="tool_call_partial_lost content_lost",
-        also={"finish_mismatch_stop": _SAME_END},
+        client="duplicate-finish finish-mismatch-stop id-or-model-changed",
+        sides="tool-call-partial-lost content-lost",
+        also={"finish-mismatch-stop": _SAME_END},
     ),
     Golden(
         "p O-O",
@@ -207,9 +207,9 @@ TABLE = [
         + c(DONE)
         + END,
         (7, 41),
-        backend="in_band_error",
-        client="in_band_error",
-        sides="fabricated_terminal",
+        backend="in-band-error",
+        client="in-band-error",
+        sides="fabricated-terminal",
     ),
 ]
 """What the newer version of the proxy makes of simple inputs."""
@@ -227,8 +227,8 @@ OLDER = [
         + b(finish(), DONE)
         + EOF,
         (1, 30, 31),
-        client="id_or_model_changed",
-        sides="premature_terminal content_replayed content_lost",
+        client="id-or-model-changed",
+        sides="premature-terminal content-replayed content-lost",
     ),
     Golden(
         "older O-L",
@@ -245,8 +245,8 @@ OLDER = [
         + cl(LAST)
         + END,
         (1, 3, 5),
-        client="content_after_terminal duplicate_terminal",
-        sides="premature_terminal",
+        client="content-after-terminal duplicate-terminal",
+        sides="premature-terminal",
     ),
     Golden(
         "older L-O",
@@ -261,22 +261,22 @@ OLDER = [
         + c(DONE, DONE)
         + END,
         (28, 8, 5),
-        client="missing_finish_reason duplicate_terminal wrapper_unparsed",
+        client="missing-finish-reason duplicate-terminal wrapper-unparsed",
     ),
     Golden(
         "older L-L",
         bl(line("Hi ")) + cl(line("Hi ")) + bl(line(W)) + cl(line(tool_calls=[OLLAMA_CALL])) + bl(line("tail"), LAST) + EOF + END,
         (6, 31),
-        client="missing_terminal",
-        sides="content_lost terminal_swallowed",
-        also={"terminal_swallowed": _OURS},
+        client="missing-terminal",
+        sides="content-lost terminal-swallowed",
+        also={"terminal-swallowed": _OURS},
     ),
 ]
 """What the older version made of it: the version that the report of the looping clients is about."""
 
 _BAD = '{"choices":[{"delta":{content:" data"}}]}'
-_TEXT = "missing_finish_reason"
-_MIXED = "framing_mixed"
+_TEXT = "missing-finish-reason"
+_MIXED = "framing-mixed"
 
 
 def in_pieces(*words: str) -> list[Step]:
@@ -293,14 +293,14 @@ TESTS = [
         "05 malformed data",
         b("{malformed json…}", said("fine"), DONE) + EOF + c(said("fine"), DONE) + END,
         (35,),
-        backend="malformed_record missing_finish_reason",
-        client="missing_finish_reason",
+        backend="record-not-json missing-finish-reason",
+        client="missing-finish-reason",
     ),
     Golden(
         "06 a call that the end cuts off",
         in_pieces("<search><query>test query") + b(DONE) + EOF + c(said("<search><query>test query"), DONE) + END,
-        backend="missing_finish_reason",
-        client="missing_finish_reason",
+        backend="missing-finish-reason",
+        client="missing-finish-reason",
     ),
     Golden(
         "09 nineteen pieces",
@@ -310,14 +310,14 @@ TESTS = [
         + c(ROLE, AB, FINISH, text(">"), DONE)
         + END,
         (4, 29),
-        backend="missing_finish_reason",
-        client="content_after_finish wrapper_fragment_leak id_or_model_changed",
+        backend="missing-finish-reason",
+        client="content-after-finish wrapper-fragment-leak id-or-model-changed",
     ),
     Golden(
         "13 a bomb of tags",
         in_pieces("<search><query>" * 100) + b(DONE) + EOF + c(said("<search><query>" * 100), DONE) + END,
-        backend="missing_finish_reason",
-        client="missing_finish_reason",
+        backend="missing-finish-reason",
+        client="missing-finish-reason",
     ),
     Golden(
         "16 split over seven",
@@ -327,9 +327,9 @@ TESTS = [
         + c(DONE)
         + END,
         (7,),
-        backend="missing_terminal",
-        client="id_or_model_changed",
-        sides="fabricated_terminal",
+        backend="missing-terminal",
+        client="id-or-model-changed",
+        sides="fabricated-terminal",
     ),
     Golden(
         "17 a fence and then a call",
@@ -340,18 +340,18 @@ TESTS = [
         + c(DONE)
         + END,
         (7,),
-        backend="missing_terminal",
-        client="id_or_model_changed",
-        sides="fabricated_terminal",
+        backend="missing-terminal",
+        client="id-or-model-changed",
+        sides="fabricated-terminal",
         request={"tools": [{"type": "function", "function": {"name": "run_code"}}]},
     ),
     Golden(
         "19 a record with an unquoted key",
         b(said("Processing"), _BAD, text("..."), DONE) + EOF + c(said("Processing"), text("..."), DONE) + END,
         (35, 31),
-        backend="malformed_record missing_finish_reason",
-        client="missing_finish_reason",
-        sides="content_lost",
+        backend="record-not-json missing-finish-reason",
+        client="missing-finish-reason",
+        sides="content-lost",
     ),
     Golden(
         "20 Ollama", lines("Hello ", "world!") + c(said("Hello "), text("world!")) + bl(LAST) + EOF + cl(LAST) + END, (33,), client=_MIXED
@@ -360,7 +360,7 @@ TESTS = [
         "21 a line that is no JSON",
         bl("{invalid json}", line("Hello")) + c(said("Hello")) + bl(LAST) + EOF + cl(LAST) + END,
         (33, 35),
-        backend="malformed_record",
+        backend="record-not-json",
         client=_MIXED,
     ),
     Golden(
@@ -384,7 +384,7 @@ TESTS = [
         "24 a call of a tool",
         lines("I will look. ", "<search><query>q</query></search>") + c(said("I will look. ")) + CALLED + bl(LAST) + EOF + cl(LAST) + END,
         (33,),
-        client=f"{_MIXED} id_or_model_changed",
+        client=f"{_MIXED} id-or-model-changed",
     ),
     Golden(
         "25 a call in four lines",
@@ -402,7 +402,7 @@ TESTS = [
         + cl(LAST)
         + END,
         (33,),
-        client=f"{_MIXED} id_or_model_changed",
+        client=f"{_MIXED} id-or-model-changed",
     ),
 ]
 """The rows of the proxy's own tests that a violation is named for."""
@@ -438,16 +438,16 @@ FLOWS = [
         "the bug L-O",
         lines(*_SPLIT_CALL) + c(_STARTED, finish("tool_calls"), DONE) + bl(line("I have made it."), LAST) + EOF + END,
         (1,),
-        sides="premature_terminal content_lost",
-        also={"content_lost": "what the client is not sent after its terminal: the report says that all of it is dropped"},
+        sides="premature-terminal content-lost",
+        also={"content-lost": "what the client is not sent after its terminal: the report says that all of it is dropped"},
         request=_CREATE,
     ),
     Golden(
         "the bug O-L",
         in_pieces(*_SPLIT_CALL) + cl(line(tool_calls=[_OLLAMA_MADE]), LAST) + b(text("I have made it."), finish(), DONE) + EOF + END,
         (1,),
-        sides="premature_terminal content_lost",
-        also={"content_lost": "what the client is not sent after its terminal: the report says that all of it is dropped"},
+        sides="premature-terminal content-lost",
+        also={"content-lost": "what the client is not sent after its terminal: the report says that all of it is dropped"},
         request=_CREATE,
     ),
 ]

@@ -1,0 +1,108 @@
+"""Stream rules get names of the form that other rules have; kept findings and problems follow."""
+
+from typing import Any
+
+from django.db import migrations
+
+RULES = {
+    "premature_terminal": "premature-terminal",
+    "terminal_before_content": "terminal-before-content",
+    "content_after_terminal": "content-after-terminal",
+    "content_after_finish": "content-after-finish",
+    "duplicate_terminal": "duplicate-terminal",
+    "missing_terminal": "missing-terminal",
+    "fabricated_terminal": "fabricated-terminal",
+    "missing_finish_reason": "missing-finish-reason",
+    "duplicate_finish": "duplicate-finish",
+    "finish_mismatch_stop": "finish-mismatch-stop",
+    "finish_mismatch_tool": "finish-mismatch-tool",
+    "finish_empty_string": "finish-empty-string",
+    "finish_unknown": "unknown-finish",
+    "stop_reason_missing": "stop-reason-missing",
+    "tool_index_missing": "tool-index-missing",
+    "tool_index_gap": "tool-index-gap",
+    "tool_index_reused": "tool-index-reused",
+    "tool_id_missing": "tool-id-missing",
+    "tool_id_duplicate": "tool-id-duplicate",
+    "tool_args_invalid_json": "tool-args-invalid-json",
+    "tool_args_not_object": "tool-args-not-object",
+    "tool_args_truncated_with_success": "tool-args-truncated-with-success",
+    "tool_call_lost": "tool-call-lost",
+    "tool_call_partial_lost": "tool-call-partial-lost",
+    "tool_text_in_content": "tool-text-in-content",
+    "tool_text_in_reasoning": "tool-text-in-reasoning",
+    "tool_text_promoted_from_reasoning": "tool-text-promoted-from-reasoning",
+    "wrapper_unparsed": "wrapper-unparsed",
+    "wrapper_fragment_leak": "wrapper-fragment-leak",
+    "content_replayed": "content-replayed",
+    "content_lost": "content-lost",
+    "content_reordered": "content-reordered",
+    "framing_mixed": "framing-mixed",
+    "framing_wrong_content_type": "framing-wrong-content-type",
+    "malformed_record": "record-not-json",
+    "record_split_by_proxy": "record-split-by-proxy",
+    "utf8_broken": "utf8-broken",
+    "event_without_blank_line": "event-without-blank-line",
+    "non_data_line": "non-data-line",
+    "in_band_error": "in-band-error",
+    "http_error_body_midstream": "http-error-body-midstream",
+    "id_or_model_changed": "id-or-model-changed",
+    "created_unit_wrong": "created-unit-wrong",
+    "role_missing_or_repeated": "role-missing-or-repeated",
+    "usage_missing": "usage-missing",
+    "usage_zero_fabricated": "usage-zero-fabricated",
+    "done_reason_missing": "done-reason-missing",
+    "done_missing_fields": "done-missing-fields",
+    "a_block_before_start": "block-before-start",
+    "a_index_unopened": "block-not-open",
+    "a_block_left_open": "block-left-open",
+    "a_delta_type_mismatch": "delta-type-mismatch",
+    "a_signature_missing": "signature-missing",
+    "a_signature_altered": "signature-altered",
+    "a_thinking_empty": "thinking-empty",
+    "r_sequence_gap": "sequence-gap",
+    "r_no_terminal": "response-without-end",
+    "r_done_ne_deltas": "done-differs-from-deltas",
+    "r_final_ne_items": "final-differs-from-items",
+    "never_terminated": "never-terminated",
+    "empty_stream": "empty-stream",
+    "think_unclosed": "think-unclosed",
+    "think_tag_leak": "think-tag-leak",
+    "special_token_leak": "special-token-leak",
+    "tool_unknown_name": "unknown-tool",
+    "tool_args_schema_mismatch": "tool-args-schema-mismatch",
+    "parallel_calls_interleaved": "parallel-calls-interleaved",
+    "after_end_write": "after-end-write",
+    "tool_name_missing": "tool-name-missing",
+    "tool_type_missing": "tool-type-missing",
+    "bare_cr": "bare-cr",
+    "usage_duplicate": "usage-duplicate",
+    "usage_not_last": "usage-not-last",
+    "a_index_reopened": "block-reopened",
+    "a_index_gap": "block-index-gap",
+    "r_sequence_repeat": "sequence-repeat",
+    "r_two_terminals": "response-ends-twice",
+    "terminal_swallowed": "terminal-swallowed",
+    "event_unknown": "unknown-event",
+    "start_repeated": "start-repeated",
+    "r_item_unopened": "item-not-open",
+    "r_index_gap": "item-index-gap",
+    "r_item_left_open": "item-left-open",
+    "a_blocks_interleaved": "blocks-interleaved",
+    "finish_altered": "finish-altered",
+    "tool_args_altered": "tool-args-altered",
+    "reasoning_index_missing": "reasoning-index-missing",
+    "choice_lost": "choice-lost",
+}
+
+
+def rename(apps: Any, schema_editor: Any) -> None:
+    findings, problems = apps.get_model("inspector", "StreamFinding").objects, apps.get_model("inspector", "Problem").objects
+    for old, new in RULES.items():
+        findings.filter(rule=old).update(rule=new)
+        problems.filter(rule=old).update(rule=new)
+
+
+class Migration(migrations.Migration):
+    dependencies = [("inspector", "0044_share_links")]
+    operations = [migrations.RunPython(rename, migrations.RunPython.noop)]
