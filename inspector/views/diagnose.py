@@ -22,6 +22,7 @@ from inspector.sources.problems import SourceProblem
 from inspector.traces.model import Problem
 from inspector.views.check import LARGEST, NoBody, check_page, check_report
 from inspector.views.explain import LINKABLE, explain_page, explain_report
+from inspector.views.leads import LONGEST, Lead, is_name, is_seq, lead
 from inspector.views.pages import as_json, page
 
 MOST = 50
@@ -78,9 +79,33 @@ def diagnose(request: OperatorRequest) -> HttpResponse:
     if request.method != "POST":
         return page(request, "diagnose.html", DiagnosePage())
     try:
-        return _answered(request, pasted(_given(request)))
+        data = _given(request)
+        if named := _lead(data):
+            return HttpResponseRedirect(named.href)
+        return _answered(request, _recognized(data))
     except NotRecognized as problem:
         return page(request, "diagnose.html", DiagnosePage(problem=visible(str(problem))), status=400)
+
+
+def _lead(data: bytes) -> Lead | None:
+    """Where an id, a place or a code leads."""
+    return lead(data.decode("utf-8", "replace")) if len(data) <= 4 * LONGEST else None
+
+
+def _recognized(data: bytes) -> Pasted:
+    """Raises NotRecognized; of a name that leads nowhere, with a sentence for names."""
+    try:
+        return pasted(data)
+    except NotRecognized:
+        text = data.decode("utf-8", "replace").strip()
+        if is_seq(text):
+            raise NotRecognized(f"A seq is a place in one conversation: paste the id of the conversation before it, as in ef92ca15c383 {text}.") from None
+        if is_name(text):
+            raise NotRecognized(
+                f"Nothing here has the id or code {text}: no conversation, finding, stream or repair, and no rule. "
+                "Its store was not imported, or with another Inspector."
+            ) from None
+        raise
 
 
 def _answered(request: OperatorRequest, given: Pasted) -> HttpResponse:
@@ -108,7 +133,10 @@ def diagnose_json(request: OperatorRequest) -> HttpResponse:
         answer["Allow"] = "POST"
         return answer
     try:
-        given = pasted(_given(request))
+        data = _given(request)
+        if named := _lead(data):
+            return as_json({"recognized": "name", "what": named.what, "href": named.href})
+        given = _recognized(data)
         report = {"recognized": given.kind.value, "what": given.what, **_report(request, given)}
     except (NotRecognized, NoBody) as problem:
         return as_json({"error": str(problem)}, status=400)

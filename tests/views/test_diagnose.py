@@ -7,8 +7,9 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
-from inspector.models import Conversation, Payload, Record, Source, Stream
+from inspector.models import Conversation, Payload, Problem, Record, Source, Stream
 from tests.presentation.diagnose.test_pasted import ERROR, SESSION
+from tests.views.imported import MERGED, rows, store
 from tests.views.test_check import GOOD, LATE
 
 pytestmark = pytest.mark.django_db
@@ -98,3 +99,39 @@ def test_the_twin_says_as_what_it_was_recognized(client: Client) -> None:
 def test_secrets_of_what_was_pasted_are_masked_on_the_page(client: Client) -> None:
     secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
     assert secret not in post(client, SESSION.replace('"hi"', f'"{secret}"'))
+
+
+@pytest.fixture
+def known(tmp_path: Path) -> Conversation:
+    store(tmp_path / "a.db", rows("0a1b2c3d-0000-4000-8000-000000000001", MERGED, "One"))
+    return Conversation.objects.get()
+
+
+def test_an_id_a_place_and_a_code_lead_to_their_pages(client: Client, known: Conversation) -> None:
+    finding, problem = known.findings.get(code="MSG101"), Problem.objects.get(code="MSG101")
+    page_of, place = f"/conversations/{known.oid}/", f"/conversations/{known.oid}/?at=2#seq-2"
+    leads = {
+        **dict.fromkeys((known.oid, f" {known.oid[:6]}\r\n", known.native_id, known.native_id[:8], known.shared_id, f"`{known.oid}`"), page_of),
+        **dict.fromkeys((f"{known.oid} seq 2", f"{known.oid}#seq-2", f"{known.oid}:2", f"{known.native_id} 2"), place),
+        f"http://other.example:8000{place}": place,
+        finding.oid: f"/findings/{finding.oid}/",
+        finding.shared_id: f"/findings/{finding.oid}/",
+        problem.oid: f"/problems/{problem.oid}/",
+        known.source.oid: f"/sources/{known.source.oid}/",
+        "msg101": "/rules/MSG101/",
+        "premature-terminal": "/rules/STREAM101/",
+        "renumber-messages": "/strategies/renumber-messages/",
+        "AN-1": "/profiles/?q=AN-1",
+    }
+    for text, href in leads.items():
+        answer = client.post("/diagnose/", {"text": text})
+        assert (answer.status_code, answer.headers.get("Location")) == (302, href), text
+    assert client.post("/diagnose.json", {"text": known.oid}).json() == {"recognized": "name", "what": "a conversation", "href": page_of}
+
+
+def test_a_name_that_leads_nowhere_is_said(client: Client, known: Conversation) -> None:
+    assert "Nothing here has the id or code ffffffffff00" in post(client, "ffffffffff00", 400)
+    assert "paste the id of the conversation before it" in post(client, "seq 14", 400)
+    # A word of a title, or a number after a word, is no place: it may be an error.
+    for text in ("One 400", "one", "javascript:alert(1)", "//evil.example/x"):
+        assert client.post("/diagnose/", {"text": text}).status_code == 400, text
