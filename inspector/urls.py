@@ -92,6 +92,7 @@ urlpatterns = [
     *page_at("repair-groups/<slug:oid>", repair_groups.group, "repair-group", json=repair_groups.group_json, md=repair_groups.group_md),
     path("repair-groups/<slug:oid>/approve/", repair_groups.approve),
     path("repair-groups/<slug:oid>/reject/", repair_groups.reject),
+    path("repair-groups/<slug:oid>/reviewers/", repair_groups.reviewers),
     path("repair-groups/<slug:oid>/apply/", repair_groups.apply),
     path("repair-groups/<slug:oid>/undo/", repair_groups.undo),
     path("repair-groups/<slug:oid>/again/", repair_groups.again),

@@ -142,6 +142,17 @@ def reject_all(group: RepairGroup, operator: str, comment: str) -> str:
     return _one_by_one(group, waiting, lambda repair: reject_repair(repair, operator, comment), "rejected", goes_on=True)
 
 
+@acts("ask")
+def ask_all(group: RepairGroup, operator: str, names: str) -> str:
+    """In place of those who were asked before, of all that wait. Raises Refused."""
+    chosen = reviewing.reviewers_named(names, group.source)
+    waiting = [repair for repair in group.current if repair.state in Repair.WAITING]
+    if waiting:
+        RepairGroup.objects.filter(pk=group.pk).update(reviewers=chosen)
+    _record(group, operator, "request review of group", [repair.oid for repair in waiting], reviewers=chosen)
+    return _one_by_one(group, waiting, lambda repair: reviewing.request_reviewers(repair, operator, chosen), "asked about", goes_on=True)
+
+
 @acts("apply")
 def apply_all(group: RepairGroup, operator: str, interactive: bool = False) -> str:
     """Those that are approved, and a write that was interrupted; what is applied already is left as it is, so that it goes on where it was killed."""

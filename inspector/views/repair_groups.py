@@ -96,6 +96,12 @@ class NewGroupPage:
         """Whether there is nothing to propose before others are decided on."""
         return not self.plans and not self.left and all("repair" in other.member for other in self.others)
 
+    @property
+    def waiting(self) -> tuple[Repair, ...]:
+        """The repairs that have to be decided on first."""
+        oids = [other.member["repair"] for other in self.others if other.member.get("repair")]
+        return tuple(Repair.objects.filter(oid__in=oids).select_related("conversation", "group").order_by("pk"))
+
 
 class GroupMember(NamedTuple):
     """`part` is None where its diff is not shown until it is asked for."""
@@ -124,6 +130,8 @@ class GroupPage:
     """The rule of the problem; None of one that this version does not know."""
     waiting: tuple[Repair, ...]
     """Those that can be approved; the form sends the digest of each."""
+    accounts: tuple[str, ...]
+    """Those that may be asked to review, where the person may ask."""
     approved: tuple[Repair, ...]
     applied: tuple[Repair, ...]
     again: tuple[str, ...]
@@ -306,6 +314,7 @@ def _group_page(request: OperatorRequest, group: RepairGroup) -> GroupPage:
         modes=tuple(dict.fromkeys(str(member["mode"]) for member in group.members)),
         about=known_rule(group.code),
         waiting=waiting,
+        accounts=accounts(group.source) if waiting else (),
         approved=tuple(repair for repair in repairs if repair.intent or (repair in settled and repair.state == _State.APPROVED)),
         applied=tuple(repair for repair in repairs if repair.state in UNDOABLE and not repair.intent),
         again=tuple(oid for oid, state in state_of.items() if state in ended),
@@ -391,6 +400,18 @@ def approve(request: OperatorRequest, oid: str) -> HttpResponse:
 @accepts("POST")
 def reject(request: OperatorRequest, oid: str) -> HttpResponse:
     return _act(request, oid, lambda group: repair_groups.reject_all(group, request.operator, request.POST.get("comment", "")))
+
+
+@accepts("POST")
+def reviewers(request: OperatorRequest, oid: str) -> HttpResponse:
+    names = request.POST.get("reviewers", "")
+    done = "The reviewers are named here and on each repair." if names.strip() else "Nobody is asked to review any more."
+
+    def ask(group: RepairGroup) -> str:
+        repair_groups.ask_all(group, request.operator, names)
+        return done
+
+    return _act(request, oid, ask)
 
 
 @accepts("POST")

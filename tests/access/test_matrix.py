@@ -83,6 +83,7 @@ POST = {
     "repair-groups/<slug:oid>/apply": "apply",
     "repair-groups/<slug:oid>/approve": "approve",
     "repair-groups/<slug:oid>/reject": "reject",
+    "repair-groups/<slug:oid>/reviewers": "ask",
     "repair-groups/<slug:oid>/undo": "undo",
     "repairs/<slug:oid>/apply": "apply",
     "repairs/<slug:oid>/approve": "approve",

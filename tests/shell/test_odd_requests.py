@@ -86,6 +86,7 @@ def test_every_view_is_asked_by_get_or_says_what_it_takes() -> None:
         "repair-groups/<slug:oid>/apply/",
         "repair-groups/<slug:oid>/approve/",
         "repair-groups/<slug:oid>/reject/",
+        "repair-groups/<slug:oid>/reviewers/",
         "repair-groups/<slug:oid>/undo/",
         "repairs/<slug:oid>/apply/",
         "repairs/<slug:oid>/approve/",

@@ -123,6 +123,23 @@ def test_the_problem_says_which_repairs_wait_and_leads_to_their_review(client: C
     assert sorted(waiting) == sorted(["", *(repair.oid for repair in group.current)])
 
 
+def test_somebody_is_asked_to_review_all_that_wait(client: Client, problem: Problem) -> None:
+    group = propose(client, problem)
+    assert "Nobody is asked yet." in text(client, f"/repair-groups/{group.oid}/")
+    waiting = text(client, f"/problems/{problem.oid}/repair/")
+    assert "3 repairs wait for a decision in " in waiting and f'href="/repair-groups/{group.oid}/">Review 3 together<' in waiting
+    assert waiting.count("nobody asked") == 3 and f'action="/repair-groups/{group.oid}/reviewers/"' in waiting
+    page = act(client, group, "reviewers", reviewers="ann, bob")
+    assert "The reviewers are named here and on each repair." in page and page.count('<span class="quiet">asked</span>') == 2
+    assert [repair.reviewers for repair in group.current] == [["ann", "bob"]] * 3
+    assert AuditEntry.objects.filter(verb="request review").count() == 3
+    assert "Nobody is asked to review any more." in act(client, group, "reviewers", reviewers="")
+    act(client, group, "reject")
+    assert "Ask somebody" not in text(client, f"/repair-groups/{group.oid}/")
+    assert "No repair of this group can be asked about now" in act(client, group, "reviewers", reviewers="ann")
+    assert not RepairGroup.objects.get().reviewers
+
+
 def test_the_review_says_what_is_wrong_and_where_it_is_written(client: Client, problem: Problem) -> None:
     group = propose(client, problem)
     page = text(client, f"/repair-groups/{group.oid}/")
