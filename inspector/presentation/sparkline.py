@@ -26,20 +26,36 @@ class Sparkline:
     @property
     def path(self) -> str:
         """The bars, in the coordinates of `width` and HEIGHT; a day with one of a thousand is still seen."""
-        most = max(self.counts, default=0)
-        bars = ((number, max(2, round(count * HEIGHT / most))) for number, count in enumerate(self.counts) if count)
-        return "".join(f"M{number * STEP} {HEIGHT}v-{height}h{STEP - 1}v{height}z" for number, height in bars)
+        return "".join(f"M{start} {HEIGHT}v-{height}h{STEP - 1}v{height}z" for _, _, start, height in self.bars)
+
+    @property
+    def most(self) -> int:
+        """On one day: the height of the picture."""
+        return max(self.counts, default=0)
+
+    @property
+    def most_on(self) -> date:
+        """The first day with so many."""
+        return self.last - timedelta(days=len(self.counts) - 1 - self.counts.index(self.most))
+
+    @property
+    def bars(self) -> tuple[tuple[date, int, int, int], ...]:
+        """(day, number, where it begins, height) of each day with any, in the coordinates of `path`."""
+        first = self.last - timedelta(days=len(self.counts) - 1)
+        return tuple(
+            (first + timedelta(days=number), count, number * STEP, max(2, round(count * HEIGHT / self.most)))
+            for number, count in enumerate(self.counts)
+            if count
+        )
 
     @property
     def words(self) -> str:
         span = f"{len(self.counts)} days to {self.last:%Y-%m-%d}"
         if not self.total:
             return f"nothing new in the {span}"
-        most = max(self.counts)
-        if most == 1:
+        if self.most == 1:
             return f"{self.total:,} new in the {span}"
-        day = self.last - timedelta(days=len(self.counts) - 1 - self.counts.index(most))
-        return f"{self.total:,} new in the {span}, most on {day:%Y-%m-%d}: {most:,}"
+        return f"{self.total:,} new in the {span}, most on {self.most_on:%Y-%m-%d}: {self.most:,}"
 
 
 def sparkline(of_days: Mapping[date, int], last: date, days: int) -> Sparkline:

@@ -1,6 +1,7 @@
 """How stored things are shown: text made visible, code by Pygments, times, sizes, links that keep the query."""
 
 import json
+import re
 from collections.abc import Sequence
 from datetime import datetime
 from itertools import groupby
@@ -79,6 +80,20 @@ def chunk_words(chunk: Chunk | None) -> str:
         return ""
     called = row_words.arguments(chunk)
     return f"{chunk.tool_name} {called}" if called else row_words.words(chunk) or "(empty)"
+
+
+@register.simple_tag
+def two_words(before: Chunk | None, after: Chunk | None, op: str, limit: int) -> tuple[SafeString, SafeString]:
+    """The beginnings of both, of a changed one with the part that differs marked."""
+    one, other = (text.clipped(chunk_words(chunk), limit)[0] for chunk in (before, after))
+    if op != "changed":
+        return format_html("{}", one), format_html("{}", other)
+    parts = [re.findall(r"\w+|\W", words) for words in (one, other)]
+    shorter = min(map(len, parts))
+    head = next((at for at in range(shorter) if parts[0][at] != parts[1][at]), shorter)
+    tail = next((at for at in range(shorter - head) if parts[0][-1 - at] != parts[1][-1 - at]), shorter - head)
+    marked = [("".join(words[:head]), "".join(words[head : len(words) - tail]), "".join(words[len(words) - tail :])) for words in parts]
+    return format_html("{}<del>{}</del>{}", *marked[0]), format_html("{}<ins>{}</ins>{}", *marked[1])
 
 
 @register.filter
@@ -203,6 +218,23 @@ def spark(line: Sparkline, classes: str = "") -> str:
         HEIGHT,
         line.words,
         line.path,
+    )
+
+
+@register.simple_tag
+def bars(line: Sparkline) -> str:
+    """As `spark`, each day with its number under the pointer."""
+    days = format_html_join(
+        "",
+        '<rect x="{}" y="{}" width="3" height="{}"><title>{}: {} new</title></rect>',
+        ((start, HEIGHT - height, height, day, f"{count:,}") for day, count, start, height in line.bars),
+    )
+    return format_html(
+        '<svg class="spark bars" viewBox="0 0 {} {}" preserveAspectRatio="none" role="img" aria-label="{}">{}</svg>',
+        line.width,
+        HEIGHT,
+        line.words,
+        days,
     )
 
 

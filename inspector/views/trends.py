@@ -37,6 +37,8 @@ class TrendRow:
     key: str
     name: str
     days: Sparkline
+    before: int
+    """In as many days before these."""
     href: str
 
 
@@ -46,6 +48,9 @@ class TrendsPage:
     span: int
     rule: str
     last: date
+    total: Sparkline
+    """Of everything, those that are left out too."""
+    before: int
     rows: tuple[TrendRow, ...]
     more: int
     groups: tuple[tuple[str, str], ...]
@@ -64,13 +69,20 @@ def _page(request: OperatorRequest) -> TrendsPage:
     code = code if any_rule(code) else ""
     of_days = ProblemDay.objects.counted().filter(**({"problem__code": code} if code else {})).order_by()
     newest = of_days.filter(day__lte=today()).aggregate(last=Max("day"))["last"] or today()
-    rows, more = _rows(of_days.filter(day__gt=newest - timedelta(days=days), day__lte=newest), by, code, newest, days)
+    start = newest - timedelta(days=days)
+    of_span, of_span_before = (
+        of_days.filter(day__gt=start, day__lte=newest),
+        of_days.filter(day__gt=start - timedelta(days=days), day__lte=start),
+    )
+    rows, more = _rows(of_span, of_span_before, by, code, newest, days)
     occurring = {code, *Problem.objects.counted().order_by().values_list("code", flat=True).distinct()}
     return TrendsPage(
         by=by,
         span=days,
         rule=code,
         last=newest,
+        total=sparkline(dict(of_span.values_list("day").annotate(Sum("occurrences"))), newest, days),
+        before=of_span_before.aggregate(n=Sum("occurrences", default=0))["n"],
         rows=rows,
         more=more,
         groups=tuple((name, words) for name, (words, _) in GROUPS.items()),
@@ -79,7 +91,9 @@ def _page(request: OperatorRequest) -> TrendsPage:
     )
 
 
-def _rows(of_days: QuerySet[ProblemDay], by: str, code: str, last: date, days: int) -> tuple[tuple[TrendRow, ...], int]:
+def _rows(
+    of_days: QuerySet[ProblemDay], of_days_before: QuerySet[ProblemDay], by: str, code: str, last: date, days: int
+) -> tuple[tuple[TrendRow, ...], int]:
     """The SHOWN with the most, and how many more there are."""
     column = GROUPS[by][1]
     totals = list(of_days.values_list(column).annotate(n=Sum("occurrences")).order_by("-n", column)[: SHOWN + 1])
@@ -89,8 +103,11 @@ def _rows(of_days: QuerySet[ProblemDay], by: str, code: str, last: date, days: i
     shown = of_days.filter(**{f"{column}__in": keys})
     for key, day, number in shown.values_list(column, "day").annotate(n=Sum("occurrences")).values_list(column, "day", "n"):
         counts[key][day] = number
+    before = dict(of_days_before.filter(**{f"{column}__in": keys}).values_list(column).annotate(Sum("occurrences")))
     names = {source.oid: source.name for source in Source.objects.filter(oid__in=keys)} if by == "source" else {}
-    return tuple(TrendRow(key, _name(by, key, names), sparkline(counts[key], last, days), _href(by, key, code)) for key in keys), more
+    return tuple(
+        TrendRow(key, _name(by, key, names), sparkline(counts[key], last, days), before.get(key, 0), _href(by, key, code)) for key in keys
+    ), more
 
 
 def _name(by: str, key: str, sources: dict[str, str]) -> str:
@@ -120,7 +137,9 @@ def trends_json(request: OperatorRequest) -> HttpResponse:
         {
             **json_fields(content, "by days=span rule"),
             "days_to": content.last.isoformat(),
+            "total": content.total.total,
+            "before": content.before,
             "more": content.more,
-            "rows": [json_fields(row, "key name total=days.total days=days.counts") for row in content.rows],
+            "rows": [json_fields(row, "key name total=days.total before most=days.most days=days.counts") for row in content.rows],
         }
     )
