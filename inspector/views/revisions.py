@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import cast
 
+from django.db.models import Count
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404
 
@@ -40,6 +41,8 @@ class RevisionsPage:
     runs: tuple[DiffRun, ...]
     runs_left: int
     repairs: tuple[Repair, ...]
+    ended: tuple[tuple[str, str, int], ...]
+    """(code, name, number) of the findings that the newer one no longer has."""
 
 
 def _both(oid: str, old: int, new: int) -> tuple[Conversation, Revision, Revision, Core, Core]:
@@ -151,6 +154,7 @@ def diff(request: OperatorRequest, oid: str, old: int, new: int) -> HttpResponse
     rows = diff_rows(old_content, new_content)
     runs = diff_runs(rows)
     repairs = row.repairs.filter(revision__gte=min(old, new), revision__lt=max(old, new), applied_at__isnull=False).order_by("applied_at")
+    ended = row.findings.filter(is_open=False, revision__gte=min(old, new), revision__lt=max(old, new))
     content = RevisionsPage(
         row=row,
         old=old,
@@ -163,6 +167,7 @@ def diff(request: OperatorRequest, oid: str, old: int, new: int) -> HttpResponse
         runs=runs[:RUNS_SHOWN],
         runs_left=max(0, len(runs) - RUNS_SHOWN),
         repairs=tuple(repairs),
+        ended=tuple(ended.order_by("code").values_list("code", "rule").annotate(n=Count("pk"))),
     )
     return page(request, "revisions.html", content)
 

@@ -12,6 +12,11 @@ def conversation(*texts: str) -> Conversation:
     return Conversation(format="claude-code", native_id="c", chunks=chunks)
 
 
+def spoken(*parts: tuple[str, str]) -> Conversation:
+    chunks = tuple(Chunk(f"k{at}", at + 1, role, Kind.TEXT, {"text": text}, at, 0) for at, (role, text) in enumerate(parts))
+    return Conversation(format="claude-code", native_id="c", chunks=chunks)
+
+
 def ops(old: str, new: str) -> str:
     letters = {"same": "=", "changed": "~", "inserted": "+", "removed": "-"}
     return "".join(letters[row.op] for row in compared(conversation(*old), conversation(*new)))
@@ -49,6 +54,16 @@ def test_equal_rows_far_from_a_difference_are_one_line() -> None:
     shown = window(compared(conversation(*texts), conversation(*changed)), 0)
     assert [line.folded for line in shown.lines] == [497, 0, 0, 0, 0, 0, 0, 0, 496]
     assert shown.counts == {"same": 999, "changed": 1}
+
+
+def test_what_was_written_anew_is_next_to_what_it_replaces() -> None:
+    old = spoken(("user", "same"), ("assistant", "a"), ("user", "b"), ("assistant", "c"), ("user", "end"))
+    new = spoken(("user", "same"), ("user", "x"), ("assistant", "y"), ("user", "end"))
+    lines = [
+        (line.row.op, line.row.before.text if line.row.before else "", line.row.after.text if line.row.after else "")
+        for line in window(compared(old, new), 0).lines
+    ]
+    assert lines == [("same", "same", "same"), ("replaced", "a", "x"), ("replaced", "b", "y"), ("removed", "c", ""), ("same", "end", "end")]
 
 
 def test_a_page_shows_a_window() -> None:

@@ -35,6 +35,11 @@ def test_a_row_that_came_since_is_inserted(client: Client, repaired: Repair, tmp
     assert "and then &lt;b&gt;this" in both and f"/repairs/{repaired.oid}/" in both
 
 
+def test_the_findings_that_a_revision_ends_are_named(client: Client, repaired: Repair) -> None:
+    text = client.get(f"/conversations/{repaired.conversation.oid}/diff/1..2/").content.decode()
+    assert '<a class="badge" href="/rules/MSG101/">MSG101</a> merged-messages' in text and "No repair:" not in text
+
+
 def test_the_same_revision_twice_differs_in_nothing(client: Client, repaired: Repair) -> None:
     found = client.get(f"/conversations/{repaired.conversation.oid}/diff/2..2.json").json()
     assert found["diff"] == ""
@@ -62,7 +67,9 @@ def test_two_conversations_are_compared_by_what_they_say(client: Client, tmp_pat
     fork = imported(tmp_path / "b.db", {**merged().values, chunk_key(2): row("<b>another answer</b>", "assistant")})
     address = f"/conversations/{original.oid}/diff"
     text = client.get(f"{address}/?with={fork.oid}").content.decode()
-    assert "hi there" in text and "&lt;b&gt;another answer" in text
+    assert '<span class="words"><del>hi there</del></span>' in text
+    assert '<span class="words"><ins>&lt;b&gt;another answer&lt;/b&gt;</ins></span>' in text
+    assert f'href="/conversations/{fork.oid}/diff/?with={original.oid}&amp;rev=1&amp;with_rev=1">Swap sides' in text
     report = client.get(f"{address}.json?with={fork.oid}").json()
     assert (report["conversation"], report["with"], report["counts"]) == (original.oid, fork.oid, {"same": 3, "changed": 1})
     assert [(line["op"], "hi there" in line["old"]) for line in report["rows"]] == [("changed", True)]

@@ -22,7 +22,10 @@ _MOST = 3_000
 
 @dataclass(frozen=True, slots=True)
 class ComparedLine:
-    """A row of both sides, or `folded` equal rows that are not shown (`row` is then the first of them)."""
+    """A row of both sides, or `folded` equal rows that are not shown (`row` is then the first of them).
+
+    With the `op` "replaced", two that have nothing to do with each other: what was removed is next to what was inserted in its place.
+    """
 
     row: DiffRow
     folded: int = 0
@@ -49,12 +52,29 @@ def _lines(rows: Sequence[DiffRow]) -> Iterator[ComparedLine]:
     for number, (is_equal, group) in enumerate(groups):
         head = CONTEXT if number else 0
         tail = CONTEXT if number + 1 < len(groups) else 0
-        if not is_equal or len(group) <= head + tail + 1 or len(groups) == 1:
+        if not is_equal:
+            yield from _next_to_each_other(group)
+            continue
+        if len(group) <= head + tail + 1 or len(groups) == 1:
             yield from map(ComparedLine, group)
             continue
         yield from map(ComparedLine, group[:head])
         yield ComparedLine(group[head], len(group) - head - tail)
         yield from map(ComparedLine, group[len(group) - tail :])
+
+
+def _next_to_each_other(rows: Sequence[DiffRow]) -> Iterator[ComparedLine]:
+    """Both columns from the top, so that a part that was written anew takes the height of the longer side, not of both."""
+    for is_one_sided, group in groupby(rows, key=lambda row: row.op in ("removed", "inserted")):
+        if not is_one_sided:
+            yield from map(ComparedLine, group)
+            continue
+        several = list(group)
+        removed, inserted = ([row for row in several if row.op == op] for op in ("removed", "inserted"))
+        for left, right in zip_longest(removed, inserted):
+            one = left or right
+            if one is not None:
+                yield ComparedLine(DiffRow("replaced", left.before, right.after) if left and right else one)
 
 
 def compared(old: Conversation, new: Conversation) -> tuple[DiffRow, ...]:
