@@ -11,6 +11,7 @@ from inspector.models.transactions import one_writer
 from inspector.programs.formats import Change
 
 UNDONE = "Undone: every record holds its bytes from before the repair."
+UNDONE_FORK = "Undone: the repaired copy is removed, and the store holds every byte from before the repair."
 OVERWRITTEN = "Another program overwrote this repair: the store holds every value from before it, and what that program wrote since."
 
 

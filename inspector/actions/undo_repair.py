@@ -10,7 +10,7 @@ from inspector.actions.idle import refuse_unless_idle
 from inspector.actions.import_source import import_after_write
 from inspector.actions.planning import current, listed, web_may_write
 from inspector.actions.problems import Refused
-from inspector.actions.recording import OVERWRITTEN, close_overwritten, intend, record_undone
+from inspector.actions.recording import OVERWRITTEN, UNDONE, UNDONE_FORK, close_overwritten, intend, record_undone
 from inspector.actions.settling import complete, settle_failed, settle_one
 from inspector.actions.writing import back, kept_changes, write
 from inspector.models import Repair, loading
@@ -78,7 +78,7 @@ def _take_back(repair: Repair, operator: str) -> None:
         if isinstance(problem, UnknownOutcome):
             raise Refused(NOT_COMMITTED.format(problem.place, "undone: undo")) from None
         raise Refused(f"{problem.sentence} Nothing was undone.") from None
-    record_undone(repair, lock_ms=round(milliseconds, 1))
+    record_undone(repair, UNDONE_FORK if repair.options.get("fork_id") else UNDONE, lock_ms=round(milliseconds, 1))
     import_after_write(source.path, operator, target)
 
 

@@ -9,7 +9,7 @@ from django.db.models import Case, IntegerField, OuterRef, Q, QuerySet, Sum, Val
 from django.http import HttpResponse
 
 from inspector.middleware import OperatorRequest
-from inspector.models import Conversation, ConversationCount, ConversationRule, RuleCount, Source, counting, searching
+from inspector.models import Conversation, ConversationCount, ConversationRule, Repair, RuleCount, Source, counting, searching
 from inspector.presentation.json_text import Json, json_fields
 from inspector.presentation.visible import visible
 from inspector.readers.catalogue import all_readers
@@ -76,6 +76,8 @@ class ConversationRow:
     matching: int = 0
     fork: Conversation | None = None
     """What replaced it."""
+    undone: Repair | None = None
+    """The repair that wrote it, and whose undo removed it."""
 
     @property
     def is_read_otherwise(self) -> bool:
@@ -150,6 +152,8 @@ def rows_of(conversations: Iterable[Conversation], q: str = "") -> tuple[Convers
         badges.setdefault(row.conversation_id, []).append(Badge(row.code, row.rule, row.severity, row.silent, row.findings))
     matching = searching.counts(q, ids) if q else {}
     forks = forks_of(row.pk for row in conversations if row.is_replaced)
+    writers = [row.forked_by_id for row in conversations if row.is_gone and row.forked_by_id]
+    undone = {repair.pk: repair for repair in Repair.objects.filter(pk__in=writers, state=Repair.State.UNDONE)} if writers else {}
     return tuple(
         ConversationRow(
             row,
@@ -157,6 +161,7 @@ def rows_of(conversations: Iterable[Conversation], q: str = "") -> tuple[Convers
             max(0, len(badges.get(row.pk, ())) - BADGES),
             matching.get(row.pk, 0),
             forks.get(row.pk),
+            undone.get(row.forked_by_id) if row.is_gone and row.forked_by_id else None,
         )
         for row in conversations
     )
@@ -172,6 +177,11 @@ def forks_of(originals: Iterable[int]) -> dict[int, Conversation]:
 def is_without_demo(sources: Iterable[Source], chosen: str) -> bool:
     """Whether a list leaves the demo out, and so has to say it; `sources` are all that there are."""
     return not chosen and len({source.is_demo for source in sources}) == 2
+
+
+def missing(gone: int, conversations: QuerySet[Conversation]) -> int:
+    """Of so many of these that are gone from their stores, those that an undo of ours did not remove."""
+    return gone - conversations.filter(is_gone=True, forked_by__state=Repair.State.UNDONE).count() if gone else 0
 
 
 def _filters(request: OperatorRequest) -> Filters:
@@ -250,7 +260,7 @@ def _page(request: OperatorRequest) -> ConversationListPage:
         rows=rows_of(shown, filters.q),
         here=here,
         total=here.total,
-        gone=0 if filters.gone else _total(replace(filters, gone=True), conversations),
+        gone=0 if filters.gone else missing(_total(replace(filters, gone=True), conversations), conversations),
         rules=_rules(filters),
         states=tuple((name, words) for name, (words, _) in STATES.items()),
         sources=tuple(source.option for source in sources if not source.is_trace),

@@ -38,7 +38,7 @@ from inspector.rules.catalogue import RULES
 from inspector.strategies.base import Strategy
 from inspector.strategies.catalogue import strategy
 from inspector.views import facts, problem_list
-from inspector.views.conversation_list import DAMAGED, RULE_KEYS, SEVERITY_RANK, newest_first, row_report, rows_of, with_rule
+from inspector.views.conversation_list import DAMAGED, RULE_KEYS, SEVERITY_RANK, missing, newest_first, row_report, rows_of, with_rule
 from inspector.views.live import live
 from inspector.views.pages import absolute, as_json, as_markdown, origin_of, page, unless_unchanged
 from inspector.views.paging import ListWindow
@@ -161,7 +161,7 @@ def _totals() -> Totals:
         conversations=sum(row[3] for row in present),
         chunks=sum(row[4] for row in present),
         damaged=sum(row[3] for row in present if row[1]),
-        gone=sum(row[3] for row in rows if row[0]),
+        gone=missing(sum(row[3] for row in rows if row[0]), Conversation.objects.counted()),
         crashes=sum(row[3] for row in present if row[2]),
         read_at=of_sources.pop("last"),
         **of_sources,

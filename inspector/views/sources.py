@@ -32,7 +32,7 @@ from inspector.readers.catalogue import UnknownReader, names, reader
 from inspector.sources import reach
 from inspector.sources.places import is_dsn, place
 from inspector.sources.problems import SourceProblem
-from inspector.views.conversation_list import ConversationRow, newest_first, rows_of
+from inspector.views.conversation_list import ConversationRow, missing, newest_first, rows_of
 from inspector.views.live import live
 from inspector.views.pages import as_json, page
 
@@ -220,7 +220,7 @@ def _page(source: Source) -> SourcePage:
     return SourcePage(
         row=_rows([source])[0],
         bytes_kept=payloads.aggregate(n=Sum("size"))["n"] or 0,
-        gone=source.conversation_counts.filter(is_gone=True).aggregate(n=Sum("conversations", default=0))["n"],
+        gone=missing(source.conversation_counts.filter(is_gone=True).aggregate(n=Sum("conversations", default=0))["n"], conversations),
         last_activity=last_activity,
         traces=tuple(source.traces.all()),
         stores=tuple(source.stores.all()),

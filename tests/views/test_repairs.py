@@ -256,10 +256,26 @@ def test_the_whole_way_on_the_pages(client: Client, post: Post, merged_one: Conv
     assert "Read back from the store" in page and repair.state == "verified" and everything(path) != before
     assert "The store holds exactly what this repair wrote" in page and ("Open it here" in page) == (mode == "fork")
     page = post(repair, "undo")
-    assert (
-        page.count("Undone: every record holds its bytes from before") == 1 and "Undone. Undone" not in page and everything(path) == before
-    )
+    said = "Undone: every record holds its bytes from before" if mode == "in-place" else "Undone: the repaired copy is removed"
+    assert page.count(said) == 1 and "Undone. Undone" not in page and everything(path) == before
     assert offered_acts(page) == {"comments/"}
+
+
+def test_a_copy_that_an_undo_removed_is_not_missing(client: Client, post: Post, merged_one: Conversation) -> None:
+    """Who undid a fork read "1 more is gone from its store", which sounds as if something were lost."""
+    repair = applied(merged_one, RENUMBER, mode="fork")
+    post(repair, "undo")
+    copy = Conversation.objects.get(is_gone=True)
+    for address in ("/", "/conversations/", f"/sources/{merged_one.source.oid}/"):
+        assert "gone from" not in text(client, address).replace("gone from their store", ""), address
+    assert client.get("/conversations.json").json()["gone"] == client.get("/index.json").json()["gone"] == 0
+    listed = text(client, "/conversations/?gone=1")
+    assert f'removed by undoing <a href="/repairs/{repair.oid}/">its repair</a>' in listed and "gone from the store<" not in listed
+    page = text(client, f"/conversations/{copy.oid}/")
+    assert "Undoing the repair removed it from the store" in page and "was gone from the store" not in page
+    # One that is gone without an undo still is.
+    Conversation.objects.filter(pk=copy.pk).update(forked_by=None)
+    assert "1 more is gone from its store" in text(client, "/conversations/")
 
 
 def test_approval_on_the_page_needs_digest_and_statement(post: Post, merged_one: Conversation) -> None:
