@@ -536,13 +536,17 @@ def _reach(repair: Repair, native: str, is_listed: bool) -> str:
     return ""
 
 
+_WAITS_FOR = {"approved": "waits for approval", "applied": "waits to be applied", "verified": "waits to be verified"}
+
+
 def _steps(repair: Repair) -> tuple[tuple[str, str], ...]:
-    """(name, state) of each step: done, now, or nothing yet; what ended it comes last."""
+    """(name, state) of each step: done, now (what it waits for), or nothing yet; what ended it comes last."""
     order = list(STATES)
     state = str(repair.state)
     if state in order:
         at = order.index(state)
-        return tuple((name, "done" if place <= at else "now" if place == at + 1 else "") for place, name in enumerate(order))
+        done = ((name, "done") for name in order[: at + 1])
+        return (*done, *((_WAITS_FOR[name], "now") for name in order[at + 1 : at + 2]), *((name, "") for name in order[at + 2 :]))
     reached = {"rejected": 1, "stale": 1 + bool(repair.approved_digest), "failed": 2, "undone": 4, "overwritten": 4}.get(state, 1)
     return (*((name, "done") for name in order[:reached]), (state, "end"))
 
