@@ -38,8 +38,11 @@ class Tombstone(models.Model):
         return self.oid
 
     @property
+    def act(self) -> str:
+        return "removed" if self.conversation == self.source else "purged"
+
+    @property
     def sentence(self) -> str:
         """For whoever follows a link to it."""
         seen = f" first imported on {self.first_seen:%Y-%m-%d} and" if self.first_seen else ""
-        verb = "removed" if self.conversation == self.source else "purged"
-        return f"The {self.kind} {self.oid} was{seen} {verb} on {self.purged_at:%Y-%m-%d} by {self.purged_by}: {self.reason}."
+        return f"The {self.kind} {self.oid} was{seen} {self.act} on {self.purged_at:%Y-%m-%d} by {self.purged_by}: {self.reason}."

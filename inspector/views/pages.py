@@ -29,6 +29,28 @@ from inspector.programs.registry import programs
 from inspector.sources import unchanged
 from inspector.views.shared_links import Copy, copies_of
 
+_LISTS = {
+    "conversations": ("conversation", "/conversations/", "All conversations"),
+    "findings": ("finding", "/", "To the inbox"),
+    "problems": ("problem", "/", "To the inbox"),
+    "repair-groups": ("group of repairs", "/repairs/", "All repairs"),
+    "repairs": ("repair", "/repairs/", "All repairs"),
+    "rules": ("rule", "/rules/", "All rules"),
+    "sources": ("source", "/sources/", "All sources"),
+    "strategies": ("strategy", "/strategies/", "All strategies"),
+    "streams": ("stream", "/streams/", "All streams"),
+    "tasks": ("task", "/repairs/", "All repairs"),
+}
+"""The first part of an address -> what it is of, and where those are listed."""
+_NAMED = re.compile(rf"/({'|'.join(_LISTS)})/([^/]+?)(?:\.json|\.md|/|$)")
+_NOT_IMPORTED = (
+    "Its store was not imported here, or was removed. Where several copies of a store are imported, each copy has ids of its own."
+)
+_WHY_NOT = {
+    "rules": "Rules have codes such as MSG101; an older version may have had this one under another name.",
+    "strategies": "An older version may have had it under another name.",
+    "tasks": "What tasks did is kept for some days; what came of it is on the page of the repair.",
+}
 _ABOUT = re.compile(r"/(?:conversations|findings|repairs|sources|streams|problems)/([0-9a-f]{12})(?:[/.]|$)")
 
 
@@ -335,13 +357,47 @@ def missing_page(request: HttpRequest, exception: Exception) -> HttpResponse:
     """The sentence of an Http404 of ours, on a page with the way back; Django's own texts name its classes."""
     if copies := copies_of(request.path, request.GET):
         return _copies_page(request, copies)
-    if sentence := _purged(request):
+    if tombstone := _purged(request):
+        sentence = tombstone.sentence
         if request.path.endswith((".json", ".md")):
             return as_json({"error": sentence}, status=410) if request.path.endswith(".json") else as_markdown(sentence + "\n", status=410)
-        return page(request, "404.html", {"sentence": sentence, "is_gone": True}, status=410)
+        return page(request, "404.html", _missing(request, sentence, tombstone), status=410)
     text = str(exception.args[0]) if exception.args and isinstance(exception.args[0], str) else ""
-    sentence = "" if "matches the given query" in text else text
-    return page(request, "404.html", {"sentence": sentence}, status=404)
+    return page(request, "404.html", _missing(request, "" if "matches the given query" in text else text), status=404)
+
+
+@dataclass(frozen=True, slots=True)
+class MissingPage:
+    """`named` is what the address names a thing by; `href` is where things of its kind are listed, in `words` of a button."""
+
+    title: str
+    sentence: str
+    named: str
+    href: str
+    words: str
+    tombstone: Tombstone | None = None
+
+
+def _missing(request: HttpRequest, sentence: str, tombstone: Tombstone | None = None) -> MissingPage:
+    """By the address alone: whoever may not see a thing gets what everybody gets where there is none."""
+    match = _NAMED.match(request.path)
+    if match is None:
+        return MissingPage("There is nothing at this address", sentence, "", "/", "To the inbox", tombstone)
+    what, address, words = _LISTS[match[1]]
+    name = "" if tombstone else visible(match[2])[:60]
+    if tombstone or sentence:
+        title = f"This {tombstone.kind} was {tombstone.act}" if tombstone else "There is nothing at this address"
+        is_part = not tombstone and request.path != f"/{match[1]}/{match[2]}/"
+        return MissingPage(
+            title, sentence, name, *((f"/{match[1]}/{match[2]}/", f"To the {what}") if is_part else (address, words)), tombstone
+        )
+    return MissingPage(
+        f"No {what} here has the {'name' if what in ('rule', 'strategy') else 'id'} {name}",
+        _WHY_NOT.get(match[1], _NOT_IMPORTED),
+        name,
+        address,
+        words,
+    )
 
 
 def _copies_page(request: HttpRequest, copies: Sequence[Copy]) -> HttpResponse:
@@ -353,10 +409,10 @@ def _copies_page(request: HttpRequest, copies: Sequence[Copy]) -> HttpResponse:
     return page(request, "copies.html", {"copies": copies}, status=300)
 
 
-def _purged(request: HttpRequest) -> str:
+def _purged(request: HttpRequest) -> Tombstone | None:
     match = _ABOUT.match(request.path)
     tombstone = Tombstone.objects.filter(oid=match[1]).first() if match else None
-    return tombstone.sentence if tombstone and not _is_there(tombstone) else ""
+    return None if tombstone is None or _is_there(tombstone) else tombstone
 
 
 def _is_there(tombstone: Tombstone) -> bool:
