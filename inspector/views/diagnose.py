@@ -99,7 +99,9 @@ def _recognized(data: bytes) -> Pasted:
     except NotRecognized:
         text = data.decode("utf-8", "replace").strip()
         if is_seq(text):
-            raise NotRecognized(f"A seq is a place in one conversation: paste the id of the conversation before it, as in ef92ca15c383 {text}.") from None
+            raise NotRecognized(
+                f"A seq is a place in one conversation: paste the id of the conversation before it, as in ef92ca15c383 {text}."
+            ) from None
         if is_name(text):
             raise NotRecognized(
                 f"Nothing here has the id or code {text}: no conversation, finding, stream or repair, and no rule. "

@@ -111,7 +111,9 @@ def test_an_id_a_place_and_a_code_lead_to_their_pages(client: Client, known: Con
     finding, problem = known.findings.get(code="MSG101"), Problem.objects.get(code="MSG101")
     page_of, place = f"/conversations/{known.oid}/", f"/conversations/{known.oid}/?at=2#seq-2"
     leads = {
-        **dict.fromkeys((known.oid, f" {known.oid[:6]}\r\n", known.native_id, known.native_id[:8], known.shared_id, f"`{known.oid}`"), page_of),
+        **dict.fromkeys(
+            (known.oid, f" {known.oid[:6]}\r\n", known.native_id, known.native_id[:8], known.shared_id, f"`{known.oid}`"), page_of
+        ),
         **dict.fromkeys((f"{known.oid} seq 2", f"{known.oid}#seq-2", f"{known.oid}:2", f"{known.native_id} 2"), place),
         f"http://other.example:8000{place}": place,
         finding.oid: f"/findings/{finding.oid}/",
