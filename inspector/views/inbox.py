@@ -46,6 +46,8 @@ from inspector.views.problem_list import TABS, Choices, ProblemFilters, ProblemR
 from inspector.views.streams import summaries, worst
 
 RECENT = 12
+FIRST_ROWS, FIRST_WORDS = 9, 160
+"""Rows of the first screen at 1440 x 900, and their words: with what is around them it has below 250."""
 HOLDING = Q(is_trace=False) | Q(stream_count__gt=0) | Q(gone_stream_count__gt=0)
 """Sources that may have problems: stores, and captures."""
 CHUNKS_SHOWN = 30
@@ -119,6 +121,14 @@ class InboxPage:
     choices: Choices
     views: tuple[SavedView, ...]
     start: Start | None
+
+    @property
+    def summary_words(self) -> int:
+        """So many words of each summary that the first screen stays short: all of them, unless its rows say much else."""
+        rows = self.rows[:FIRST_ROWS]
+        words = [len(row.summary.split()) for row in rows]
+        others = sum(row.other_words for row in rows)
+        return next((most for most in range(max(words, default=1), 4, -1) if others + sum(min(most, n) for n in words) <= FIRST_WORDS), 4)
 
 
 def rule_problems() -> tuple[RuleProblem, ...]:

@@ -88,6 +88,13 @@ class ProblemRow:
         return self.about.summary if self.about else ""
 
     @property
+    def other_words(self) -> int:
+        """Words of its row next to the summary: name, code, source, number, age, and what was decided."""
+        problem = self.problem
+        decided = (problem.state != "open" or bool(problem.assigned_to)) * (1 + min(2, len(problem.assigned_to.split())))
+        return 6 + problem.silent + problem.is_of_streams + min(3, len(problem.source.name.split())) + decided
+
+    @property
     def has_corrected_copy(self) -> bool:
         """Of a rule of streams of which a strategy corrects a copy."""
         return self.problem.is_of_streams and bool(self.about and self.about.code in _OF_STREAMS and self.about.repaired_by)
