@@ -12,7 +12,8 @@ from inspector.rules.base import Case, case_of, stored_messages
 
 _DIFFERENCES: dict[tuple[str, ...], Difference] = {}
 _WITH_FINDINGS: dict[tuple[object, ...], Difference] = {}
-_MOST = 20_000
+_MOST = 50_000
+"""More than the conversations of one page and all clients of a program."""
 
 
 @unlimited

@@ -4,10 +4,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
+from django.db.models import Sum
 from django.http import Http404, HttpResponse
 
 from inspector.middleware import OperatorRequest
-from inspector.models import Conversation, Source
+from inspector.models import Conversation, ConversationCount, Source
 from inspector.models.comparing import difference, differences
 from inspector.presentation.json_text import Json, json_fields
 from inspector.presentation.whatif.differences import Difference, Summary, candidates, client, compared_formats, summarize
@@ -22,18 +23,20 @@ from inspector.views.paging import ListWindow, in_memory
 
 EXACT = "exact"
 PER_PAGE = 25
-MOST = 1000
+AMOUNTS = (50, 200, 1000)
+"""Conversations that are read by each client, the newest; a page reads the first amount unless the address asks for more."""
 SHOWS = ("worse", "sendable", "merged", "all")
 
 
 @dataclass(frozen=True, slots=True)
 class WhatIfChoice:
-    """`a` runs now, `b` might ship; `profile` is "" for each conversation's own; `show` picks the rows."""
+    """`a` runs now, `b` might ship; `profile` is "" for each conversation's own; `show` picks the rows, `amount` how many conversations are read."""
 
     a: str
     b: str
     profile: str
     show: str
+    amount: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +79,12 @@ class WhatIfPage:
     counted: int
     total: int
 
+    @property
+    def amounts(self) -> tuple[tuple[str, str], ...]:
+        """What `of` chooses from, of so many conversations."""
+        smaller = [amount for amount in AMOUNTS if amount < self.total]
+        return tuple((str(amount), f"{amount:,} newest") for amount in AMOUNTS[: len(smaller) + 1]) if smaller else ()
+
 
 def _choice(request: OperatorRequest) -> WhatIfChoice:
     """The deployed reader and the one that its program should have, unless the address names others. Raises Http404."""
@@ -91,7 +100,11 @@ def _choice(request: OperatorRequest) -> WhatIfChoice:
             profile_named(get["profile"])
     except (UnknownReader, UnknownProfile) as problem:
         raise Http404(str(problem)) from None
-    return WhatIfChoice(a, b, get.get("profile", ""), show if show in SHOWS else "all")
+    return WhatIfChoice(a, b, get.get("profile", ""), show if show in SHOWS else "all", _amount(get.get("of", "")))
+
+
+def _amount(text: str) -> int:
+    return next((amount for amount in AMOUNTS if str(amount) == text), AMOUNTS[0])
 
 
 def _deployed() -> str | None:
@@ -150,7 +163,7 @@ def _page(request: OperatorRequest) -> WhatIfPage:
     # Of sessions that two programs share, some readers open only the files.
     others = list(dict.fromkeys([*(name for name in offered if all(name in candidates(format_name) for format_name in formats)), choice.b]))
     conversations = newest_first(Conversation.objects.counted().filter(is_gone=False, source__format__in=formats))
-    compared = differences(conversations[:MOST], [choice.a, *others], choice.profile)
+    compared = differences(conversations[: choice.amount], [choice.a, *others], choice.profile)
     place = others.index(choice.b)
     lines = tuple(
         ClientLine(summarize(choice.a, name, [(oid, by_client[at]) for oid, by_client in compared]), _query(name))
@@ -172,7 +185,7 @@ def _page(request: OperatorRequest) -> WhatIfPage:
         ),
         here=here,
         counted=len(compared),
-        total=conversations.count(),
+        total=ConversationCount.objects.counted().filter(is_gone=False, source__format__in=formats).aggregate(n=Sum("conversations", default=0))["n"],
     )
 
 

@@ -1,6 +1,7 @@
 """Purging: a conversation is gone with every word of it, its links say so, and nothing brings it back unless somebody wants that."""
 
 import json
+import re
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -31,8 +32,14 @@ def test_a_purged_conversation_is_gone_and_its_links_say_when_and_why(tmp_path: 
     for kind, oid in (("conversation", conversation.oid), ("finding", finding.oid), ("repair", repair.oid)):
         page, twin = client.get(f"/{kind}s/{oid}/"), client.get(f"/{kind}s/{oid}.json")
         assert (page.status_code, twin.status_code, client.get(f"/{kind}s/{oid}.md").status_code) == (410, 410, 410)
-        assert f"purged on {Tombstone.objects.get(oid=oid).purged_at:%Y-%m-%d} by ada: {REASON}." in page.content.decode()
+        text = page.content.decode()
+        assert (
+            f"This {kind} was purged" in text
+            and "by <b>ada</b>" in text
+            and f"<dd>{REASON}</dd>" in re.sub(r">\s+|\s+<", lambda m: m[0].strip(), text)
+        )
         assert twin.json()["error"].startswith(f"The {kind} {oid} was") and REASON in twin.json()["error"]
+        assert f"purged on {Tombstone.objects.get(oid=oid).purged_at:%Y-%m-%d} by ada: {REASON}." in twin.json()["error"]
     assert client.get(f"/conversations/{conversation.oid}/chunks/1/").status_code == 410
     assert client.get("/conversations/000000000000/").status_code == 404
     line = AuditEntry.objects.get(verb="purge")
