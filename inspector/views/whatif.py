@@ -185,7 +185,9 @@ def _page(request: OperatorRequest) -> WhatIfPage:
         ),
         here=here,
         counted=len(compared),
-        total=ConversationCount.objects.counted().filter(is_gone=False, source__format__in=formats).aggregate(n=Sum("conversations", default=0))["n"],
+        total=ConversationCount.objects.counted()
+        .filter(is_gone=False, source__format__in=formats)
+        .aggregate(n=Sum("conversations", default=0))["n"],
     )
 
 
