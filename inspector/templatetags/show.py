@@ -88,11 +88,12 @@ def two_words(before: Chunk | None, after: Chunk | None, op: str, limit: int) ->
     one, other = (text.clipped(chunk_words(chunk), limit)[0] for chunk in (before, after))
     if op != "changed":
         return format_html("{}", one), format_html("{}", other)
-    parts = [re.findall(r"\w+|\W", words) for words in (one, other)]
-    shorter = min(map(len, parts))
-    head = next((at for at in range(shorter) if parts[0][at] != parts[1][at]), shorter)
-    tail = next((at for at in range(shorter - head) if parts[0][-1 - at] != parts[1][-1 - at]), shorter - head)
-    marked = [("".join(words[:head]), "".join(words[head : len(words) - tail]), "".join(words[len(words) - tail :])) for words in parts]
+    # Masked by `clipped` already, so that no part of a secret is left by itself.
+    sides = [re.findall(r"\w+|\W", side) for side in (one, other)]
+    shorter = min(map(len, sides))
+    head = next((at for at in range(shorter) if sides[0][at] != sides[1][at]), shorter)
+    tail = next((at for at in range(shorter - head) if sides[0][-1 - at] != sides[1][-1 - at]), shorter - head)
+    marked = [("".join(side[:head]), "".join(side[head : len(side) - tail]), "".join(side[len(side) - tail :])) for side in sides]
     return format_html("{}<del>{}</del>{}", *marked[0]), format_html("{}<ins>{}</ins>{}", *marked[1])
 
 

@@ -67,9 +67,9 @@ def _of_link(text: str) -> Lead | None:
     """A link of an Inspector, this one or a colleague's: ids that copies share lead to the same here."""
     with suppress(ValueError):
         parts = urlsplit(text)
-        if parts.scheme in ("http", "https", "") and (found := _LINK.search(parts.path)):
+        if parts.scheme in ("http", "https", "") and (link := _LINK.search(parts.path)):
             query, anchor = f"?{parts.query}" if parts.query else "", f"#{parts.fragment}" if parts.fragment else ""
-            return Lead("a link", found[0] + query + anchor)
+            return Lead("a link", link[0] + query + anchor)
     return None
 
 

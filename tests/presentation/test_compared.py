@@ -56,7 +56,7 @@ def test_equal_rows_far_from_a_difference_are_one_line() -> None:
     assert shown.counts == {"same": 999, "changed": 1}
 
 
-def test_what_was_written_anew_is_next_to_what_it_replaces() -> None:
+def test_what_was_written_again_is_next_to_what_it_replaces() -> None:
     old = spoken(("user", "same"), ("assistant", "a"), ("user", "b"), ("assistant", "c"), ("user", "end"))
     new = spoken(("user", "same"), ("user", "x"), ("assistant", "y"), ("user", "end"))
     lines = [

@@ -53,7 +53,7 @@ def _lines(rows: Sequence[DiffRow]) -> Iterator[ComparedLine]:
         head = CONTEXT if number else 0
         tail = CONTEXT if number + 1 < len(groups) else 0
         if not is_equal:
-            yield from _next_to_each_other(group)
+            yield from _split(group)
             continue
         if len(group) <= head + tail + 1 or len(groups) == 1:
             yield from map(ComparedLine, group)
@@ -63,8 +63,8 @@ def _lines(rows: Sequence[DiffRow]) -> Iterator[ComparedLine]:
         yield from map(ComparedLine, group[len(group) - tail :])
 
 
-def _next_to_each_other(rows: Sequence[DiffRow]) -> Iterator[ComparedLine]:
-    """Both columns from the top, so that a part that was written anew takes the height of the longer side, not of both."""
+def _split(rows: Sequence[DiffRow]) -> Iterator[ComparedLine]:
+    """Both columns from the top, so that a part that was written again takes the height of the longer side, not of both."""
     for is_one_sided, group in groupby(rows, key=lambda row: row.op in ("removed", "inserted")):
         if not is_one_sided:
             yield from map(ComparedLine, group)
