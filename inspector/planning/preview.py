@@ -28,6 +28,7 @@ from inspector.strategies.promote_leaked_call import names, promoted_calls
 from inspector.strategies.truncate_before_incomplete import NAME as TRUNCATES
 from inspector.strategies.truncate_before_incomplete import forgotten
 from inspector.text import jsontext
+from inspector.text.light import light_dataclass
 
 _WINDOW = 1 << 20
 """Bytes of a record that are read at once."""
@@ -137,7 +138,7 @@ def look(case: Case, projection_name: str, profile_name: str, known: KnownSide |
     return PreviewSide(case, for_wire(judge.wire, projection_name, judge.projection), profile_name, projection_name, known)
 
 
-@dataclass(frozen=True, slots=True)
+@light_dataclass(frozen=True, slots=True)
 class DiffRow:
     """`op`: same, reindexed (only its numbers differ, and the store holds them), changed, removed, inserted."""
 

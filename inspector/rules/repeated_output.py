@@ -11,8 +11,10 @@ from inspector.text.jsontext import compact, encode
 
 def repeats(case: Case) -> list[list[Chunk]]:
     """Groups of results that are equal byte for byte, of ids that no two calls share: those may answer a call each."""
-    calls = Counter(call.call_id for message in case.messages for call in queries.calls(message))
     results = Counter(result.call_id for message in case.messages for result in queries.results(message))
+    if all(count == 1 for count in results.values()):
+        return []
+    calls = Counter(call.call_id for message in case.messages for call in queries.calls(message))
     groups: dict[tuple[str, str], list[Chunk]] = {}
     for message in case.messages:
         for result in queries.results(message):

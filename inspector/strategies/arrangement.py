@@ -87,10 +87,12 @@ def placed(case: Case, results: Sequence[tuple[str, Chunk]], without: Mapping[st
     spare = max((chunk.msg_idx or 0 for chunk in (*remaining, *(case.tree.chunks if case.tree else ()))), default=0)
     edits: list[Edit] = [Remove(chunk) for chunk in without.values()]
     for number, chunk in enumerate(remaining):
-        new = results_after.get(chunk.key, [])
+        spare += 1
+        new = results_after.get(chunk.key)
+        if new is None:
+            continue
         following = remaining[number + 1] if number + 1 < len(remaining) else None
         shared = _shared_number(wire, chunk, following)
-        spare += 1
         for at, result in enumerate(new):
             number_of_message: int | None = shared if shared is not None else spare
             if is_tree(case) and is_stored(result):

@@ -1,7 +1,6 @@
 """Entries as lines: a stored one with only those values exchanged that differ, a new one in the order of keys in which pi writes it."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -14,6 +13,7 @@ from inspector.programs.pi_openclaw.file import File, StoredEntry, block_of
 from inspector.programs.pi_openclaw.path import FIRST_KEPT, PathStep
 from inspector.text import json_pieces, jsontext
 from inspector.text.js_json import stringify
+from inspector.text.light import light_dataclass
 
 REFERENCES = ("targetId", FIRST_KEPT, "fromId", "appendParentId")
 """Members of an entry that name another one."""
@@ -25,7 +25,7 @@ _NO_USAGE = {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "totalTok
 _NO_COST = {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "total": 0}
 
 
-@dataclass(frozen=True, slots=True)
+@light_dataclass(frozen=True, slots=True)
 class EntryPlace:
     """Where an entry goes. `timestamp` is ISO 8601 with milliseconds; None = the stored one stays. `references`: member -> the id that it names now."""
 

@@ -16,13 +16,14 @@ from inspector.programs.pi_openclaw.entries import ParsedSession, read_session
 from inspector.text import jsontext
 from inspector.text.json_lines import BOM
 from inspector.text.jsontext import Unreadable
+from inspector.text.light import MAPPING, light_dataclass
 
 MOVED = "moved:"
 """Before the key of a chunk that the plan puts elsewhere than it is stored."""
 _DECODER = json.JSONDecoder()
 
 
-@dataclass(frozen=True, slots=True)
+@light_dataclass(frozen=True, slots=True)
 class StoredEntry:
     """An entry of the file. `line` counts from 0 with the header; `number` is above 0 for a record that shares its line, which no program reads."""
 
@@ -112,7 +113,7 @@ def opened(data: bytes, before: File | None = None) -> File:
     entries, origin, ids = dict(known.entries), dict(known.origin), known.ids.copy()
     chunks_of: dict[str, list[Chunk]] = {}
     for chunk in islice(session.chunks, len(known.session.chunks), None):
-        if isinstance(chunk.payload.get("entry"), Mapping):
+        if isinstance(chunk.payload.get("entry"), MAPPING):
             chunks_of.setdefault(entry_key(chunk), []).append(chunk)
     for key, chunks in chunks_of.items():
         entry = chunks[0].payload["entry"]

@@ -8,12 +8,13 @@ from inspector.conversation.model import Chunk, Conversation, Kind
 from inspector.conversation.tree import LEAF
 from inspector.programs.formats import WriteRefused
 from inspector.programs.pi_openclaw.file import File, StoredEntry, block_of, entry_key
+from inspector.text.light import light_dataclass
 
 PARENT, FIRST_KEPT = "parentId", "firstKeptEntryId"
 _SETTABLE = (PARENT, FIRST_KEPT)
 
 
-@dataclass(frozen=True, slots=True)
+@light_dataclass(frozen=True, slots=True)
 class PathStep:
     """One entry of the final path. `base`: the stored entry that it is, or (`copied`) that lends its text. `same`: it says what is stored.
 

@@ -1,13 +1,12 @@
 """The rows of a session file as its programs see them: the entries that they parse, and the leaf that a person chose instead of theirs."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from inspector.conversation import queries
 from inspector.conversation.model import Chunk, Conversation
 from inspector.conversation.tree import LEAF, Entry, entries, last_by_id
-from inspector.text.light import MAPPING
+from inspector.text.light import MAPPING, light_dataclass
 
 PI, OPENCLAW, OPENCLAW_SQLITE = "pi", "openclaw", "openclaw-sqlite"
 _UNPARSED = ("torn", "nul", "not-json", "fused")
@@ -15,25 +14,18 @@ _MIRRORS = ("delivery-mirror", "gateway-injected")
 _NO_MAPPING: Mapping[str, Any] = {}
 
 
-@dataclass(frozen=True, slots=True)
+@light_dataclass(frozen=True, slots=True)
 class PathRow:
-    """The chunks of one entry. `about` is what it keeps next to the content: empty for a message that a strategy put in."""
+    """The chunks of one entry. `about` is what it keeps next to the content: empty for a message that a strategy put in.
+
+    `id`, `parent` and `type` are what it says there, as text: readers ask a dozen times for those of each row.
+    """
 
     chunks: tuple[Chunk, ...]
     about: Mapping[str, Any]
-
-    @property
-    def id(self) -> str:
-        return word(self.about.get("id"))
-
-    @property
-    def parent(self) -> str:
-        return word(self.about.get("parentId"))
-
-    @property
-    def type(self) -> str:
-        # A strategy's message has no entry yet: the format gives it one when it is written.
-        return word(self.about.get("type")) or ("message" if self.role else "")
+    id: str
+    parent: str
+    type: str
 
     @property
     def role(self) -> str:
@@ -56,7 +48,14 @@ def rows(path: Conversation) -> tuple[PathRow, ...]:
             groups[-1].append(chunk)
         else:
             groups.append([chunk])
-    return tuple(PathRow(tuple(chunks), mapping(chunks[0].payload.get("entry"))) for chunks in groups)
+    return tuple([_row(tuple(chunks)) for chunks in groups])
+
+
+def _row(chunks: tuple[Chunk, ...]) -> PathRow:
+    about = mapping(chunks[0].payload.get("entry"))
+    # A strategy's message has no entry yet: the format gives it one when it is written.
+    kind = word(about.get("type")) or ("message" if chunks[0].role else "")
+    return PathRow(chunks, about, word(about.get("id")), word(about.get("parentId")), kind)
 
 
 def parsed(tree: Conversation) -> tuple[Entry, ...]:

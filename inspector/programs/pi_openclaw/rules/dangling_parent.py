@@ -18,11 +18,12 @@ def dangling(case: Case, tree: Tree) -> Iterator[Entry]:
     """
     known_ids = {case.conversation.fact("id"), *fused_ids(case), *tree.by_id}
     rebased = set((case.conversation.fact(REBASED) or "").split("\n"))
+    without_parent = [entry for entry in tree.all if entry.parent is not None and entry.parent not in known_ids]
+    if not without_parent:
+        return
     met = {entry.index for place, entry in enumerate(tree.path) if not place or entry.id in rebased}
     led = {entry.index for entry in tree.path if entry.parent is None or entry.parent in known_ids}
-    for entry in tree.all:
-        if entry.parent is None or entry.parent in known_ids:
-            continue
+    for entry in without_parent:
         if entry.index not in tree.on_path or (entry.index in met and entry.index not in led):
             yield entry
 
@@ -33,12 +34,14 @@ def fused_ids(case: Case) -> set[str]:
 
 def check(case: Case) -> Iterator[Match]:
     tree = tree_of(case)
+    orphans = list(dangling(case, tree))
+    if not orphans:
+        return
     calls = {chunk.call_id: chunk for chunk in whole(case).chunks if chunk.call_id and chunk.kind == "tool-call"}
     hidden = [is_user(entry) and entry.index not in tree.on_path for entry in tree.all]
     above = [0]
     for is_hidden in hidden:
         above.append(above[-1] + is_hidden)
-    orphans = list(dangling(case, tree))
     path_words = {words_of(entry) for entry in tree.path} if any(entry.index not in tree.on_path for entry in orphans) else set()
     yield from bounded(_match(tree, entry, above[entry.index], calls, path_words) for entry in orphans)
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 from itertools import groupby
 
 from inspector.conversation.model import Chunk, Conversation
-from inspector.conversation.tree import Entry, entries, spoken
+from inspector.conversation.tree import Entry, about_of, entries, spoken
 from inspector.programs.pi_openclaw.readers.rows import mapping
 from inspector.programs.pi_openclaw.rules.fused_records import coming_back
 from inspector.programs.pi_openclaw.rules.session_effects import effects
@@ -42,6 +42,8 @@ def check(case: Case) -> Iterator[Match]:
 
 
 def _fused(chunks: tuple[Chunk, ...]) -> Iterator[list[Chunk]]:
+    if not any("fused" in about_of(chunk) for chunk in chunks):
+        return
     for _, group in groupby(chunks, key=lambda chunk: chunk.msg_idx):
         line = list(group)
         if any("fused" in mapping(chunk.payload.get("entry")) for chunk in line):

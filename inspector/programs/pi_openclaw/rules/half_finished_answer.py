@@ -38,7 +38,7 @@ def _why(message: Message, counting: Set[tuple[object, object]]) -> str:
     if _tokens(message) == 0 and _model(message) in counting:
         return "not a single token was counted for it, though others of its model are counted"
     text = "\n".join(chunk.text for chunk in message.chunks if chunk.kind is Kind.TEXT)
-    fences = sum(line.lstrip().startswith("```") for line in text.split("\n"))
+    fences = sum(line.lstrip().startswith("```") for line in text.split("\n")) if "```" in text else 0
     if fences % 2 and not queries.calls(message):
         return "ends inside a block of code"
     return ""

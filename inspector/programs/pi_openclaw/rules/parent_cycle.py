@@ -12,6 +12,8 @@ from inspector.text.counted import counted
 
 def cycles(tree: Tree) -> Iterator[list[Entry]]:
     """Each closed chain of parents once, from its lowest entry up. Every entry is walked over once."""
+    if all((parent := tree.parent(entry)) is None or parent.index < entry.index for entry in tree.by_id.values()):
+        return
     walk_of: dict[int, int] = {}
     for number, start in enumerate(tree.by_id.values()):
         chain: list[Entry] = []
@@ -26,14 +28,15 @@ def cycles(tree: Tree) -> Iterator[list[Entry]]:
 
 def check(case: Case) -> Iterator[Match]:
     tree = tree_of(case)
+    closed = list(cycles(tree))
+    if not closed:
+        return
     shared = {id_ for id_, count in Counter(entry.id for entry in tree.all if entry.id).items() if count > 1}
     walked, why = walk(tree.by_id, tree.all[-1] if tree.all else None)
     met = {entry.index for entry in walked} if why == "cycle" else set()
     # A chain that closes because an id was used again is TREE103's.
     yield from bounded(
-        _match(cycle, any(entry.index in met for entry in cycle))
-        for cycle in cycles(tree)
-        if not any(entry.id in shared for entry in cycle)
+        _match(cycle, any(entry.index in met for entry in cycle)) for cycle in closed if not any(entry.id in shared for entry in cycle)
     )
 
 

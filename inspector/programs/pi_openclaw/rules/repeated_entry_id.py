@@ -12,6 +12,8 @@ from inspector.rules.base import Case, Match, Origin, Rule, Severity, bounded
 
 def check(case: Case) -> Iterator[Match]:
     tree = tree_of(case)
+    if len(tree.by_id) == sum(1 for entry in tree.all if entry.id):
+        return
     by_id: dict[str, list[Entry]] = {}
     for entry in tree.all:
         if entry.id:

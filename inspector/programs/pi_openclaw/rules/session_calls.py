@@ -108,6 +108,9 @@ def _below(tree: Tree, call_ids: set[str]) -> dict[tuple[int, str], tuple[Entry,
 
     Where the way up is lost, the only call of that id is the one. Every entry is passed cached_per_case, however many branches use an id again.
     """
+    off_path = (chunk for entry in tree.all if entry.index not in tree.on_path for chunk in entry.chunks)
+    if not any(chunk.kind is Kind.TOOL_RESULT and chunk.call_id in call_ids for chunk in off_path):
+        return {}
     callers: dict[str, set[int]] = {}
     children: dict[int, list[Entry]] = {}
     stack: list[tuple[Entry, bool]] = []
