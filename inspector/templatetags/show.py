@@ -8,9 +8,9 @@ from itertools import groupby
 from shlex import quote
 from time import time
 from typing import Any
+from urllib.parse import urlencode
 
 from django import template
-from django.http import QueryDict
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 from pygments import highlight
@@ -199,13 +199,14 @@ def pretty(value: Any) -> str:
 @register.simple_tag(takes_context=True)
 def query(context: dict[str, Any], **changes: Any) -> str:
     """The present query with some parameters set, or taken out where the value is None or empty."""
-    params: QueryDict = context["request"].GET.copy()
+    # A page has a hundred of them, and a copy of Django's own takes longer than the rest.
+    params: dict[str, Any] = dict(context["request"].GET.lists())
     for name, value in changes.items():
         if value in (None, ""):
             params.pop(name, None)
         else:
             params[name] = str(value)
-    encoded = params.urlencode()
+    encoded = urlencode(params, doseq=True)
     return f"?{encoded}" if encoded else "?"
 
 
