@@ -97,8 +97,8 @@ def _settled(which: Q) -> list[Interrupted]:
         return interrupted
     with suppress(DatabaseError):
         # Asked before every page about stores, when hardly ever there is one: their rows are read after that.
-        found = list(Repair.objects.filter(intent__in=Repair.Intent.values).filter(which).values_list("pk", flat=True))
-        for repair in Repair.objects.filter(pk__in=found).select_related("conversation__source") if found else ():
+        interrupted_ids = list(Repair.objects.filter(intent__in=Repair.Intent.values).filter(which).values_list("pk", flat=True))
+        for repair in Repair.objects.filter(pk__in=interrupted_ids).select_related("conversation__source") if interrupted_ids else ():
             # At work: its own process settles it. Refused: its store cannot be read now.
             with suppress(AtWork, Refused), claimed(repair):
                 comparison = settle(repair)
