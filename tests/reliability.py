@@ -87,13 +87,37 @@ ROWS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ),
     ("Any bytes", "are read or refused in a sentence", ("tests/fuzz/test_targets.py",)),
     (
+        "Strangers on the network: every address, odd methods, hosts, headers and ways to write an address",
+        "are sent to sign in or refused; nothing shows, nothing changes",
+        ("tests/access/test_from_the_network.py",),
+    ),
+    (
+        "Guessed passwords, forged answers of a provider, stolen and ended tokens, headers of a proxy that is none",
+        "sign nobody in, and open no more than was given",
+        (
+            *("tests/sign_in/test_throttle.py", "tests/sign_in/test_provider.py", "tests/sign_in/test_tokens.py"),
+            *("tests/sign_in/test_proxy_header.py", "tests/sign_in/test_sessions.py", "tests/sign_in/test_settings.py"),
+        ),
+    ),
+    (
+        "A stolen, expired, revoked or guessed share link",
+        "shows one thing, masked and read-only, until it ends",
+        ("tests/access/test_share_links.py",),
+    ),
+    (
         "People with a role: viewers, approvers of one source, roles that are taken away meanwhile",
         "see and do what the role says; of another source there is no trace, in no cache either",
         (
-            "tests/access/test_attacks.py",
-            "tests/access/test_nothing_leaks.py",
-            "tests/access/test_matrix.py",
+            *("tests/access/test_attacks.py", "tests/access/test_nothing_leaks.py", "tests/access/test_matrix.py"),
             "tests/access/test_limits.py",
+        ),
+    ),
+    (
+        "Receivers of notifications that are inside, lie, hang, fail or repeat secrets; servers that are killed while they send",
+        "get nothing unmasked; each message comes once, or again with its key",
+        (
+            *("tests/notifying/test_posting.py", "tests/actions/test_notifications.py", "tests/shell/test_delivering.py"),
+            "tests/postgres/test_delivering.py",
         ),
     ),
     ("Exchanged packages", "are not installed", ("tests/shell/test_packages.py",)),

@@ -1,6 +1,7 @@
 """What a person with a viewer's account, and one who may approve on one source, try: nothing that they may not see is shown, and nothing that they may not do is done."""
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ from tests.accounts import account
 from tests.actions.building import imported, merged, proposed
 from tests.actions.test_repair_groups import proposed as proposed_group
 from tests.actions.test_repair_groups import signed, states, three
+from tests.reliability import TRIES
 from tests.views.imported import rows, store
 
 pytestmark = pytest.mark.django_db
@@ -75,7 +77,7 @@ def state_of_everything() -> list[Any]:
 
 
 @pytest.mark.slow
-def test_ids_of_what_is_hidden_say_nothing_in_any_parameter(made: World) -> None:
+def test_ids_of_what_is_hidden_say_nothing_in_any_parameter(made: World, record_property: Callable[[str, object], None]) -> None:
     """Each address of what is shown, with each parameter, gives the same for an id that is hidden as for one that never was."""
     client = of(made, "ann", "approver")
     hidden = [made.ids[kind][1][-1] for kind in ("conversations", "sources", "repairs")]
@@ -86,6 +88,7 @@ def test_ids_of_what_is_hidden_say_nothing_in_any_parameter(made: World) -> None
             assert plain(asked, oid) == unknown, (address, oid)
             assert not [found for found in leaks(asked, made) if found != oid], (address, oid)
     assert len(addresses) > 60
+    record_property(TRIES, len(hidden) * len(addresses))
 
 
 @pytest.mark.slow

@@ -3,7 +3,7 @@
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -19,6 +19,7 @@ from inspector.sign_in import provider
 from inspector.sign_in.mapping import mapping_of
 from tests.accounts import account
 from tests.commands.running import run
+from tests.reliability import TRIES
 from tests.sign_in.provider_server import CLIENT, SECRET
 
 pytestmark = [pytest.mark.slow, pytest.mark.django_db]
@@ -178,7 +179,8 @@ WRONG = {
 }
 
 
-def test_a_wrong_answer_signs_nobody_in(at: str, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_wrong_answer_signs_nobody_in(at: str, caplog: pytest.LogCaptureFixture, record_property: Callable[[str, object], None]) -> None:
+    record_property(TRIES, len(WRONG))
     for fault, reason in WRONG.items():
         caplog.clear()
         # Without a name in the ID token the userinfo is asked.
