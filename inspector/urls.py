@@ -133,6 +133,7 @@ urlpatterns = [
     *page_at("users/<int:pk>", people.user, "user", json=people.user_json),
     path("users/<int:pk>/roles/", people.grants),
     path("users/<int:pk>/state/", people.state),
+    path("users/<int:pk>/tokens/", people.revoke_token),
     path("users/<int:pk>/link/", people.link),
     path("password/", people.password, name="password"),
     path("welcome/<slug:uidb64>/<slug:token>/", accepts("GET", "HEAD", "POST")(people.Welcome.as_view()), name="welcome"),

@@ -29,7 +29,7 @@ MEANINGS: Mapping[Role, str] = {
     Role.VIEWER: "looks at the source, and at everything that is kept of it, with secrets masked",
     Role.PROPOSER: "also reveals secrets, imports again, decides about problems, comments, and proposes repairs",
     Role.APPROVER: "also approves, rejects, applies and undoes repairs",
-    Role.ADMIN: "also says whether the source may be written, removes it, and says who may do what with it",
+    Role.ADMIN: "also says whether the source is watched and may be written, shares links, removes it, and says who may do what with it",
 }
 
 

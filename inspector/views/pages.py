@@ -135,7 +135,7 @@ def of_account(request: HttpRequest) -> dict[str, Any]:
     access = access_of_request(request)
     allowed = [(label, href) for label, href, action in FOR_ACCESS if action == "see" or access.may(action)]
     if any(one.role >= Role.ADMIN for one in access.roles):
-        allowed.append(("People", "/users/"))
+        allowed.append(("Users", "/users/"))
         allowed.append(("Shared links", "/links/"))
     if request.user.is_authenticated:
         allowed.append(("Account", "/account/"))

@@ -22,12 +22,12 @@ from inspector.actions.problems import Refused
 from inspector.actions.welcome import link_of
 from inspector.cache_headers import exact
 from inspector.middleware import OperatorRequest, accepts
-from inspector.models import Grant, Source, SourceGroup
+from inspector.models import ApiToken, Grant, Source, SourceGroup
 from inspector.models.visible import one_parameter
 from inspector.presentation.json_text import Json
 from inspector.presentation.typed import NOTHING, Typed, refused
 from inspector.presentation.visible import clipped, visible
-from inspector.sign_in import throttle
+from inspector.sign_in import throttle, tokens
 from inspector.sign_in.client_address import client_address
 from inspector.views.pages import as_json, page, refusal
 from inspector.views.paging import PER_PAGE, ListWindow, in_memory, window
@@ -89,6 +89,8 @@ class UserPage:
     why_no_password: str
     link: str = ""
     typed: Typed = NOTHING
+    tokens: tuple[ApiToken, ...] = ()
+    """Those of the account, for who may revoke them."""
 
     role_choices = ROLE_CHOICES
 
@@ -239,6 +241,7 @@ def _user_page(request: HttpRequest, pk: int, link: str = "", typed: Typed = NOT
         why_no_password=people.why_no_password(user),
         link=link,
         typed=typed,
+        tokens=() if why_not("tokens") else tuple(ApiToken.objects.filter(user=user.pk).select_related("source", "group").order_by("pk")),
     )
 
 
@@ -259,7 +262,13 @@ def users_json(request: OperatorRequest) -> HttpResponse:
 
 
 def user_json(request: OperatorRequest, pk: int) -> HttpResponse:
-    return as_json(_report(_user_page(request, pk).row))
+    content = _user_page(request, pk)
+    described = [
+        {"id": row.pk, "name": row.name, "begins": row.shown, "role": row.role, "on": row.on}
+        | {"created_at": row.created_at, "expires_at": row.expires_at, "used_at": row.used_at}
+        for row in content.tokens
+    ]
+    return as_json(_report(content.row) | {"tokens": described})
 
 
 def _report(row: UserRow) -> Json:
@@ -349,6 +358,25 @@ def _grant(account: User, number: str) -> Grant:
     if grant is None or not _may_know(grant):
         raise Refused("This role is gone already: load the page again.")
     return grant
+
+
+@accepts("POST")
+def revoke_token(request: OperatorRequest, pk: int) -> HttpResponse:
+    """That of somebody else: `revoke` is its id."""
+    permit("tokens")
+
+    def act(account: User) -> None:
+        number = request.POST.get("revoke", "")
+        row = (
+            ApiToken.objects.filter(user=account.pk, pk=int(number)).select_related("user", "source", "group").first()
+            if _is_number(number)
+            else None
+        )
+        if row is None:
+            raise Refused("This token is gone already: load the page again.")
+        tokens.revoke(request.operator, row)
+
+    return _act(request, pk, act, "The token of {name} opens nothing any more.")
 
 
 @accepts("POST")

@@ -118,7 +118,8 @@ def test_a_stranger_opens_nothing_and_changes_nothing(places: list[str], record_
                 connection.close()
                 status, leads_to, text = 400, "", str(closed)
             asked += 1
-            is_open = status == 200 and place.partition("?")[0] in OPEN
+            # The server takes // at the beginning for /.
+            is_open = status == 200 and place.partition("?")[0].replace("//", "/") in OPEN
             is_refused = status in (301, 302, 400, 401, 403, 404, 405, 429) and not leads_to.startswith(("//", "http"))
             if not (is_open or is_refused) or WORD in text or "Traceback" in text or str(configured.BASE_DIR) in text:
                 wrong.append((method, place, headers, status, leads_to))

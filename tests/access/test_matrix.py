@@ -75,6 +75,7 @@ POST = {
     "users/<int:pk>/link": "users",
     "users/<int:pk>/roles": "users",
     "users/<int:pk>/state": "users",
+    "users/<int:pk>/tokens": "tokens",
     "users/groups": "users",
     "users/groups/<int:pk>": "users",
     "users/roles": SOMEBODY,
@@ -126,12 +127,15 @@ RENDERED = ("viewer", "admin of all")
 
 @pytest.mark.slow
 @pytest.mark.django_db
-def test_every_role_at_every_address(tmp_path: Path, settings: Settings, record_property: Callable[[str, object], None]) -> None:
+@pytest.mark.parametrize("names", [RENDERED, tuple(name for name in NAMES if name not in RENDERED)], ids=["pages", "answers"])
+def test_every_role_at_every_address(
+    names: tuple[str, ...], tmp_path: Path, settings: Settings, record_property: Callable[[str, object], None]
+) -> None:
     made = world(tmp_path)
     settings.INSPECTOR_LOCAL, settings.ALLOWED_HOSTS, settings.VAR_DIR = False, ["testserver"], tmp_path
     wrong: list[tuple[object, ...]] = []
     tries = 0
-    for name in NAMES:
+    for name in names:
         with pytest.MonkeyPatch.context() as patch, transaction.atomic():
             if name not in RENDERED:
                 patch.setattr(pages, "render", _rendered)

@@ -105,6 +105,7 @@ def test_every_view_is_asked_by_get_or_says_what_it_takes() -> None:
         "users/<int:pk>/link/",
         "users/<int:pk>/roles/",
         "users/<int:pk>/state/",
+        "users/<int:pk>/tokens/",
         "users/groups/",
         "users/groups/<int:pk>/",
         "users/roles/",

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.contrib.auth import get_user_model
 from django.test import Client
 from django.urls import get_resolver
 from django.utils import timezone
@@ -17,6 +18,7 @@ from inspector.models import ApiToken, AuditEntry, Conversation, Source, SourceG
 from inspector.sign_in import tokens
 from tests.access.planted import two_sources
 from tests.accounts import account
+from tests.actions.building import imported, merged
 from tests.commands.running import run
 from tests.views.reaching import Walk
 
@@ -178,6 +180,31 @@ def test_a_token_comes_in_one_header_and_takes_the_place_of_a_session() -> None:
     assert both.get("/users/").status_code == 403 == both.get("/account/").status_code
     answer = program(token).get("/index.json")
     assert not answer.cookies
+
+
+@pytest.mark.django_db
+def test_an_admin_of_all_sees_and_revokes_the_tokens_of_others(tmp_path: Path) -> None:
+    source = imported(tmp_path / "a.db", merged()).source
+    ada = account("ada", "viewer", source=source)
+    row, token = tokens.make("ada", ada, "nightly report", "viewer")
+    other, _ = tokens.make("boss", account("boss", "admin"), "of the boss", "viewer")
+    page, form = f"/users/{ada.pk}/", f"/users/{ada.pk}/tokens/"
+    near = Client()
+    near.force_login(account("near", "admin", source=source))
+    assert "nightly report" not in near.get(page).content.decode() and near.get(f"/users/{ada.pk}.json").json()["tokens"] == []
+    assert near.post(form, {"revoke": row.pk}).status_code == 403, "an admin of one source is none of accounts"
+    boss = Client()
+    boss.force_login(get_user_model().objects.get(username="boss"))
+    text = boss.get(page).content.decode()
+    assert "nightly report" in text and row.shown in text and token not in text and "of the boss" not in text
+    assert [entry["name"] for entry in boss.get(f"/users/{ada.pk}.json").json()["tokens"]] == ["nightly report"]
+    for wrong in (str(other.pk), "x", "", "9" * 30):
+        assert "This token is gone already" in boss.post(form, {"revoke": wrong}, follow=True).content.decode()
+    assert "opens nothing any more" in boss.post(form, {"revoke": row.pk}, follow=True).content.decode()
+    assert Client().get("/conversations.json", headers={"Authorization": f"Bearer {token}"}).status_code == 401
+    line = AuditEntry.objects.get(verb="revoke token")
+    assert (line.who, line.detail["user"], line.detail["token"]) == ("boss", "ada", "nightly report")
+    assert [entry.name for entry in ApiToken.objects.all()] == ["of the boss"]
 
 
 @pytest.mark.django_db

@@ -208,7 +208,7 @@ POSTED = {
     *("problems/decide/", "problems/views/"),
     *("notifications/<slug:oid>/test/", "notifications/<slug:oid>/remove/"),
     *("sources/<slug:oid>/import/", "sources/<slug:oid>/write-back/", "sources/<slug:oid>/watch/", "logout/"),
-    *(f"users/<int:pk>/{act}/" for act in ("roles", "state", "link")),
+    *(f"users/<int:pk>/{act}/" for act in ("roles", "state", "link", "tokens")),
     *("users/groups/<int:pk>/", "users/roles/"),
     *("account/tokens/", "account/tokens/<int:pk>/revoke/", "account/sessions/end/"),
     *("sources/demo/", "links/<slug:oid>/revoke/"),
