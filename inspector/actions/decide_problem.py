@@ -100,8 +100,11 @@ def _day(end: str) -> date | None:
         day = date.fromisoformat(end)
     except ValueError:
         raise Refused("This is no day: write the end of ignoring as YYYY-MM-DD, or choose another end.") from None
-    if day <= today():
-        raise Refused("This day is not in the future: choose a later one on which the problem is open again.")
+    if day <= (now := today()):
+        # Where a person is, it may be the day before, or after.
+        raise Refused(
+            f"This day is not in the future (in UTC it is {now} now): choose a later one, from whose beginning in UTC the problem is open again."
+        )
     return day
 
 

@@ -1,6 +1,8 @@
 """What becomes of a problem: open, repaired, regressed, ignored until it occurs again; and a conversation that a fork replaced."""
 
 import json
+import time
+from datetime import datetime, tzinfo
 from importlib import import_module
 from pathlib import Path
 
@@ -241,6 +243,38 @@ def test_ignored_it_stays_so_as_long_as_was_decided(tmp_path: Path, fields: dict
     decide(decision="ignored", **fields)
     written_again(path, rows("one", MERGED), rows("two", MERGED))
     assert problem().state == after and problem().conversations == 2
+
+
+def test_the_end_of_ignoring_is_a_day_in_utc_however_the_clock_jumps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forth, back and across the end, in the last second of a day and with a zone of the process that is a day ahead: the state and each query say the same."""
+    path = tmp_path / "a.db"
+    store(path, rows("one", MERGED))
+    decide(decision="ignored", ignored_until="2026-12-01")
+    monkeypatch.setenv("TZ", "Pacific/Kiritimati")
+    time.tzset()
+    moments = ("2026-11-30T23:59:59", "2026-12-01T00:00:00", "2026-11-30T12:00:00", "2199-01-01T00:00:00", "1970-01-01T00:00:00")
+    try:
+        for moment in moments:
+            monkeypatch.setattr("inspector.models.problem.datetime", clock(moment))
+            is_over = moment >= "2026-12-01"
+            assert problem().state == ("open" if is_over else "ignored"), moment
+            found = [name for name, which in in_states().items() if Problem.objects.filter(which).exists()]
+            assert found == [ProblemState.OPEN if is_over else ProblemState.IGNORED], moment
+            # An import that brings nothing changes no decision, whatever the clock says.
+            written_again(path, rows("one", MERGED))
+            assert (problem().decision, str(problem().ignored_until)) == ("ignored", "2026-12-01")
+    finally:
+        monkeypatch.delenv("TZ")
+        time.tzset()
+
+
+def clock(moment: str) -> type[datetime]:
+    class Stopped(datetime):
+        @classmethod
+        def now(cls, tz: tzinfo | None = None) -> "Stopped":
+            return cls.fromisoformat(f"{moment}+00:00").astimezone(tz)
+
+    return Stopped
 
 
 def test_ignored_until_it_occurs_again_it_stays_so_while_a_known_one_goes_on(tmp_path: Path) -> None:
