@@ -83,7 +83,10 @@ TITLES = {
     "demo off": "Switch the demo off",
 }
 GROUP_ACTS = ("group propose", "group approve", "group apply", "group undo")
-LOST = "The process that did this was ended in the middle, most often because memory ran out, or because Inspector was stopped."
+LOST = (
+    "The process that did this was ended in the middle: memory ran out, Inspector was stopped, or its database could not be reached. "
+    "What was done stays done: do it again for the rest."
+)
 _SENTENCES = {
     "preview": "The preview is being computed ({} chunks); this page shows it when it is done.",
     "plan": "The preview is being computed ({} chunks); this page shows it when it is done.",

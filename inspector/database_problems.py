@@ -3,6 +3,7 @@
 import sqlite3
 from datetime import datetime
 
+import psycopg
 from django.db import DatabaseError, DataError, IntegrityError, InterfaceError, OperationalError, ProgrammingError
 from django.utils.dateparse import parse_datetime
 
@@ -71,7 +72,12 @@ def _is_older(error: Exception, message: str) -> bool:
 
 
 def _is_out_of_use(error: Exception, message: str) -> bool:
-    """Not reached, locked, full, read-only, too old, or closed to us; a statement or a value that is wrong is our fault."""
+    """Not reached, locked, full, read-only, too old, or closed to us; a statement or a value that is wrong is our fault.
+
+    Rows that are read a few at a time end with the driver's own error where the server is gone when they are closed: Django does not translate that one.
+    """
     if isinstance(error, ProgrammingError):
         return _NO_RIGHT in message
-    return isinstance(error, DatabaseError | InterfaceError) and not isinstance(error, DataError | IntegrityError)
+    if isinstance(error, DataError | IntegrityError):
+        return False
+    return isinstance(error, DatabaseError | InterfaceError | psycopg.OperationalError | psycopg.InterfaceError)

@@ -335,7 +335,7 @@ def read_one_snapshot(get_response: Callable[[HttpRequest], HttpResponse]) -> Ca
             return refusal(request, problem.sentence, status=403)
         except NotPermitted as problem:
             return forbidden(request, str(problem))
-        except (DatabaseError, InterfaceError) as error:
+        except Exception as error:
             if answer := _problem_answer(error):
                 return answer
             raise

@@ -7,6 +7,8 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 from pytest_django.live_server_helper import LiveServer
 
+from inspector.actions import decide_problem
+from inspector.actions.decide_problem import Decision
 from inspector.models import Conversation, Problem, SavedView
 from inspector.rules.catalogue import RULES
 from tests.actions.building import proposed
@@ -127,3 +129,16 @@ def test_a_problem_is_ignored_without_script(browser: Browser, page: Page, live_
     plain.goto(f"{live_server.url}/?tab=ignored")
     expect(plain.get_by_role("link", name="merged-messages")).to_be_visible()
     context.close()
+
+
+@pytest.mark.parametrize("width", [390, 1440])
+def test_long_names_make_no_list_wider_than_the_page(page: Page, live_server: LiveServer, tmp_path: Path, width: int) -> None:
+    """Of a source, a conversation and a person."""
+    path = tmp_path / f"{'w' * 150}.db"
+    source = store(path, rows("one", MERGED, title="W" * 500))
+    decide_problem.decide([Problem.objects.get(code="MSG101").oid], Decision("assign", to="P" * 140), "tester")
+    proposed(source.conversations.get(), "renumber-messages")
+    page.set_viewport_size({"width": width, "height": 844})
+    for where in ("/", "/?tab=review", "/repairs/", "/conversations/", "/sources/"):
+        page.goto(live_server.url + where)
+        assert page.evaluate("document.scrollingElement.scrollWidth") <= width, where

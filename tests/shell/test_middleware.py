@@ -7,15 +7,18 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import psycopg
 import pytest
 from django.contrib.auth.models import AnonymousUser, User
+from django.db import DatabaseError
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.test import Client, RequestFactory
 from pytest_django import Settings
 
 from inspector.access_token import bearer
+from inspector.database_problems import BUSY
 from inspector.environment import os_user
-from inspector.middleware import Compressed, name_the_operator
+from inspector.middleware import Compressed, name_the_operator, read_one_snapshot
 from inspector.sign_in import sessions
 
 Ask = Callable[..., HttpResponse]
@@ -142,6 +145,20 @@ def test_static_files_come_out_of_the_packages_with_debug_off(client: Client, se
 def test_a_refused_request_gets_the_security_headers_too(client: Client) -> None:
     answer = client.get("/", REMOTE_ADDR="192.0.2.7")
     assert answer.status_code == 403 and "Content-Security-Policy" in answer
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    "error", [psycopg.errors.AdminShutdown("closed"), psycopg.OperationalError("consuming input failed"), DatabaseError("gone")]
+)
+def test_a_database_that_goes_away_while_rows_are_read_is_one_sentence(error: Exception) -> None:
+    """Rows that are read a few at a time are closed by the driver, whose own error Django does not translate."""
+
+    def view(request: HttpRequest) -> HttpResponse:
+        raise error
+
+    answer = read_one_snapshot(view).process_view(RequestFactory().get("/"), view, [], {})  # type: ignore[attr-defined]
+    assert said(answer) == (503, f"{BUSY}\n")
 
 
 def test_the_request_that_views_get_is_the_one_that_came(ask: Ask) -> None:
