@@ -23,6 +23,7 @@ from inspector.actions.welcome import link_of
 from inspector.cache_headers import exact
 from inspector.middleware import OperatorRequest, accepts
 from inspector.models import ApiToken, Grant, Source, SourceGroup
+from inspector.models.transactions import one_writer
 from inspector.models.visible import one_parameter
 from inspector.presentation.json_text import Json
 from inspector.presentation.typed import NOTHING, Typed, refused
@@ -203,9 +204,10 @@ def users(request: OperatorRequest) -> HttpResponse:
         return page(request, "people.html", _people_page(request), twins=("json",))
     form = request.POST
     try:
-        user = people.add_user(request.operator, form.get("name", ""), form.get("password", ""))
-        if role := form.get("role", ""):
-            people.give(request.operator, user, role)
+        with one_writer():
+            user = people.add_user(request.operator, form.get("name", ""), form.get("password", ""))
+            if role := form.get("role", ""):
+                people.give(request.operator, user, role)
     except Refused as problem:
         return _not_done(request, "people.html", _people_page(request, refused("add", form.dict(), problem)))
     if form.get("password"):

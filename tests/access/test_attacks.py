@@ -182,6 +182,13 @@ def test_whose_secrets_are_masked_gives_nobody_more(tmp_path: Path, people: Sett
     assert Grant.objects.get(user__username="bob").is_masked
 
 
+def test_an_account_whose_role_may_not_be_given_is_not_added(people: Settings) -> None:
+    mara = account("mara", "admin", masked=True)
+    answer = signed_in(mara).post("/users/", {"name": "carl", "role": "admin"})
+    assert answer.status_code == 403 and not get_user_model().objects.filter(username="carl").exists()
+    assert not AuditEntry.objects.filter(verb__in=["add user", "give role"]).exists()
+
+
 def test_whose_secrets_are_masked_becomes_nobody_who_sees_them(tmp_path: Path, people: Settings) -> None:
     """Neither by the password of another account, also while that is disabled, nor by a source in a group of theirs."""
     shown, _ = two_sources(tmp_path)

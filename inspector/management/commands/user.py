@@ -15,6 +15,7 @@ from inspector.actions.welcome import link_of
 from inspector.environment import os_user
 from inspector.management.answering import AnsweringCommand
 from inspector.models import ApiToken, Grant
+from inspector.models.transactions import one_writer
 from inspector.presentation.visible import visible
 from inspector.sign_in import tokens
 from inspector.sign_in.accounts import connect
@@ -69,8 +70,10 @@ class Command(AnsweringCommand):
         if role is None:
             raise CommandError(f"Say what {visible(options['name'])} may do: --role {'|'.join(ROLES)}.")
         on = _on(options)
-        user = people.add_user(os_user(), options["name"], getpass("Password: ") if options["ask_password"] else "")
-        grant = people.give(os_user(), user, role, is_masked=options["masked"], **on)
+        password = getpass("Password: ") if options["ask_password"] else ""
+        with one_writer():
+            user = people.add_user(os_user(), options["name"], password)
+            grant = people.give(os_user(), user, role, is_masked=options["masked"], **on)
         self._tell(options, user, f"{user.username} is {role} of {grant.on}.", is_new=not options["ask_password"])
 
     def grant(self, options: dict[str, Any]) -> None:
