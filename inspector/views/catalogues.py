@@ -27,9 +27,11 @@ from inspector.rules.case_notation import load_case
 from inspector.rules.catalogue import RULES, UnknownRule
 from inspector.strategies.base import Strategy
 from inspector.strategies.catalogue import STRATEGIES, UnknownStrategy
+from inspector.streams import examples
 from inspector.streams.captures.base import CaptureKind
 from inspector.streams.captures.catalogue import KINDS
 from inspector.streams.corrections import STREAM_STRATEGIES, StreamStrategy
+from inspector.streams.examples import StreamExample
 from inspector.streams.violations import ALL_STREAM_RULES, ShownBy, StreamRule
 from inspector.views.conversation_list import RULE_KEYS, ConversationRow, rows_of, with_rule
 from inspector.views.pages import as_json, as_markdown, page
@@ -227,7 +229,7 @@ class ExampleLine:
 
 @dataclass(frozen=True, slots=True)
 class RulePage:
-    """The page of a rule of conversations or of streams. Only rules of conversations have an example."""
+    """The page of a rule of conversations or of streams."""
 
     rule: Rule | StreamRule
     repairs: tuple[Strategy | StreamStrategy, ...]
@@ -239,6 +241,10 @@ class RulePage:
     messages: tuple[str, ...] = ()
     """What the rule reports on its own example, run now."""
     reader: str = ""
+    wrong: StreamExample | None = None
+    """The example of a rule of streams, judged now."""
+    right: StreamExample | None = None
+    """A stream like it in which nothing is found."""
 
     @property
     def protocols(self) -> list[str]:
@@ -297,7 +303,9 @@ def rule(request: OperatorRequest, code: str) -> HttpResponse:
     repairs = tuple(catalogues.strategy_named(name) for name in chosen.repaired_by)
     if isinstance(chosen, StreamRule):
         streams = Stream.objects.counted().filter(is_gone=False, findings__code=chosen.code).select_related("source").distinct()
-        content = RulePage(chosen, repairs, tuple(streams[:SHOWN]), streams.count())
+        content = RulePage(
+            chosen, repairs, tuple(streams[:SHOWN]), streams.count(), wrong=examples.wrong(chosen), right=examples.right(chosen)
+        )
     else:
         total = RuleCount.objects.counted().filter(code=chosen.code).aggregate(n=Sum("conversations", default=0))["n"]
         rows = rows_of(row.conversation for row in with_rule(chosen.code).order_by(*RULE_KEYS)[:SHOWN])
