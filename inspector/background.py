@@ -61,6 +61,7 @@ from inspector.sources.problems import SourceProblem
 from inspector.sources.processes import has_ended, this_process
 from inspector.sources.reach import Limit, limited
 from inspector.text.at_hand import at_work
+from inspector.text.durations import duration
 
 AT_ONCE = 2
 """Processes at a time; further tasks wait."""
@@ -82,6 +83,16 @@ TITLES = {
     "demo on": "Switch the demo on",
     "demo off": "Switch the demo off",
 }
+RESULTS = {
+    "apply": "Open the repair",
+    "undo": "Open the repair",
+    "propose": "Open the repair",
+    "import": "Open the source",
+    "remove": "To the sources",
+    "demo on": "To the sources",
+    "demo off": "To the sources",
+}
+"""Where a task that came to its end leads, as the words of a link; all others show what came of them on the page that asked."""
 GROUP_ACTS = ("group propose", "group approve", "group apply", "group undo")
 LOST = (
     "The process that did this was ended in the middle: memory ran out, Inspector was stopped, or its database could not be reached. "
@@ -124,6 +135,31 @@ class Work:
     @property
     def title(self) -> str:
         return TITLES.get(self.task.kind, "Preview repair")
+
+    @property
+    def tells(self) -> tuple[str, ...]:
+        """The kinds whose answer is a sentence for a person."""
+        return (*ACTS, *GROUP_ACTS)
+
+    @property
+    def result(self) -> str:
+        """Words of the link to what came of it, or to where it is asked for again."""
+        return "Back to where it was asked for" if self.problem else RESULTS.get(self.task.kind, "Open its page")
+
+    @property
+    def took(self) -> str:
+        """From its beginning to its end; "" while it runs, and where nobody recorded the end."""
+        if self.task.ended_at is None:
+            return ""
+        seconds = (self.task.ended_at - self.task.started_at).total_seconds()
+        return f"{seconds:.0f} s" if seconds < 120 else duration(round(seconds * 1000))
+
+    @property
+    def done(self) -> int | None:
+        """How many of `total` conversations are done, where the database says so while it runs."""
+        of = {"remove": {"source__oid": self.task.arguments.get("source", "")}, "demo off": {"source__is_demo": True}}.get(self.task.kind)
+        total = self.task.arguments.get("total", 0)
+        return max(0, total - Conversation.objects.filter(**of).count()) if of and total else None
 
 
 def is_large(row: Conversation) -> bool:

@@ -1,8 +1,11 @@
-"""The page of a background task: what is being done, until it is done; then it leads on to what came of it."""
+"""The page of a background task: what is being done and how far it is. Who waits for it is led on to what came of it; later it says how it ended, and why."""
+
+from datetime import timedelta
 
 from django.contrib import messages
 from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404
+from django.utils import timezone
 from django_htmx.http import HttpResponseClientRedirect, HttpResponseClientRefresh
 
 from inspector import background
@@ -11,18 +14,31 @@ from inspector.models import BackgroundTask
 from inspector.presentation.visible import visible
 from inspector.views.pages import page
 
+WAITED = timedelta(minutes=1)
+"""After its end: who opens a task later did not wait for it."""
+
 
 def task(request: OperatorRequest, key: str) -> HttpResponse:
     """htmx asks for its part every few seconds, and gets the address to go to when the task ended."""
     work = background.state_of(get_object_or_404(BackgroundTask.objects.select_related("conversation__source"), key=key))
     if work.is_running:
         return page(request, "task.html", work, part="progress")
+    is_part = request.htmx and not request.htmx.boosted
+    has_failed = bool(work.problem) and work.task.kind in background.ACTS
+    is_old = work.task.ended_at is not None and work.task.ended_at < timezone.now() - WAITED
+    if (has_failed or is_old) and not is_part:
+        return page(request, "task.html", work)
+    if is_part:
+        # The page of a preview shows it when it is loaded again, and this one why it failed.
+        leads_on = work.task.kind in background.ACTS and not has_failed
+        if leads_on:
+            _tell(request, work)
+        return HttpResponseClientRedirect(work.task.back) if leads_on else HttpResponseClientRefresh()
     if work.task.kind in background.ACTS:
-        if work.problem:
-            messages.error(request, visible(work.problem))
-        elif work.task.answer:
-            messages.success(request, visible(work.task.answer))
-    if request.htmx and not request.htmx.boosted:
-        # The page of a preview shows it when it is loaded again.
-        return HttpResponseClientRedirect(work.task.back) if work.task.kind in background.ACTS else HttpResponseClientRefresh()
+        _tell(request, work)
     return HttpResponseRedirect(work.task.back)
+
+
+def _tell(request: OperatorRequest, work: background.Work) -> None:
+    if work.task.answer:
+        messages.success(request, visible(work.task.answer))

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -22,7 +23,9 @@ from inspector.models.background import judged_since
 from inspector.presentation.conversation import examined
 from inspector.presentation.repair.preview_part import preview_part
 from inspector.sources import unchanged
+from inspector.sources.processes import this_process
 from inspector.sources.reading import read_one
+from inspector.views.tasks import WAITED
 from tests.actions.building import again, broken, chunk_key, imported, put
 from tests.actions.building import row as row_of
 from tests.commands.running import run
@@ -220,14 +223,41 @@ def test_a_repair_from_its_proposal_to_its_undo(
     assert repair.state == Repair.State.UNDONE
 
 
-def test_an_act_that_is_refused_says_so_on_its_page(client: Client, conversation: Conversation, path: Path) -> None:
+def test_an_act_that_is_refused_says_why_and_leads_back(client: Client, conversation: Conversation, path: Path) -> None:
     shown(client, new(conversation), CHOSEN)
     done()
     address = seen(client, conversation, **CHOSEN)
     put(path, chunk_key(20), row_of("a new one", msg_idx=20))
-    back = acted(client, address, CHOSEN)
-    assert back.startswith(new(conversation)) and "The store moved since" in shown(client, back)
+    with light():
+        progress = client.post(address, CHOSEN).headers["Location"]
+    task = done()
+    assert client.get(progress, headers={"HX-Request": "true"}).headers["HX-Refresh"] == "true"
+    page = shown(client, progress)
+    assert "The store moved since" in page and ">failed</span>" in page and "http-equiv" not in page
+    assert task.back.startswith(new(conversation)) and "Back to where it was asked for" in page
     assert not Repair.objects.exists()
+
+
+def test_a_task_that_ended_a_while_ago_says_how_and_leads_to_what_came_of_it(client: Client, conversation: Conversation) -> None:
+    shown(client, new(conversation), CHOSEN)
+    done()
+    with light():
+        progress = client.post(seen(client, conversation, **CHOSEN), CHOSEN).headers["Location"]
+    ended = done().ended_at
+    assert ended is not None
+    assert client.get(progress).headers["Location"] == f"/repairs/{Repair.objects.get().oid}/"
+    BackgroundTask.objects.update(ended_at=ended - 2 * WAITED, started_at=ended - 2 * WAITED - timedelta(seconds=3))
+    page = shown(client, progress)
+    assert ">done</span>" in page and "took <b>3 s</b>" in page
+    assert f'href="/repairs/{Repair.objects.get().oid}/">Open the repair</a>' in re.sub(r"\s+", " ", page)
+
+
+def test_a_removal_says_how_far_it_is(client: Client, conversation: Conversation) -> None:
+    source = conversation.source
+    BackgroundTask.objects.create(
+        key="k", kind="remove", arguments={"source": source.oid, "total": 3}, back="/sources/", started_at=timezone.now(), by=this_process()
+    )
+    assert "2 of 3 are done." in shown(client, "/tasks/k/")
 
 
 def test_another_plan_than_was_signed_is_not_approved(client: Client, conversation: Conversation) -> None:
