@@ -19,7 +19,7 @@ from django.views import defaults
 
 from inspector import __version__
 from inspector.access.grants import whom_to_ask
-from inspector.access.roles import ACTIONS, Access, Role, refusal_of
+from inspector.access.roles import ACTIONS, MEANINGS, Access, Role, refusal_of
 from inspector.installation import page_files_digest, program, typed
 from inspector.models import Conversation, Finding, Problem, Repair, RepairGroup, Source, Stream, Tombstone
 from inspector.presentation import markdown
@@ -345,7 +345,43 @@ def forbidden(request: HttpRequest, sentence: str) -> HttpResponse:
         return as_json({"error": sentence}, status=403)
     if request.path.endswith(".md"):
         return as_markdown(sentence + "\n", status=403)
-    return refusal(request, sentence, status=403)
+    return page(request, "403_role.html", _not_permitted(request, sentence), status=403)
+
+
+@dataclass(frozen=True, slots=True)
+class OwnRole:
+    """A role of the person, what it may do, and on what: None is all sources."""
+
+    role: str
+    meaning: str
+    sources: tuple[str, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class NotPermittedPage:
+    """`href` is the page of the thing that was not to be changed, or where such things are listed; `words` are those of a button."""
+
+    sentence: str
+    href: str
+    words: str
+    roles: tuple[OwnRole, ...]
+
+
+def _not_permitted(request: HttpRequest, sentence: str) -> NotPermittedPage:
+    match = _NAMED.match(request.path)
+    what, address, words = _LISTS[match[1]] if match else ("", "/", "To the inbox")
+    own = f"/{match[1]}/{match[2]}/" if match and source_of_page(request) is not None else ""
+    # The page of the thing itself is refused: it leads nowhere.
+    is_other = own and (own != request.path or request.method == "POST")
+    access = access_of_request(request)
+    pks = {pk for one in access.roles for pk in one.sources or ()}
+    names = {source.pk: source.name for source in Source.objects.filter(pk__in=pks)} if pks else {}
+    roles = []
+    for role in sorted({one.role for one in access.roles}, reverse=True):
+        of = [one.sources for one in access.roles if one.role == role]
+        on = None if None in of else tuple(sorted({names[pk] for ids in of for pk in ids or () if pk in names}))
+        roles.append(OwnRole(role.word, MEANINGS[role], on))
+    return NotPermittedPage(sentence, *((own, f"Back to the {what}") if is_other else (address, words)), tuple(roles))
 
 
 def refusal(request: HttpRequest, sentence: str, status: int = 409) -> HttpResponse:

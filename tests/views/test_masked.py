@@ -246,6 +246,7 @@ def test_without_the_role_nothing_is_revealed(planted: Sequence[Source], client:
             and b"takes a proposer, and your role here is viewer. Ask an administrator for it." in refused.content
             and not _leaks(refused.content)
         )
+        assert f'href="{page}">Back to the conversation</a>'.encode() in refused.content and b"<dt>viewer</dt>" in refused.content
         assert not AuditEntry.objects.filter(verb="reveal").exists()
         user.grants.update(role="proposer", is_masked=True)
         assert b"whose secrets stay masked" in client.post(page, {"reveal": "1"}).content
