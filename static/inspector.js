@@ -4,9 +4,11 @@
   document.documentElement.classList.add("js");
 
   const toast = document.getElementById("toast");
+  let told = 0;
   const say = (words) => {
     toast.textContent = words;
-    setTimeout(() => { toast.textContent = ""; }, 2500);
+    clearTimeout(told);
+    told = setTimeout(() => { toast.textContent = ""; }, 2500);
   };
   // Where the clipboard is closed to us (plain http off loopback), the link itself still opens the text.
   const copy = async (link, text) => {
@@ -30,8 +32,10 @@
     if (link && !event.ctrlKey && !event.metaKey) {
       event.preventDefault();
       if (link.hasAttribute("data-copy-link")) { copy(link, sharedAddress(link.dataset)); return; }
-      const answer = await fetch(link.dataset.copyFrom);
-      if (answer.ok) { copy(link, await answer.text()); } else { window.location.href = link.href; }
+      let answer = null;
+      try { answer = await fetch(link.dataset.copyFrom); } catch { say("Not copied: Inspector cannot be reached"); return; }
+      // Who is no longer signed in is sent elsewhere, and that is not what was to be copied.
+      if (answer.ok && !answer.redirected) { copy(link, await answer.text()); } else { window.location.href = link.href; }
     }
     document.querySelectorAll("details.account[open]").forEach((menu) => { if (!menu.contains(event.target)) { menu.open = false; } });
     const place = event.target.closest("[data-at]");
@@ -42,7 +46,7 @@
       event.preventDefault();
       table.dataset.stage = tab.dataset.stage;
       document.querySelectorAll(".stages a").forEach((each) => each.toggleAttribute("aria-current", each === tab));
-      history.replaceState(null, "", tab.href);
+      history.replaceState(history.state, "", tab.href);
     }
   });
 
@@ -82,6 +86,33 @@
   ["htmx:sendError", "htmx:responseError"].forEach((name) => document.addEventListener(name, (event) => {
     if (event.target.id === "live") { pause = Math.min(2 * pause + 1, 15); }
   }));
+  // What htmx asks for and does not get is said, with its address: that is a whole page too. What the page asks for by itself it asks for again.
+  const unanswered = document.getElementById("unanswered");
+  const waiting = new Map();
+  const tell = (words, { pathInfo }) => {
+    const again = document.createElement("a");
+    again.className = "link";
+    again.href = pathInfo.finalRequestPath || pathInfo.requestPath;
+    again.textContent = "Try again";
+    unanswered.replaceChildren(`${words} `, again);
+  };
+  document.addEventListener("htmx:beforeSend", ({ target, detail }) => {
+    if (target.id !== "live") { waiting.set(detail.xhr, setTimeout(() => tell("Inspector has not answered yet.", detail), 2000)); }
+  });
+  document.addEventListener("htmx:afterRequest", ({ detail }) => {
+    clearTimeout(waiting.get(detail.xhr));
+    if (waiting.delete(detail.xhr) && detail.successful) { unanswered.replaceChildren(); }
+  });
+  ["htmx:sendError", "htmx:responseError"].forEach((name) => document.addEventListener(name, ({ target, detail }) => {
+    if (target.id === "live") { return; }
+    const { xhr } = detail;
+    const isSentence = xhr.status && (xhr.getResponseHeader("Content-Type") || "").startsWith("text/plain");
+    const why = xhr.status ? `Inspector answered with an error (${xhr.status}).` : "Inspector cannot be reached.";
+    tell(isSentence ? xhr.responseText.trim() : `${why} This page is as it was.`, detail);
+    // What is chosen is again what is shown.
+    target.closest("form[data-trim]")?.reset();
+    window.htmx.trigger(target, "again");
+  }));
   // The same news are not swapped, so that they are not read aloud again.
   document.addEventListener("htmx:beforeSwap", (event) => {
     if (event.detail.target.id !== "news-words") { return; }
@@ -98,20 +129,34 @@
   // Loads the page again, at the place where the reader was.
   const keptPlace = "inspector-place";
   const address = () => window.location.pathname + window.location.search;
-  document.addEventListener("click", (event) => {
-    if (!event.target.closest("[data-show]") || event.ctrlKey || event.metaKey) { return; }
-    event.preventDefault();
+  const loadAgain = (y) => {
     const { hash } = window.location;
-    try { sessionStorage.setItem(keptPlace, JSON.stringify({ address: address(), y: window.scrollY, hash })); } catch { /* It then begins at the top. */ }
+    try { sessionStorage.setItem(keptPlace, JSON.stringify({ address: address(), y, hash })); } catch { /* It then begins at the top. */ }
     // With a hash the browser would only scroll.
     history.replaceState(history.state, "", address());
     window.location.replace(address());
+  };
+  document.addEventListener("click", (event) => {
+    if (!event.target.closest("[data-show]") || event.ctrlKey || event.metaKey) { return; }
+    event.preventDefault();
+    loadAgain(window.scrollY);
+  });
+  // Back and forward load what htmx swapped away: it is kept nowhere in the browser, and who is signed out by then is led to sign in.
+  const keptPlaces = "inspector-places";
+  const places = () => { try { return JSON.parse(sessionStorage.getItem(keptPlaces)) || []; } catch { return []; } };
+  document.addEventListener("htmx:beforeHistorySave", ({ detail }) => {
+    try { sessionStorage.setItem(keptPlaces, JSON.stringify([[detail.path, window.scrollY], ...places().filter(([path]) => path !== detail.path)].slice(0, 30))); } catch { /* As above. */ }
+  });
+  document.addEventListener("htmx:historyCacheMiss", (event) => {
+    event.preventDefault();
+    loadAgain(places().find(([path]) => path === address())?.[1] ?? null);
   });
   const returnToPlace = () => {
     let place = null;
     try { place = JSON.parse(sessionStorage.getItem(keptPlace)); sessionStorage.removeItem(keptPlace); } catch { return; }
     if (place?.address !== address()) { return; }
     if (place.hash) { history.replaceState(history.state, "", address() + place.hash); }
+    if (place.y === null) { return; }
     window.scrollTo(0, place.y);
     window.addEventListener("load", () => window.scrollTo(0, place.y));
   };
@@ -207,13 +252,13 @@
 
   // Single keys, off while typing and with any modifier; the address bar's history keeps every choice.
   document.addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, select, textarea")) { return; }
+    if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, select, textarea") || keys.open) { return; }
     const target = { y: "[data-copy-link]", m: "[data-copy-from]" }[event.key] || `[data-key="${CSS.escape(event.key)}"]`;
     const row = event.key === "o" && document.activeElement.closest(".row-link");
     const link = row || document.querySelector(target);
     if (link) { event.preventDefault(); link.click(); }
     if (["j", "k"].includes(event.key)) { stepRow(event.key === "j" ? 1 : -1); }
-    if (event.key === "?" && !keys.open) { event.preventDefault(); showKeys(); }
+    if (event.key === "?") { event.preventDefault(); showKeys(); }
     if (event.key === "/") { event.preventDefault(); document.querySelector(".find input")?.focus(); }
   });
 })();
