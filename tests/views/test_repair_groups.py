@@ -195,7 +195,7 @@ def test_one_review_from_the_proposal_to_the_undo(client: Client, problem: Probl
     assert "3 of 3 approved." in page and ">3 approved</span>" in page and "on 3 conversations" in page and page.count("fine [masked") == 1
     assert everything(path) == before
     page = act(client, group, "apply")
-    assert "The repairs are being written" in page and "Approve" not in page and 'hx-trigger="load delay:2s"' in page
+    assert "The repairs are being written" in page and "Approve" not in page and 'hx-trigger="load delay:2s, again delay:4s"' in page
     # Who presses twice, or an undo meanwhile, begins no second work.
     act(client, group, "apply")
     assert "Another act on this group goes on at this moment" in act(client, group, "undo")
