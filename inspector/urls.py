@@ -128,7 +128,7 @@ urlpatterns = [
     # Who signs in
     *page_at("users", people.users, "people", json=people.users_json),
     *page_at("users/groups", people.groups, "source-groups", json=people.groups_json),
-    path("users/groups/<int:pk>/", people.group),
+    *page_at("users/groups/<int:pk>", people.group, "source-group", json=people.group_json),
     path("users/roles/", people.grants_of_named),
     *page_at("users/<int:pk>", people.user, "user", json=people.user_json),
     path("users/<int:pk>/roles/", people.grants),
@@ -157,4 +157,5 @@ urlpatterns = [
     path("account/tokens/", account.add_token),
     path("account/tokens/<int:pk>/revoke/", account.revoke_token),
     path("account/sessions/end/", account.end_sessions),
+    path("account/sessions/<int:pk>/end/", account.end_session),
 ]

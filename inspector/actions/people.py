@@ -191,9 +191,9 @@ def add_group(operator: str, name: str) -> SourceGroup:
 def remove_group(operator: str, group: SourceGroup) -> None:
     """With the roles that were given on it."""
     with _one_act("users"):
-        name = group.name
+        name, roles, sources = group.name, group.grants.count(), group.sources.count()
         group.delete()
-        audit.record(operator, "remove source group", group=name)
+        audit.record(operator, "remove source group", group=name, roles=roles, sources=sources)
 
 
 def put_into_group(operator: str, group: SourceGroup, source: Source, is_in: bool) -> None:

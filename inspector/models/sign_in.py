@@ -7,6 +7,7 @@ from django.db.models import Q
 from inspector.access.roles import ROLES
 from inspector.models.access import SourceGroup
 from inspector.models.source import Source
+from inspector.sign_in.browsers import LONGEST, in_words
 
 
 class FailedSignIn(models.Model):
@@ -31,12 +32,18 @@ class OpenSession(models.Model):
     seen_at = models.DateTimeField(db_index=True)
     address = models.CharField(max_length=45, blank=True)
     by = models.CharField(max_length=10)
+    agent = models.CharField(max_length=LONGEST, blank=True, default="")
+    """What the browser says of itself (User-Agent), cut; "" in rows of an older version."""
 
     class Meta:
         ordering = ("-seen_at",)
 
     def __str__(self) -> str:
         return f"of {self.user_id}"
+
+    @property
+    def browser(self) -> str:
+        return in_words(self.agent)
 
 
 class Identity(models.Model):

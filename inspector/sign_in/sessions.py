@@ -15,6 +15,8 @@ from django.utils import timezone
 
 from inspector.actions import audit
 from inspector.models import OpenSession
+from inspector.presentation.visible import visible
+from inspector.sign_in.browsers import LONGEST
 from inspector.sign_in.client_address import client_address
 
 BEGUN, SEEN, BY = "begun", "seen", "by"
@@ -67,6 +69,7 @@ def end_if_over(request: HttpRequest) -> None:
 def _note(request: HttpRequest, user: Any, begun: int, by: str) -> None:
     begun_at = datetime.fromtimestamp(begun, UTC)
     values = {"user": user, "begun_at": begun_at, "seen_at": timezone.now(), "address": client_address(request), "by": by}
+    values["agent"] = visible(request.headers.get("User-Agent", "")[:LONGEST])[:LONGEST]
     OpenSession.objects.update_or_create(key=request.session.session_key, defaults=values)
 
 
@@ -82,6 +85,13 @@ def open_sessions(user: Any) -> list[OpenSession]:
     keys = {row.session_key for row in stored if row.get_decoded().get(HASH_SESSION_KEY) == valid}
     oldest = timezone.now() - timedelta(seconds=_idle())
     return [row for row in rows if row.key in keys and row.seen_at > oldest]
+
+
+def end_one(user: User, row: OpenSession) -> None:
+    """As a line of the audit log says, which names the browser and not the key."""
+    engine()(row.key).delete()
+    row.delete()
+    audit.record(user.get_username(), "sign out of one session", browser=row.browser, address=row.address)
 
 
 def end_everywhere(user: User) -> int:

@@ -10,6 +10,7 @@ from django.contrib.auth import logout
 from django.db.models import QuerySet
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect
+from django.urls import reverse
 from django.utils import timezone
 
 from inspector.access.context import current
@@ -102,7 +103,8 @@ def account_json(request: OperatorRequest) -> HttpResponse:
                 for row in content.tokens
             ],
             "sessions": [
-                {"begun_at": row.begun_at, "seen_at": row.seen_at, "address": row.address, "by": row.by, "is_this": row.key == content.key}
+                {"id": row.pk, "browser": row.browser, "user_agent": row.agent, "address": row.address, "by": row.by}
+                | {"begun_at": row.begun_at, "seen_at": row.seen_at, "is_this": row.key == content.key}
                 for row in content.sessions
             ],
         }
@@ -153,10 +155,28 @@ def revoke_token(request: OperatorRequest, pk: int) -> HttpResponse:
 
 
 @accepts("POST")
+def end_session(request: OperatorRequest, pk: int) -> HttpResponse:
+    """One of one's own: who ends that of this browser is signed out here."""
+    if not request.user.is_authenticated:
+        return refusal(request, NO_ACCOUNT, status=404)
+    row = OpenSession.objects.filter(pk=pk, user=request.user.pk).first()
+    if row is None:
+        messages.error(request, "This session has ended already.")
+        return redirect("account")
+    is_this = row.key == request.session.session_key
+    sessions.end_one(request.user, row)
+    if is_this:
+        request.session.flush()
+        return redirect(f"{reverse('login')}?signed=out")
+    messages.success(request, visible(f"{row.browser} at {row.address or 'an unknown address'} is signed out."))
+    return redirect("account")
+
+
+@accepts("POST")
 def end_sessions(request: OperatorRequest) -> HttpResponse:
     """Everywhere, here too."""
     if not request.user.is_authenticated:
         return refusal(request, NO_ACCOUNT, status=404)
     sessions.end_everywhere(request.user)
     logout(request)
-    return redirect("login")
+    return redirect(f"{reverse('login')}?signed=out")

@@ -31,7 +31,7 @@ from inspector.presentation.visible import clipped, visible
 from inspector.sign_in import throttle, tokens
 from inspector.sign_in.client_address import client_address
 from inspector.views.pages import as_json, page, refusal
-from inspector.views.paging import PER_PAGE, ListWindow, in_memory, window
+from inspector.views.paging import PER_PAGE, ListWindow, in_memory
 
 SOURCES_SHOWN = 50
 """In a form, and of each group; others are found by a part of their path."""
@@ -47,6 +47,14 @@ SORTS: Mapping[str, Any] = {
     "-seen": F("last_login").desc(nulls_last=True),
 }
 """What the list of accounts can be sorted by."""
+GROUP_SORTS: Mapping[str, Any] = {
+    f"{sign}{word}": F(column).desc() if sign else F(column).asc()
+    for word, column in (("name", "name"), ("sources", "total"), ("people", "people"))
+    for sign in ("", "-")
+}
+PEOPLE_SHOWN = 3
+"""Names in the list of groups."""
+GONE = "This role is gone already: load the page again."
 NO_ACCOUNT = "In local mode nobody signs in, so there is no password to change."
 
 
@@ -109,13 +117,42 @@ class Offered(NamedTuple):
         return bool(self.find) or self.total > len(self.sources)
 
 
-class GroupsPage(NamedTuple):
-    """Of each group `shown` are the first sources that were looked for, `found` is how many there are of these, `total` how many at all; `choices` are
-    the sources that may be put into it."""
+class GroupRow(NamedTuple):
+    """`people` are the first names with a role on it, `more` how many there are besides."""
 
+    group: Any
+    people: tuple[str, ...]
+    more: int
+
+
+class GroupsPage(NamedTuple):
+    rows: tuple[GroupRow, ...]
     here: ListWindow[Any]
-    offered: Offered
+    q: str
+    """A part of the names that are listed."""
     typed: Typed = NOTHING
+
+    @property
+    def is_searched(self) -> bool:
+        return bool(self.q) or self.here.pages > 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupPage:
+    """Of the group `shown` are the first sources that were looked for, `found` is how many there are of these, `total` how many at all; `choices` are the
+    sources that may be put into it, `grants` the first roles on it."""
+
+    group: Any
+    offered: Offered
+    choices: tuple[tuple[str, str], ...]
+    grants: tuple[Grant, ...]
+    typed: Typed = NOTHING
+
+    role_choices = ROLE_CHOICES
+
+    @property
+    def more(self) -> int:
+        return int(self.group.roles) - len(self.grants)
 
 
 def _permit() -> None:
@@ -358,7 +395,7 @@ def _grant(account: User, number: str) -> Grant:
     grants = Grant.objects.filter(user=account, pk=int(number)) if _is_number(number) else Grant.objects.none()
     grant = grants.select_related("source", "group", "user").first()
     if grant is None or not _may_know(grant):
-        raise Refused("This role is gone already: load the page again.")
+        raise Refused(GONE)
     return grant
 
 
@@ -402,52 +439,139 @@ def groups(request: OperatorRequest) -> HttpResponse:
     if request.method != "POST":
         return page(request, "source_groups.html", _groups_page(request), twins=("json",))
     try:
-        people.add_group(request.operator, request.POST.get("name", ""))
+        added = people.add_group(request.operator, request.POST.get("name", ""))
     except Refused as problem:
         return _not_done(request, "source_groups.html", _groups_page(request, refused("add", request.POST.dict(), problem)))
     messages.success(request, "The group is there: put sources into it.")
-    return redirect("source-groups")
+    return redirect("source-group", pk=added.pk)
+
+
+def _counted() -> QuerySet[SourceGroup]:
+    """With how many sources are in it (`total`), roles on it (`roles`), and people who have one (`people`)."""
+    inside, grants = Source.objects.filter(source_groups=OuterRef("pk")), Grant.objects.filter(group=OuterRef("pk"))
+    people = grants.order_by().values("group").annotate(n=Count("user", distinct=True)).values("n")
+    return SourceGroup.objects.annotate(
+        total=_number(inside, "source_groups"), roles=_number(grants, "group"), people=Coalesce(Subquery(people), 0)
+    )
 
 
 def _groups_page(request: HttpRequest, typed: Typed = NOTHING) -> GroupsPage:
-    offered = _offered(request, "")
-    looked_for = _searched(offered.find)
-    inside = Source.objects.filter(source_groups=OuterRef("pk"))
-    # One query for the first sources of all groups on the page.
-    first = Prefetch("sources", Source.objects.filter(looked_for).order_by("path")[:SOURCES_SHOWN], to_attr="shown")
-    groups = SourceGroup.objects.annotate(
-        total=_number(inside, "source_groups"), found=_number(inside.filter(looked_for), "source_groups")
-    ).prefetch_related(first)
-    here = window(groups, ("name", "pk"), SourceGroup.objects.count(), request.GET)
-    for group in here.rows:
-        shown: Any = group
-        there = {source.oid for source in shown.shown}
-        shown.choices = tuple(pair for pair in _choices(offered) if pair[0] not in there)
-    return GroupsPage(here, offered, typed)
+    q = visible(request.GET.get("q", "").strip())
+    groups: Any = _counted().filter(name__icontains=q) if q else _counted()
+    order = GROUP_SORTS.get(request.GET.get("sort", ""), GROUP_SORTS["name"])
+    pks = in_memory(groups.order_by(order, "name").values_list("pk", flat=True), request.GET, PER_PAGE)
+    # One query for the first people of all groups on the page.
+    first = Prefetch("grants", Grant.objects.select_related("user").order_by("user__username", "pk")[:PEOPLE_SHOWN], to_attr="first")
+    shown: Mapping[int, Any] = groups.prefetch_related(first).in_bulk(pks.rows)
+    here = replace(pks, rows=tuple(shown[pk] for pk in pks.rows))
+    return GroupsPage(tuple(map(_group_row, here.rows)), here, q, typed)
+
+
+def _group_row(group: Any) -> GroupRow:
+    names = tuple(dict.fromkeys(grant.user.username for grant in group.first))
+    return GroupRow(group, names, group.people - len(names))
 
 
 def groups_json(request: OperatorRequest) -> HttpResponse:
     permit("users")
     rows = SourceGroup.objects.prefetch_related("sources")
-    return as_json({"groups": [{"id": row.pk, "name": row.name, "sources": [source.oid for source in row.sources.all()]} for row in rows]})
+    return as_json({"groups": [_group_report(row) for row in rows]})
 
 
-@accepts("POST")
-def group(request: OperatorRequest, pk: int) -> HttpResponse:
-    """Puts a source in (`put`) or takes it out (`take`), by its id; `remove` removes the group."""
+def _group_report(row: SourceGroup) -> dict[str, Any]:
+    return {"id": row.pk, "name": row.name, "sources": [source.oid for source in row.sources.all()]}
+
+
+def _group_page(request: HttpRequest, pk: int, typed: Typed = NOTHING) -> GroupPage:
+    offered = _offered(request, "")
+    looked_for = _searched(offered.find)
+    first = Prefetch("sources", Source.objects.filter(looked_for).order_by("path")[:SOURCES_SHOWN], to_attr="shown")
+    found = _number(Source.objects.filter(looked_for, source_groups=OuterRef("pk")), "source_groups")
+    group: Any = get_object_or_404(_counted().annotate(found=found).prefetch_related(first), pk=pk)
+    there = {source.oid for source in group.shown}
+    choices = tuple(pair for pair in _choices(offered) if pair[0] not in there)
+    grants = tuple(group.grants.select_related("user").order_by("user__username", "pk")[:ROLES_SHOWN])
+    return GroupPage(group=group, offered=offered, choices=choices, grants=grants, typed=typed)
+
+
+def group_json(request: OperatorRequest, pk: int) -> HttpResponse:
+    """With the roles on it."""
     permit("users")
+    row = get_object_or_404(SourceGroup, pk=pk)
+    grants = row.grants.select_related("user").order_by("user__username", "pk")
+    roles = [
+        {"id": grant.pk, "user": grant.user.pk, "name": grant.user.username, "role": grant.role, "masked": grant.is_masked}
+        for grant in grants
+    ]
+    return as_json(_group_report(row) | {"roles": roles})
+
+
+@accepts("GET", "HEAD", "POST")
+def group(request: OperatorRequest, pk: int) -> HttpResponse:
+    """POST puts a source in (`put`) or takes it out (`take`), by its id; gives a `role` on it to `name`; takes away the one with the id `end`; `remove` removes it."""
+    permit("users")
+    if request.method != "POST":
+        return page(request, "source_group.html", _group_page(request, pk), twins=("json",))
     row, form = get_object_or_404(SourceGroup, pk=pk), request.POST
     if form.get("remove"):
         people.remove_group(request.operator, row)
         messages.success(request, "The group is removed, and the roles on it; its sources stay.")
         return redirect("source-groups")
+    if number := form.get("end", ""):
+        return _end_role(request, row, number)
+    if "role" in form:
+        try:
+            name = _give_on(request, row)
+        except Refused as problem:
+            return _not_done(request, "source_group.html", _group_page(request, pk, refused("role", form.dict(), problem)))
+        messages.success(request, visible(f"{name} has the role {form['role']} on the group {row.name}."))
+        return redirect("source-group", pk=pk)
     source = Source.objects.filter(oid=visible(form.get("put") or form.get("take", ""))).first()
     if source is None:
         messages.error(request, "Choose a source.")
     else:
         people.put_into_group(request.operator, row, source, bool(form.get("put")))
         messages.success(request, visible(f"{source.name} is {'in' if form.get('put') else 'out of'} the group {row.name}."))
-    return redirect("source-groups")
+    return redirect("source-group", pk=pk)
+
+
+def _end_role(request: OperatorRequest, group: SourceGroup, number: str) -> HttpResponse:
+    grant = group.grants.select_related("user").filter(pk=int(number)).first() if _is_number(number) else None
+    try:
+        if grant is None:
+            raise Refused(GONE)
+        people.take(request.operator, grant)
+        messages.success(request, visible(f"{grant.user.get_username()} has the role {grant.role} on the group {group.name} no more."))
+    except Refused as problem:
+        messages.error(request, visible(str(problem)))
+    return redirect("source-group", pk=group.pk)
+
+
+def _give_on(request: OperatorRequest, group: SourceGroup) -> str:
+    """The name of who has the role now. Raises NotPermitted, Refused."""
+    form = request.POST
+    account = get_user_model()._default_manager.filter(username=visible(form.get("name", "").strip())).first()
+    if account is None:
+        raise Refused("There is no account of this name: write it as the page of users has it, or add it there first.", "name")
+    people.give(request.operator, account, form["role"], group=group, is_masked=form.get("masked") == "1")
+    return account.get_username()
+
+
+HINT = "At least 8 characters; neither common, nor like your name, nor digits alone."
+
+
+def _worded(form: Any) -> None:
+    """The fields of a new password, in our words. A field that was looked at keeps those that it had."""
+    form.fields["new_password1"].help_text = HINT
+    form.fields["new_password2"].label, form.fields["new_password2"].help_text = "Confirm new password", ""
+
+
+def _focused(form: Any) -> None:
+    """What is wrong has the focus, so that it is read out."""
+    for name in list(form.errors)[:1]:
+        for field in form.fields.values():
+            field.widget.attrs.pop("autofocus", None)
+        form.fields[name].widget.attrs["autofocus"] = True
 
 
 class PasswordPage(NamedTuple):
@@ -460,7 +584,7 @@ def password(request: OperatorRequest) -> HttpResponse:
     if not request.user.is_authenticated:
         return refusal(request, NO_ACCOUNT, status=404)
     form = PasswordChangeForm(request.user, request.POST or None)
-    form.fields["new_password2"].label = "Confirm new password"
+    _worded(form)
     # Who came upon an open browser does not try passwords here either.
     attempt = throttle.begin(request.operator, client_address(request)) if request.method == "POST" else None
     if attempt is not None and attempt.wait:
@@ -474,6 +598,8 @@ def password(request: OperatorRequest) -> HttpResponse:
         audit.record(request.operator, "change password")
         messages.success(request, "Your password is changed. Wherever else you were signed in, you are signed out.")
         return redirect("account")
+    if request.method == "POST":
+        _focused(form)
     return exact(page(request, "password.html", PasswordPage(form)))
 
 
@@ -482,6 +608,17 @@ class Welcome(PasswordResetConfirmView):
 
     template_name = "welcome.html"
     success_url = "/login/?password=set"
+
+    def get_form(self, form_class: Any = None) -> Any:
+        form = super().get_form(form_class)
+        _worded(form)
+        return form
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        context = super().get_context_data(**kwargs)
+        if context["form"] is not None:
+            _focused(context["form"])
+        return context
 
     def form_valid(self, form: Any) -> HttpResponse:
         answer = super().form_valid(form)

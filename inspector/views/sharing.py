@@ -1,9 +1,13 @@
 """Links without a login: where they are made, and the one list of them, in which they are revoked."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 from django.conf import settings
 from django.contrib import messages
+from django.db.models import F, Q
+from django.db.models.functions import Coalesce
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.utils import timezone
@@ -18,9 +22,17 @@ from inspector.models import ShareLink, Source
 from inspector.presentation.json_text import json_fields
 from inspector.presentation.typed import NOTHING, Typed, refused
 from inspector.views.pages import absolute, as_json, page
-from inspector.views.paging import ListWindow, window
+from inspector.views.paging import ListWindow, in_memory
 
 PER_PAGE = 50
+SORTS: Mapping[str, Any] = {
+    "what": F("label"),
+    "made": F("id"),
+    "ends": Coalesce("revoked_at", "expires_at"),
+    "opened": F("opened"),
+}
+"""What the address may ask for; ids are in the order in which links were made. Those of a tab are sorted: admins make them one by one."""
+TABS = ("open", "ended")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,20 +86,53 @@ class LinkRow:
     """`open`, `expired` or `revoked`."""
 
 
+class LinkTab(NamedTuple):
+    name: str
+    total: int
+    is_current: bool
+
+
 @dataclass(frozen=True, slots=True)
 class LinksPage:
+    """`tab` is "" where all are listed; `total` is of all tabs."""
+
     rows: tuple[LinkRow, ...]
-    here: ListWindow[ShareLink]
+    here: ListWindow[int]
+    tabs: tuple[LinkTab, ...]
+    tab: str
+    total: int
     local: str
 
 
-def _links(request: OperatorRequest) -> LinksPage:
+def _links(request: OperatorRequest, otherwise: str = "") -> LinksPage:
+    """Those of a tab, of `otherwise` where the address names none."""
     if sentence := why_nowhere("share"):
         raise NotPermitted(sentence)
     own = [source.pk for source in Source.objects.only("pk") if may("share", source)]
     rows = ShareLink.objects.filter(source__in=own) if not may("users") else ShareLink.objects.all()
-    here = window(rows.select_related("source"), ("-id",), rows.count(), request.GET, PER_PAGE)
-    return LinksPage(tuple(LinkRow(link, _state(link)) for link in here.rows), here, LOCAL if settings.INSPECTOR_LOCAL else "")
+    is_open = Q(revoked_at=None, expires_at__gt=timezone.now()) & ~Q(source=None)
+    of_tab = {"open": rows.filter(is_open), "ended": rows.exclude(is_open)}
+    counts = {tab: found.count() for tab, found in of_tab.items()}
+    tab = request.GET.get("tab", "")
+    tab = tab if tab in TABS else otherwise
+    listed: Any = of_tab.get(tab, rows)
+    here: ListWindow[int] = in_memory(listed.order_by(_sort(request), "-id").values_list("pk", flat=True), request.GET, PER_PAGE)
+    links = ShareLink.objects.select_related("source").in_bulk(here.rows)
+    return LinksPage(
+        rows=tuple(LinkRow(links[pk], _state(links[pk])) for pk in here.rows),
+        here=here,
+        tabs=tuple(LinkTab(name, count, name == tab) for name, count in counts.items()),
+        tab=tab,
+        total=sum(counts.values()),
+        local=LOCAL if settings.INSPECTOR_LOCAL else "",
+    )
+
+
+def _sort(request: OperatorRequest) -> Any:
+    """The newest first unless the address says else."""
+    sort = request.GET.get("sort", "")
+    column = SORTS.get(sort.removeprefix("-"))
+    return F("id").desc() if column is None else column.desc() if sort.startswith("-") else column.asc()
 
 
 def _state(link: ShareLink) -> str:
@@ -97,7 +142,7 @@ def _state(link: ShareLink) -> str:
 
 
 def link_list(request: OperatorRequest) -> HttpResponse:
-    return page(request, "links.html", _links(request), twins=("json",))
+    return page(request, "links.html", _links(request, "open"), twins=("json",))
 
 
 def link_list_json(request: OperatorRequest) -> HttpResponse:

@@ -40,6 +40,7 @@ class SignIn(LoginView):
         others = {"program": program(), "passwords": settings.INSPECTOR_PASSWORDS, "provider": provider.host() if provider.is_on() else ""}
         others["is_first"] = not get_user_model()._default_manager.filter(is_active=True).exists()
         others["password_is_set"] = self.request.GET.get("password") == "set"
+        others["is_signed_out"] = self.request.GET.get("signed") == "out"
         return {**super().get_context_data(**kwargs), **others}
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
@@ -120,5 +121,5 @@ def sign_out(request: OperatorRequest) -> HttpResponse:
     logout(request)
     address = provider.sign_out_address(hint) if by_provider and provider.is_on() else ""
     if not address:
-        return redirect(reverse("login"))
+        return redirect(f"{reverse('login')}?signed=out")
     return exact(own_content(render(request, "left.html", {"address": address, "provider": provider.host()})))

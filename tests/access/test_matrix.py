@@ -49,6 +49,7 @@ GET: dict[str, str] = {
     "users": SOMEBODY,
     "users/<int:pk>": SOMEBODY,
     "users/groups": "users",
+    "users/groups/<int:pk>": "users",
     "sources/add": "add source",
     "sources/<slug:oid>/remove": "remove",
     "new-link/<slug:kind>/<slug:oid>": "share",
@@ -57,6 +58,7 @@ GET: dict[str, str] = {
 }
 """What an address takes that has no id of a source or of something in it; all others take the action `see`. `.json`, `.md` and `/` are the same address."""
 POST = {
+    "account/sessions/<int:pk>/end": ANYBODY,
     "account/sessions/end": ANYBODY,
     "account/tokens": ANYBODY,
     "account/tokens/<int:pk>/revoke": ANYBODY,

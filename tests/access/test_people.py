@@ -82,7 +82,10 @@ def test_a_user_is_added_with_a_link_that_works_once(boss: Client, tmp_path: Pat
     form = stranger.get(link[1], follow=True)
     assert "Your name is <b>ann</b>" in form.content.decode()
     address = form.redirect_chain[-1][0]
-    assert "too common" in stranger.post(address, {"new_password1": "password", "new_password2": "password"}).content.decode()
+    weak = stranger.post(address, {"new_password1": "password", "new_password2": "password"}).content.decode()
+    assert "too common" in weak and "Confirm new password" in weak and weak.count("autofocus") == 1 and "At least 8 characters" in weak
+    wrong = re.search(r"<input[^>]*autofocus[^>]*>", weak)
+    assert wrong and 'aria-describedby="id_new_password2_error"' in wrong[0] and 'role="alert" id="id_new_password2_error"' in weak
     done = stranger.post(address, {"new_password1": GOOD, "new_password2": GOOD})
     assert b"Your password is set. Sign in with it." in stranger.get(done["Location"]).content
     assert b"is set" not in stranger.get("/login/").content
@@ -166,8 +169,51 @@ def test_a_group_of_sources_gives_its_role_to_what_is_put_into_it(boss: Client, 
     assert "the group ours" in boss.get(f"/users/{ann.pk}/").content.decode()
     said(boss, f"/users/groups/{group.pk}/", {"take": shown.oid})
     assert client.get("/sources.json").json()["sources"] == []
-    said(boss, f"/users/groups/{group.pk}/", {"remove": "1"})
+    said(boss, f"/users/groups/{group.pk}/", {"put": shown.oid})
+    carl, address = account("carl", ""), f"/users/groups/{group.pk}/"
+    wrong = boss.post(address, {"name": "karl", "role": "viewer", "masked": "1"})
+    page = wrong.content.decode()
+    assert wrong.status_code == 409 and 'id="role-name-problem">There is no account of this name' in page and 'value="karl"' in page
+    assert "There is no role king" in boss.post(address, {"name": "carl", "role": "king"}).content.decode()
+    assert "carl has the role proposer on the group ours." in said(boss, address, {"name": "carl", "role": "proposer", "masked": "1"})
+    page = boss.get(address).content.decode()
+    assert "This takes away <b>2 roles on 1 source</b>, of 2 people." in page and f'href="/users/{ann.pk}/"' in page
+    assert [(row["name"], row["role"], row["masked"]) for row in boss.get(f"/users/groups/{group.pk}.json").json()["roles"]] == [
+        ("ann", "viewer", False),
+        ("carl", "proposer", True),
+    ]
+    grant = carl.grants.get()
+    elsewhere = Grant.objects.create(user=ann, role="viewer", source=shown)
+    assert "gone already" in said(boss, address, {"end": str(elsewhere.pk)})
+    elsewhere.delete()
+    assert "carl has the role proposer on the group ours no more." in said(boss, address, {"end": str(grant.pk)})
+    assert "gone already" in said(boss, address, {"end": str(grant.pk)}) and not carl.grants.exists()
+    said(boss, address, {"remove": "1"})
+    assert AuditEntry.objects.get(verb="remove source group").detail == {"group": "ours", "roles": 1, "sources": 1}
+    assert boss.get(address).status_code == 404
     assert not Grant.objects.filter(user=ann).exists() and Source.objects.count() == 2
+
+
+@pytest.mark.django_db
+def test_the_list_of_groups_says_their_sources_and_people_and_is_sorted_and_searched(boss: Client, tmp_path: Path) -> None:
+    shown, hidden = two_sources(tmp_path)
+    for name, sources, people in (("payments", (shown, hidden), "abcde"), ("support", (shown,), ""), ("empty", (), "x")):
+        group = SourceGroup.objects.create(name=name)
+        group.sources.add(*sources)
+        for letter in people:
+            account(f"{name}-{letter}", "viewer", group=group)
+    # Two roles of one person are one person.
+    twice = get_user_model().objects.get(username="payments-a")
+    Grant.objects.create(user=twice, role="approver", group=SourceGroup.objects.get(name="payments"), is_mapped=True)
+
+    def listed(query: str = "") -> list[str]:
+        return re.findall(r'row-link" href="/users/groups/\d+/">([^<]+)<', boss.get(f"/users/groups/{query}").content.decode())
+
+    assert listed() == listed("?sort=nothing") == ["empty", "payments", "support"] == listed("?sort=-name")[::-1]
+    assert listed("?sort=-sources") == ["payments", "support", "empty"] and listed("?sort=people") == ["support", "empty", "payments"]
+    assert listed("?q=PAY") == ["payments"] and "No group has this in its name" in boss.get("/users/groups/?q=none").content.decode()
+    page = boss.get("/users/groups/").content.decode()
+    assert "5 <span" in page and "payments-a, payments-b and 3 more" in page and page.count(">nobody<") == 1
 
 
 @pytest.mark.django_db

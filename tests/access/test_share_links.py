@@ -236,6 +236,32 @@ def test_links_are_made_listed_and_revoked_by_admins_of_their_source(made: World
     assert ada.get(f"/new-link/source/{plain.oid}/").status_code == 404
 
 
+def test_the_list_has_a_tab_of_what_ended_and_is_sorted(made: World, plain: Source) -> None:
+    boss, row = signed_in("boss"), things(plain)["conversation"]
+    for note in ("a", "b", "c", "d"):
+        link_to(boss, row, note=note)
+    a, _, c, d = ShareLink.objects.order_by("id")
+    now = timezone.now()
+    ShareLink.objects.filter(pk=a.pk).update(expires_at=now - timedelta(days=2))
+    ShareLink.objects.filter(pk=c.pk).update(opened=7)
+    boss.post(f"/links/{d.oid}/revoke/")
+
+    def notes(query: str) -> list[str]:
+        return [link["note"] for link in boss.get(f"/links.json{query}").json()["links"]]
+
+    assert notes("") == ["d", "c", "b", "a"] and notes("?tab=open") == ["c", "b"] and notes("?tab=ended") == ["d", "a"]
+    assert notes("?tab=ended&sort=ends") == ["a", "d"], "when it was revoked, not when it would have expired"
+    assert notes("?tab=open&sort=made") == ["b", "c"] == notes("?tab=open&sort=opened") and notes("?sort=nothing") == notes("?sort=-made")
+    page = boss.get("/links/").content.decode()
+    assert (
+        page.count(">Revoke</button>") == 2 and 'Open <span class="count">2</span>' in page and 'Ended <span class="count">2</span>' in page
+    )
+    ended = boss.get("/links/?tab=ended").content.decode()
+    assert ">Revoke</button>" not in ended and "revoked " in ended and "expired " in ended
+    ShareLink.objects.filter(revoked_at=None).update(expires_at=now)
+    assert "No link is open." in boss.get("/links/").content.decode()
+
+
 def test_in_local_mode_none_is_offered(made: World, plain: Source, client: Client, settings: Settings) -> None:
     settings.INSPECTOR_LOCAL = True
     row = things(plain)["conversation"]

@@ -111,6 +111,8 @@ def test_axe_finds_nothing_on_pages_of_people(
         "/users/",
         f"/users/{ann.pk}/",
         "/users/groups/",
+        f"/users/groups/{group.pk}/",
+        "/links/?tab=ended",
         "/password/",
         "/audit/?from=2026-01-01",
         "/audit/?who=nobody",
@@ -143,7 +145,7 @@ def test_axe_finds_nothing_on_pages_of_people(
         if user == boss:
             problems += _refused(page, live_server)
         context.close()
-    assert seen == 20 and not problems, "\n".join(problems)
+    assert seen == 22 and not problems, "\n".join(problems)
 
 
 def _refused(page: Page, live_server: LiveServer) -> list[str]:

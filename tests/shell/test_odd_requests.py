@@ -60,6 +60,7 @@ def test_every_view_is_asked_by_get_or_says_what_it_takes() -> None:
 
     marked = {str(pattern.pattern): getattr(pattern.callback, "methods", ()) for pattern in get_resolver().url_patterns}  # type: ignore[union-attr]
     assert sorted(route for route, methods in marked.items() if "POST" in methods) == [
+        "account/sessions/<int:pk>/end/",
         "account/sessions/end/",
         "account/tokens/",
         "account/tokens/<int:pk>/revoke/",

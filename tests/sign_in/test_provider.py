@@ -290,4 +290,4 @@ def test_who_signs_out_is_led_to_sign_out_of_the_provider_too(at: str) -> None:
     assert client.get("/").status_code == 302
     account("ada", password="correct horse battery")
     client.post("/login/", {"username": "ada", "password": "correct horse battery"})
-    assert client.post("/logout/")["Location"] == "/login/"
+    assert client.post("/logout/")["Location"] == "/login/?signed=out"

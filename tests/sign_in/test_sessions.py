@@ -11,6 +11,7 @@ from pytest_django import Settings
 
 from inspector.models import AuditEntry, OpenSession
 from inspector.sign_in import sessions
+from inspector.sign_in.browsers import in_words
 from inspector.sign_in.tokens import make
 from tests.accounts import account
 
@@ -82,11 +83,57 @@ def test_one_sees_where_one_is_signed_in_and_ends_it_everywhere() -> None:
     ]
     page = here.get("/account/").content.decode()
     assert "198.51.100.1" in page and "203.0.113.1" not in page and "this browser" in page
-    assert here.post("/account/sessions/end/")["Location"] == "/login/"
+    assert here.post("/account/sessions/end/")["Location"] == "/login/?signed=out"
     assert [client.get("/").status_code for client in (here, there, bob)] == [302, 302, 200]
     assert AuditEntry.objects.filter(who="ada", verb="sign out everywhere", detail={"sessions": 2}).exists()
     bob.post("/logout/")
     assert not OpenSession.objects.exists()
+
+
+AGENTS = {
+    "Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0": "Firefox on Linux",
+    "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/128.0.0.0 Safari/537.36 Edg/128.0": "Edge on Windows",
+    "Mozilla/5.0 (Macintosh; Intel Mac OS X 14_5) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/128.0.0.0 Safari/537.36": "Chrome on macOS",
+    "Mozilla/5.0 (iPhone; CPU iPhone OS 17_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.5 Mobile/15E148 Safari/604.1": (
+        "Safari on iPhone"
+    ),
+    "Mozilla/5.0 (Linux; Android 14; SM-S921B) AppleWebKit/537.36 (KHTML, like Gecko) SamsungBrowser/25.0 Chrome/121.0.0.0 Mobile Safari/537.36": (
+        "Samsung Internet on Android"
+    ),
+    "curl/8.5.0": "curl",
+    "Links (2.29; Linux 6.1)": "Another browser on Linux",
+    "nothing that we know": "Unknown browser",
+    "": "Unknown browser",
+}
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_a_browser_is_said_in_words(agent: str) -> None:
+    assert in_words(agent) == AGENTS[agent]
+
+
+@pytest.mark.django_db
+def test_one_session_is_ended_by_its_person_alone_and_the_others_stay() -> None:
+    account("ada", password=GOOD)
+    account("bob", password=GOOD)
+    here, there, bob = signed_in(), Client(REMOTE_ADDR="198.51.100.1"), signed_in("bob", "203.0.113.1")
+    hostile = "Firefox/1 Windows <script>\u202e" + "x" * 400
+    there.post("/login/", {"username": "ada", "password": GOOD}, headers={"User-Agent": hostile})
+    rows = {row["address"]: row for row in here.get("/account.json").json()["sessions"]}
+    other = rows["198.51.100.1"]
+    assert other["browser"] == "Firefox on Windows" and len(other["user_agent"]) == 200 and "\u202e" not in other["user_agent"]
+    page = here.get("/account/").content.decode()
+    assert "<script>\\" not in page and "&lt;script&gt;" in page and page.count(f"/account/sessions/{other['id']}/end/") == 1
+    assert page.count("this browser") == 1 and f"/account/sessions/{rows['192.0.2.7']['id']}/end/" not in page
+    assert "has ended already" in bob.post(f"/account/sessions/{other['id']}/end/", follow=True).content.decode()
+    said = here.post(f"/account/sessions/{other['id']}/end/", follow=True).content.decode()
+    assert "Firefox on Windows at 198.51.100.1 is signed out." in said
+    assert [client.get("/").status_code for client in (here, there, bob)] == [200, 302, 200]
+    line = AuditEntry.objects.get(verb="sign out of one session")
+    assert (line.who, line.detail) == ("ada", {"browser": "Firefox on Windows", "address": "198.51.100.1"})
+    assert "has ended already" in here.post(f"/account/sessions/{other['id']}/end/", follow=True).content.decode()
+    assert here.post(f"/account/sessions/{rows['192.0.2.7']['id']}/end/")["Location"] == "/login/?signed=out"
+    assert [client.get("/").status_code for client in (here, bob)] == [302, 200] and OpenSession.objects.count() == 1
 
 
 @pytest.mark.django_db
@@ -98,7 +145,7 @@ def test_the_page_asks_as_many_queries_for_many_sessions_and_tokens(django_asser
         signed_in(address=f"198.51.100.{number}")
         make("ada", ada, f"token {number}", "viewer")
     with django_assert_max_num_queries(14):
-        assert here.get("/account/").content.count(b"198.51.100.") == 9
+        assert here.get("/account/").content.count(b'"address">198.51.100.') == 9
 
 
 @pytest.mark.django_db
@@ -128,7 +175,7 @@ def test_in_local_mode_there_is_no_account(client: Client, settings: Settings) -
     operator = OperatorClient()
     for address in ("/account/", "/account.json"):
         assert operator.get(address).status_code == 404 and b"nobody signs in" in operator.get(address).content
-    for address in ("/account/tokens/", "/account/tokens/1/revoke/", "/account/sessions/end/"):
+    for address in ("/account/tokens/", "/account/tokens/1/revoke/", "/account/sessions/end/", "/account/sessions/1/end/"):
         assert operator.post(address).status_code == 404
     for address in ("/login/provider/", "/login/provider/done/?code=x&state=y"):
         assert operator.get(address)["Location"] == "/login/", "no provider is set"

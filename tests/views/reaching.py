@@ -38,6 +38,7 @@ from inspector.models import (
     Repair,
     RepairGroup,
     Source,
+    SourceGroup,
     Stream,
     TraceRecord,
     loading,
@@ -199,6 +200,7 @@ class Walk:
             "code": [RULES[0].code],
             "name": ["renumber-messages"],
             "pk": [get_user_model()._default_manager.get_or_create(username="somebody")[0].pk],
+            "groups": [SourceGroup.objects.get_or_create(name="ours")[0].pk],
             "uidb64": ["MQ"],
             "kind": ["conversation"],
             "new-link": [row.oid for row in self.rows],
@@ -217,7 +219,8 @@ class Walk:
         kind = route.partition("/")[0]
         found = [f"/{route}"]
         for name, converter in pattern.pattern.converters.items():
-            values = self.values[kind if name == "oid" else name]
+            of_group = route.startswith("users/groups/")
+            values = self.values["groups" if of_group else kind if name == "oid" else name]
             assert values, f"nothing to fill {route} with"
             kind_name = type(converter).__name__.removesuffix("Converter").lower().replace("string", "str")
             found = [address.replace(f"<{kind_name}:{name}>", str(value)) for address in found for value in values]

@@ -69,7 +69,8 @@ def test_sign_out_is_for_who_has_an_account(client: Client, settings: Settings) 
     settings.INSPECTOR_LOCAL = False
     client.force_login(account("ada"))
     assert "Sign out" in client.get("/").content.decode()
-    assert client.post("/logout/")["Location"] == "/login/"
+    assert client.post("/logout/")["Location"] == "/login/?signed=out"
+    assert "You are signed out." in client.get("/login/?signed=out").content.decode()
     assert client.get("/")["Location"].startswith("/login/")
 
 

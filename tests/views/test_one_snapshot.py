@@ -34,6 +34,7 @@ from inspector.models import (
     RepairGroup,
     Revision,
     Source,
+    SourceGroup,
     Stream,
     StreamPart,
     TraceRecord,
@@ -209,8 +210,8 @@ POSTED = {
     *("notifications/<slug:oid>/test/", "notifications/<slug:oid>/remove/"),
     *("sources/<slug:oid>/import/", "sources/<slug:oid>/write-back/", "sources/<slug:oid>/watch/", "logout/"),
     *(f"users/<int:pk>/{act}/" for act in ("roles", "state", "link", "tokens")),
-    *("users/groups/<int:pk>/", "users/roles/"),
-    *("account/tokens/", "account/tokens/<int:pk>/revoke/", "account/sessions/end/"),
+    *("users/roles/", "account/tokens/", "account/tokens/<int:pk>/revoke/"),
+    *("account/sessions/end/", "account/sessions/<int:pk>/end/"),
     *("sources/demo/", "links/<slug:oid>/revoke/"),
 }
 
@@ -232,7 +233,8 @@ def test_every_page_and_twin_is_as_it_was_at_its_first_query_whatever_is_committ
     if connection.vendor != "sqlite":
         pytest.skip("the rows are put back as SQLite copies a file; the other tests of this file run on every database")
     everything_imported(tmp_path)
-    get_user_model()._default_manager.create_user("somebody")
+    somebody = get_user_model()._default_manager.create_user("somebody")
+    SourceGroup.objects.create(pk=somebody.pk, name="ours")
     own = Path(connection.settings_dict["NAME"])
     kept = sqlite3.connect(":memory:")
     with closing(sqlite3.connect(own)) as file:
