@@ -486,8 +486,8 @@ def _group_page(request: HttpRequest, pk: int, typed: Typed = NOTHING) -> GroupP
     offered = _offered(request, "")
     looked_for = _searched(offered.find)
     first = Prefetch("sources", Source.objects.filter(looked_for).order_by("path")[:SOURCES_SHOWN], to_attr="shown")
-    found = _number(Source.objects.filter(looked_for, source_groups=OuterRef("pk")), "source_groups")
-    group: Any = get_object_or_404(_counted().annotate(found=found).prefetch_related(first), pk=pk)
+    matching = _number(Source.objects.filter(looked_for, source_groups=OuterRef("pk")), "source_groups")
+    group: Any = get_object_or_404(_counted().annotate(found=matching).prefetch_related(first), pk=pk)
     there = {source.oid for source in group.shown}
     choices = tuple(pair for pair in _choices(offered) if pair[0] not in there)
     grants = tuple(group.grants.select_related("user").order_by("user__username", "pk")[:ROLES_SHOWN])

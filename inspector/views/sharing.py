@@ -112,7 +112,7 @@ def _links(request: OperatorRequest, otherwise: str = "") -> LinksPage:
     rows = ShareLink.objects.filter(source__in=own) if not may("users") else ShareLink.objects.all()
     is_open = Q(revoked_at=None, expires_at__gt=timezone.now()) & ~Q(source=None)
     of_tab = {"open": rows.filter(is_open), "ended": rows.exclude(is_open)}
-    counts = {tab: found.count() for tab, found in of_tab.items()}
+    counts = {tab: links.count() for tab, links in of_tab.items()}
     tab = request.GET.get("tab", "")
     tab = tab if tab in TABS else otherwise
     listed: Any = of_tab.get(tab, rows)
