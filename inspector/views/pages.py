@@ -420,7 +420,7 @@ def _missing(request: HttpRequest, sentence: str, tombstone: Tombstone | None = 
     if match is None:
         return MissingPage("There is nothing at this address", sentence, "", "/", "To the inbox", tombstone)
     what, address, words = _LISTS[match[1]]
-    name = "" if tombstone else visible(match[2])[:60]
+    name = "" if tombstone else visible(match[2])[:64]
     if tombstone or sentence:
         title = f"This {tombstone.kind} was {tombstone.act}" if tombstone else "There is nothing at this address"
         is_part = not tombstone and request.path != f"/{match[1]}/{match[2]}/"
