@@ -88,6 +88,6 @@ def test_a_view_that_reveals_marks_its_answer(client: Client, settings: Settings
     assert client.get("/revealed/").headers["Cache-Control"] == "no-store"
 
 
-def test_static_files_are_kept_for_a_year(client: Client) -> None:
+def test_static_files_are_kept_for_a_year(client: Client, db: None) -> None:
     link = re.findall(r'href="(/static/[^"]+css)"', client.get("/login/").content.decode())[0]
     assert client.get(link).headers["Cache-Control"] == "public, max-age=31536000, immutable"
