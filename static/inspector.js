@@ -171,6 +171,15 @@
     [...new FormData(form).entries()].forEach(([name, value]) => { if (!value || name === other) { delete parameters[name]; } });
   });
 
+  // A second press while the first is under way is no second act. What is downloaded leads to no other page: its button works again after a while.
+  const sent = new WeakMap();
+  document.addEventListener("submit", (event) => {
+    if ((event.submitter?.formMethod || event.target.method) !== "post") { return; }
+    if (Date.now() - (sent.get(event.target) || 0) < 3000) { event.preventDefault(); return; }
+    sent.set(event.target, Date.now());
+  });
+  window.addEventListener("pageshow", ({ persisted }) => { if (persisted) { document.querySelectorAll("form").forEach((form) => sent.delete(form)); } });
+
   // A search is sent by Enter: its change comes with that.
   document.addEventListener("change", (event) => {
     const form = event.target.closest("form[data-trim]");

@@ -8,7 +8,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, Route, expect
 from pytest_django import Settings
 from pytest_django.live_server_helper import LiveServer
 
-from inspector.models import Conversation
+from inspector.models import Conversation, Repair
 from tests.accounts import account
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -111,3 +111,16 @@ def test_a_copy_is_what_was_asked_for_or_nothing(open_page: Page, live_server: L
     page.context.clear_cookies()
     page.keyboard.press("m")
     expect(page.get_by_role("heading", name="Sign in to Inspector")).to_be_visible()
+
+
+def test_a_second_press_while_the_first_is_under_way_is_no_second_act(
+    open_page: Page, live_server: LiveServer, incident: Conversation
+) -> None:
+    page = open_page
+    page.goto(f"{live_server.url}/conversations/{incident.oid}/repairs/new/?strategy=renumber-messages&mode=fork")
+    twice = "button => { button.click(); setTimeout(() => button.click(), 12); }"
+    page.get_by_role("button", name="Propose this repair").evaluate(twice)
+    page.wait_for_url(re.compile(r"/repairs/[0-9a-f]{12}/$"))
+    assert Repair.objects.count() == 1
+    page.get_by_role("button", name="Reject").evaluate(twice)
+    expect(page.get_by_role("status").first).to_have_text("Rejected. Nothing was written.")
