@@ -162,4 +162,5 @@ def test_only_who_may_see_all_sources_reads_the_log(settings: Settings, tmp_path
         for address in ("/audit/", "/audit.json", "/audit/export.csv", "/audit/export.jsonl"):
             answer = client.get(f"{address}?who=tester")
             assert answer.status_code == status, (name, address)
-            assert (source.name in b"".join(answer).decode()) is (status == 200), (name, address)
+            # The page of a refusal names the sources on which one has a role: whoever imported one is of the log alone.
+            assert ("tester" in b"".join(answer).decode().replace("who=tester", "")) is (status == 200), (name, address)
