@@ -96,9 +96,11 @@ def _settled(which: Q) -> list[Interrupted]:
         # Nothing was ever imported, and to ask would make an empty database.
         return interrupted
     with suppress(DatabaseError):
-        # Asked before every page about stores, when hardly ever there is one: their rows are read after that.
-        interrupted_ids = list(Repair.objects.filter(intent__in=Repair.Intent.values).filter(which).values_list("pk", flat=True))
-        for repair in Repair.objects.filter(pk__in=interrupted_ids).select_related("conversation__source") if interrupted_ids else ():
+        # Asked before every page about stores, when hardly ever there is one: their rows are read after that, and asked once more whether they are
+        # open: between the two a write may have ended, and what it wrote is not to be withdrawn.
+        is_open = Repair.objects.filter(intent__in=Repair.Intent.values)
+        interrupted_ids = list(is_open.filter(which).values_list("pk", flat=True))
+        for repair in is_open.filter(pk__in=interrupted_ids).select_related("conversation__source") if interrupted_ids else ():
             # At work: its own process settles it. Refused: its store cannot be read now.
             with suppress(AtWork, Refused), claimed(repair):
                 comparison = settle(repair)

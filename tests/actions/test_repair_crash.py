@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.test import Client
 
 from inspector.actions import apply_repair as applying
@@ -309,6 +310,24 @@ def test_every_look_at_the_store_settles(tmp_path: Path, look: str, monkeypatch:
     else:
         assert client.get(look).status_code == 200
     assert Repair.objects.get().state == Repair.State.VERIFIED
+
+
+def test_a_write_that_ends_while_a_page_looks_for_open_ones_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    repair = approved(imported(tmp_path / "a.db", merged()), RENUMBER)
+    killed_at_commit(monkeypatch, after=True)
+    repair = dies(apply_repair, repair)
+    asked: list[str] = []
+
+    def ends(execute: Callable[..., Any], sql: str, params: Any, many: bool, context: Any) -> Any:
+        if sql.startswith("SELECT") and '"intent" IN' in sql:
+            asked.append(sql)
+            if len(asked) == 2:
+                Repair.objects.filter(pk=repair.pk).update(intent="", state=Repair.State.APPLIED)
+        return execute(sql, params, many, context)
+
+    with connection.execute_wrapper(ends):
+        assert settle_all() == []
+    assert len(asked) == 2 and Repair.objects.get().state == Repair.State.APPLIED
 
 
 def test_a_write_at_work_is_not_settled_by_a_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, client: Client) -> None:
