@@ -14,6 +14,7 @@ from django.http.response import HttpResponseBase
 
 from inspector.actions import audit
 from inspector.cache_headers import exact
+from inspector.kept_answers import keep
 from inspector.models import Conversation
 from inspector.presentation.masked_html import masked_html
 from inspector.presentation.masked_json import masked_bytes
@@ -50,7 +51,12 @@ def mask_secrets(get_response: Callable[[HttpRequest], HttpResponse]) -> Callabl
             response = get_response(request)
         if getattr(request, "reveals", False):
             return exact(response)
-        return response if getattr(response, "is_own_content", False) else _masked(response)
+        if getattr(response, "is_own_content", False) or getattr(response, "is_masked", False):
+            return response
+        answer = _masked(response)
+        if getattr(answer, "may_be_kept", False):
+            keep(answer)
+        return answer
 
     def process_view(request: HttpRequest, view: Any, arguments: list[Any], named: dict[str, Any]) -> HttpResponse | None:
         if not asks_to_reveal(request, getattr(view, "methods", ("GET",))):

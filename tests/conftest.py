@@ -75,7 +75,7 @@ def client() -> Client:
 
 _keys = count()
 SETTLING = re.compile(
-    r"""SELECT (?:COUNT\(\*\) AS "__count"|"inspector_repair"."id" AS "pk") FROM "inspector_repair" .*|(?:RELEASE |ROLLBACK TO )?SAVEPOINT .*"""
+    r"""SELECT (?:COUNT\(\*\) AS "(?:__count|n)"|"inspector_repair"."id" AS "pk") FROM "inspector_repair" .*|(?:RELEASE |ROLLBACK TO )?SAVEPOINT .*"""
 )
 """Whether a repair was interrupted: what a command or page asks before it answers."""
 

@@ -3,9 +3,10 @@
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from django.db import DatabaseError, connection
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 
 from inspector.access.context import unlimited
 from inspector.actions.claim import AtWork, claimed
@@ -30,6 +31,7 @@ from inspector.actions.recording import record_applied, record_outcome, record_u
 from inspector.actions.writing import kept_changes
 from inspector.installation import program
 from inspector.models import Repair, Source, loading
+from inspector.models.prepared import prepared
 from inspector.presentation.visible import visible
 from inspector.programs.formats import InFiles
 from inspector.sources import stores
@@ -99,7 +101,7 @@ def _settled(which: Q) -> list[Interrupted]:
         # Asked before every page about stores, when hardly ever there is one: their rows are read after that, and asked once more whether they are
         # open: between the two a write may have ended, and what it wrote is not to be withdrawn.
         is_open = Repair.objects.filter(intent__in=Repair.Intent.values)
-        interrupted_ids = list(is_open.filter(which).values_list("pk", flat=True))
+        interrupted_ids = [pk for (pk,) in (is_open.filter(which).values_list("pk") if which else _with_an_open_intent())]
         for repair in is_open.filter(pk__in=interrupted_ids).select_related("conversation__source") if interrupted_ids else ():
             # At work: its own process settles it. Refused: its store cannot be read now.
             with suppress(AtWork, Refused), claimed(repair):
@@ -107,6 +109,11 @@ def _settled(which: Q) -> list[Interrupted]:
                 if repair.intent:
                     interrupted.append(Interrupted(repair, _sentence(repair, comparison), comparison.needs_rollback))
     return interrupted
+
+
+@prepared
+def _with_an_open_intent() -> QuerySet[Repair, Any]:
+    return Repair.objects.filter(intent__in=Repair.Intent.values).values_list("pk")
 
 
 def settle(repair: Repair, was_killed: bool = True) -> Comparison:

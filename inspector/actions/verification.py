@@ -3,7 +3,8 @@
 import logging
 from collections.abc import Iterable
 from contextlib import suppress
-from datetime import timedelta
+from datetime import datetime, timedelta
+from typing import Any
 
 from django.db import DatabaseError
 from django.db.models import F, Q, QuerySet, Sum
@@ -15,6 +16,7 @@ from inspector.actions.planning import listed
 from inspector.actions.problems import Refused
 from inspector.actions.recording import audit_repair
 from inspector.models import ConversationRule, Repair, Source, counting, loading
+from inspector.models.prepared import prepared
 from inspector.models.transactions import one_writer
 from inspector.planning.recommend import LARGE
 from inspector.rules.catalogue import RULES
@@ -44,11 +46,21 @@ def verify_due(operator: str, most: int) -> int:
 def verify_next(operator: str) -> None:
     """One that is due and is compared in no time, before a page: those of large conversations wait for an import or a background process."""
     with suppress(DatabaseError):
-        _verify(due().filter(conversation__chunk_count__lt=LARGE)[:1], operator)
+        if of_it := _next_due(timezone.now() - EVERY, LARGE):
+            _verify(due().filter(pk=of_it[0][0]), operator)
+
+
+@prepared
+def _next_due(before: datetime, large: int) -> QuerySet[Repair, Any]:
+    return _due(before).filter(conversation__chunk_count__lt=large).values_list("pk")[:1]
 
 
 def due() -> QuerySet[Repair]:
-    return _applied().filter(Q(checked_at=None) | Q(checked_at__lt=timezone.now() - EVERY))
+    return _due(timezone.now() - EVERY)
+
+
+def _due(before: datetime) -> QuerySet[Repair]:
+    return _applied().filter(Q(checked_at=None) | Q(checked_at__lt=before))
 
 
 def _applied() -> QuerySet[Repair]:

@@ -4,9 +4,10 @@ import time
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from django.conf import settings
-from django.db.models import Count, Max, Q, Subquery
+from django.db.models import Aggregate, Count, Max, Q, QuerySet, Subquery
 from django.utils import timezone
 
 from inspector.access.permits import acts
@@ -16,6 +17,7 @@ from inspector.actions.problems import Refused
 from inspector.environment import os_user
 from inspector.models import Source, Watch, Watcher
 from inspector.models.news import Scope
+from inspector.models.prepared import prepared, totals
 from inspector.models.transactions import one_writer
 from inspector.models.watch import SELDOM
 from inspector.presentation.visible import visible
@@ -152,21 +154,40 @@ def heard_of(watch: Watch | None, watcher: Watcher | None) -> datetime | None:
 
 def as_of(scope: Scope) -> datetime | None:
     """How old the data of a page is: when its sources were last read, or when a look last found that nothing changed; None where there is nothing."""
-    sources = Source.objects.filter(_OF[scope.kind](scope.oid)) if scope.oid else Source.objects.counted()
     if scope.oid:
-        watcher = Watcher.objects.filter(pk=1)
-        rows = sources.annotate(by=Subquery(watcher.values("by")), alive_at=Subquery(watcher.values("alive_at")))
-        source = rows.select_related("watch").first()
-        if source is None:
-            return None
-        watch = watch_of(source)
-        heard = heard_of(watch, Watcher(by=source.by, alive_at=source.alive_at) if source.by else None) if is_on(source, watch) else None
-        return max(source.read_at, heard or source.read_at)
-    often = Q(watch__problem="", watch__pace__lt=SELDOM) & ~Q(watch__mark="") & ~Q(watch__is_on=False)
-    row = sources.aggregate(read_at=Max("read_at"), looked=Count("pk", filter=often))
-    read_at: datetime | None = row["read_at"]
-    heard = heard_of(None, Watcher.now()) if row["looked"] else None
+        for row in _source_of(scope.oid, kind=scope.kind):
+            source, of_watch, (by, alive_at) = Source(**dict(zip(_SOURCE, row, strict=False))), row[len(_SOURCE) : -2], row[-2:]
+            watch = Watch(**dict(zip(_WATCH, of_watch, strict=True))) if of_watch[0] else None
+            heard = heard_of(watch, Watcher(by=by, alive_at=alive_at) if by else None) if is_on(source, watch) else None
+            return max(source.read_at, heard or source.read_at)
+        return None
+    known = _read_and_watched()
+    read_at: datetime | None = known["read_at"]
+    heard = heard_of(None, Watcher.now()) if known["looked"] else None
     return read_at if read_at is None or heard is None else max(read_at, heard)
+
+
+_SOURCE, _WATCH = ("path", "format", "is_demo", "read_at"), ("id", "is_on", "pace", "problem", "looked_at")
+
+
+@prepared
+def _source_of(oid: str, *, kind: str) -> QuerySet[Source, Any]:
+    """_SOURCE, _WATCH (None where there is none), and what is known of the watcher."""
+    watcher = Watcher.objects.filter(pk=1)
+    columns: tuple[Any, ...] = (
+        *_SOURCE,
+        *(f"watch__{name}" for name in _WATCH),
+        Subquery(watcher.values("by")),
+        Subquery(watcher.values("alive_at")),
+    )
+    return Source.objects.filter(_OF[kind](oid)).order_by().values_list(*columns)
+
+
+@totals
+def _read_and_watched() -> tuple[QuerySet[Source], dict[str, Aggregate]]:
+    """When a source was last read, and how many are watched so often that the watcher is heard of."""
+    often = Q(watch__problem="", watch__pace__lt=SELDOM) & ~Q(watch__mark="") & ~Q(watch__is_on=False)
+    return Source.objects.counted(), {"read_at": Max("read_at"), "looked": Count("pk", filter=often)}
 
 
 _OF: dict[str, Callable[[str], Q]] = {

@@ -11,9 +11,51 @@ from weakref import WeakSet, WeakValueDictionary
 from inspector.access.context import everything
 
 P = ParamSpec("P")
+K = TypeVar("K")
 V = TypeVar("V")
 
 MEGABYTE = 1024 * 1024
+_ALL: WeakSet[Any] = WeakSet()
+"""All of these caches."""
+
+
+class Kept(Generic[K, V]):
+    """Values by key, of at most `most_bytes` together; those not asked for the longest are dropped first. `size` estimates the bytes of a value."""
+
+    def __init__(self, most_bytes: int, size: Callable[[V], int]) -> None:
+        self.most_bytes, self.bytes = most_bytes, 0
+        self._size = size
+        self._values: OrderedDict[K, tuple[V, int]] = OrderedDict()
+        self._lock = Lock()
+        _ALL.add(self)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def get(self, key: K) -> V | None:
+        with self._lock:
+            if key not in self._values:
+                return None
+            self._values.move_to_end(key)
+            return self._values[key][0]
+
+    def put(self, key: K, value: V) -> bool:
+        """Whether it is kept: not what is larger than all together may be."""
+        size = self._size(value)
+        if size > self.most_bytes:
+            return False
+        with self._lock:
+            self.bytes += size - self._values.get(key, (None, 0))[1]
+            self._values[key] = value, size
+            self._values.move_to_end(key)
+            while self.bytes > self.most_bytes:
+                self.bytes -= self._values.popitem(last=False)[1][1]
+        return True
+
+    def clear(self) -> None:
+        with self._lock:
+            self._values.clear()
+            self.bytes = 0
 
 
 class BoundedCache(Generic[P, V]):
@@ -24,9 +66,8 @@ class BoundedCache(Generic[P, V]):
     """
 
     def __init__(self, work: Callable[P, V], most_bytes: int, size: Callable[[V], int]) -> None:
-        self.most_bytes, self.bytes = most_bytes, 0
-        self._work, self._size = work, size
-        self._kept: OrderedDict[Any, tuple[V, int]] = OrderedDict()
+        self.kept: Kept[Any, V] = Kept(most_bytes, size)
+        self._work = work
         self._large: WeakValueDictionary[Any, Any] = WeakValueDictionary()
         self._lock = Lock()
         self._at_work: dict[Any, tuple[RLock, int]] = {}
@@ -35,7 +76,7 @@ class BoundedCache(Generic[P, V]):
 
     def __len__(self) -> int:
         """How many results are kept; not the large ones."""
-        return len(self._kept)
+        return len(self.kept)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> V:
         """Of two threads that ask with the same arguments at once, the second waits for the first."""
@@ -66,35 +107,26 @@ class BoundedCache(Generic[P, V]):
         return self._known((args, tuple(sorted(kwargs.items())))) is not None
 
     def cache_clear(self) -> None:
+        self.kept.clear()
+        self.clear()
+
+    def clear(self) -> None:
+        """What is too large to be kept; the rest is cleared by itself."""
         with self._lock:
-            self._kept.clear()
             self._large.clear()
-            self.bytes = 0
 
     def _known(self, key: Any) -> V | None:
+        known = self.kept.get(key)
+        if known is not None:
+            return known
         with self._lock:
-            if key in self._kept:
-                self._kept.move_to_end(key)
-                return self._kept[key][0]
             large: V | None = self._large.get(key)
             return large
 
     def _keep(self, key: Any, result: V) -> None:
-        if result is None:
-            return
-        size = self._size(result)
-        with self._lock:
-            if size > self.most_bytes:
-                with suppress(TypeError):
-                    self._large[key] = result
-                return
-            self.bytes += size - self._kept.get(key, (None, 0))[1]
-            self._kept[key] = result, size
-            while self.bytes > self.most_bytes:
-                self.bytes -= self._kept.popitem(last=False)[1][1]
-
-
-_ALL: WeakSet[BoundedCache[Any, Any]] = WeakSet()
+        if result is not None and not self.kept.put(key, result):
+            with self._lock, suppress(TypeError):
+                self._large[key] = result
 
 
 def bounded_cache(most_bytes: int, size: Callable[[V], int]) -> Callable[[Callable[P, V]], BoundedCache[P, V]]:
@@ -105,4 +137,4 @@ def bounded_cache(most_bytes: int, size: Callable[[V], int]) -> Callable[[Callab
 def forget() -> None:
     """Drops what all caches hold: in another database the same row ids are other rows."""
     for cache in list(_ALL):
-        cache.cache_clear()
+        cache.clear()

@@ -4,8 +4,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from operator import itemgetter
+from typing import Any
 
-from django.db.models import Model
+from django.db.models import Model, QuerySet
 
 from inspector import bundle
 from inspector.access.context import unlimited
@@ -16,6 +17,7 @@ from inspector.models import cached
 from inspector.models.cached import MEGABYTE, bounded_cache
 from inspector.models.conversation import GOES_ON, Conversation, Payload, Record, Revision
 from inspector.models.identity import indexed
+from inspector.models.prepared import prepared
 from inspector.models.source import Source
 from inspector.models.stream import Stream, StreamPart
 from inspector.models.trace import TraceRecord
@@ -38,6 +40,23 @@ from inspector.traces.tree import build
 
 def format_of(source: Source) -> Format:
     return format_named(source.format)
+
+
+def with_source(oid: str) -> Conversation | None:
+    """The conversation of an address, with its source."""
+    for row in _with_source(oid):
+        conversation = Conversation.from_db("default", _OWN, row[: len(_OWN)])
+        conversation.source = Source.from_db("default", _OF_SOURCE, row[len(_OWN) :])
+        return conversation
+    return None
+
+
+_OWN, _OF_SOURCE = ([field.attname for field in model._meta.concrete_fields] for model in (Conversation, Source))
+
+
+@prepared
+def _with_source(oid: str) -> QuerySet[Conversation, Any]:
+    return Conversation.objects.filter(oid=oid).order_by().values_list(*_OWN, *(f"source__{name}" for name in _OF_SOURCE))
 
 
 def stored(conversation: Conversation, revision: int | None = None) -> Stored:

@@ -4,9 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import BigIntegerField, F, Max, QuerySet, Subquery, Sum, Value
+from django.db.models import Aggregate, BigIntegerField, F, Max, QuerySet, Subquery, Sum, Value
 
 from inspector.models.conversation import Conversation, ConversationCount, ConversationRule, RuleCount
+from inspector.models.prepared import prepared, totals
 from inspector.models.problem import Problem
 from inspector.models.source import Source
 
@@ -48,7 +49,7 @@ def changes(source_pk: int) -> None:
 def is_same(scope: Scope, seen: Mapping[str, int]) -> bool:
     """Whether a page that was made of `seen` is still right, by one query where it is about sources."""
     if scope.kind in ("everything", "source"):
-        return (_sources(scope).aggregate(changes=Sum("changes"))["changes"] or 0) == seen["changes"]
+        return (Source.objects.counted(scope.oid).aggregate(changes=Sum("changes"))["changes"] or 0) == seen["changes"]
     return facts_of(scope) == dict(seen)
 
 
@@ -83,21 +84,22 @@ def of_token(text: str) -> Facts:
     return dict(zip(NAMES, numbers, strict=True))
 
 
-def _sources(scope: Scope) -> "QuerySet[Source]":
-    return Source.objects.counted(scope.oid)
-
-
 def _facts_of_sources(scope: Scope) -> dict[str, Any]:
-    present = ConversationCount.objects.counted(scope.oid).filter(is_gone=False)
-    counts = {
-        "conversations": _sum(present, "conversations"),
-        "chunks": _sum(present, "chunks"),
-        "findings": _sum(RuleCount.objects.counted(scope.oid), "findings"),
+    return _counted(*filter(None, [scope.oid]))
+
+
+@totals
+def _counted(*source: str) -> "tuple[QuerySet[Source], dict[str, Aggregate]]":
+    """Of one source, or of all. The counts do not depend on the rows of the query: the largest of them is the one."""
+    present = ConversationCount.objects.counted(*source).filter(is_gone=False)
+    return Source.objects.counted(*source), {
+        "changes": Sum("changes"),
+        "streams": Sum("stream_count"),
+        "records": Sum("trace_record_count"),
+        "conversations": Max(_sum(present, "conversations")),
+        "chunks": Max(_sum(present, "chunks")),
+        "findings": Max(_sum(RuleCount.objects.counted(*source), "findings")),
     }
-    # One query, whose counts do not depend on its rows: the largest of them is the one.
-    counted = {name: Max(count) for name, count in counts.items()}
-    sums = {"changes": Sum("changes"), "streams": Sum("stream_count"), "records": Sum("trace_record_count")}
-    return _sources(scope).aggregate(**sums, **counted)
 
 
 def _sum(rows: "QuerySet[Any]", name: str) -> Subquery:
@@ -106,12 +108,15 @@ def _sum(rows: "QuerySet[Any]", name: str) -> Subquery:
 
 def _facts_of_conversation(scope: Scope) -> dict[str, Any]:
     """`changes` is not that of the source: what another conversation brought is no news here."""
-    findings = _sum(ConversationRule.objects.filter(conversation__oid=scope.oid), "findings")
-    rows = Conversation.objects.filter(oid=scope.oid).annotate(findings_now=findings)
-    row = rows.values_list("revision", "chunk_count", "is_gone", "findings_now").first()
-    if row is None:
-        return {}
-    return {"changes": 2 * row[0] + row[2], "chunks": row[1], "findings": row[3]}
+    for revision, chunks, is_gone, findings in _of_conversation(scope.oid):
+        return {"changes": 2 * revision + is_gone, "chunks": chunks, "findings": findings}
+    return {}
+
+
+@prepared
+def _of_conversation(oid: str) -> "QuerySet[Conversation, Any]":
+    findings = _sum(ConversationRule.objects.filter(conversation__oid=oid), "findings")
+    return Conversation.objects.filter(oid=oid).order_by().values_list("revision", "chunk_count", "is_gone", findings)
 
 
 def _facts_of_problem(scope: Scope) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from django.db import models
 
 from inspector.models.conversation import Conversation
 from inspector.models.json_text import JsonText
+from inspector.models.prepared import totals
 from inspector.models.source import Source
 from inspector.models.visible import Visible
 
@@ -142,6 +143,12 @@ class Repair(models.Model):
         newer = cls.objects.filter(group=models.OuterRef("group"), pk__gt=models.OuterRef("pk"))
         newer = newer.filter(models.Q(state__in=states) | models.Q(conversation=models.OuterRef("conversation")))
         return cls.objects.counted(source).filter(state__in=states).exclude(models.Exists(newer))
+
+
+@totals
+def waiting_for_review() -> tuple[models.QuerySet[Repair], dict[str, models.Aggregate]]:
+    """`n`: how many repairs, or groups of them, were proposed and are neither approved nor rejected."""
+    return Repair.listed([Repair.State.PROPOSED]), {"n": models.Count("*")}
 
 
 class RepairComment(models.Model):

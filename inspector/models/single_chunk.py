@@ -1,13 +1,15 @@
 """One chunk of a conversation, loaded without the others: its line or row is parsed alone, and used where it says the same as in its place."""
 
 from dataclasses import replace
+from typing import Any
 
-from django.db.models import BinaryField
+from django.db.models import BinaryField, QuerySet
 from django.db.models.functions import Substr
 
 from inspector.conversation.model import Chunk
 from inspector.models import loading
 from inspector.models.conversation import ChunkRow, Conversation, Payload, Record, Revision
+from inspector.models.prepared import prepared
 from inspector.presentation.conversation.revision_content import check_sum
 from inspector.programs.formats import FILE, Cell, InShape
 from inspector.programs.formats import Record as StoredRecord
@@ -18,33 +20,49 @@ _FIRST_LINE = 65_536
 def single_chunk(conversation: Conversation, position: int, revision: int | None = None) -> Chunk | None:
     """The chunk at `position` of a revision (the newest unless named), with its key as it is shown; None where there is none. Raises Revision.DoesNotExist."""
     number = revision or conversation.revision
-    if not Revision.objects.filter(conversation=conversation, number=number).exists():
+    # The newest is there: it is asked for most, and by one query less.
+    if number != conversation.revision and not _revisions(conversation.pk, number):
         raise Revision.DoesNotExist
-    row = ChunkRow.objects.filter(ChunkRow.at(number), conversation=conversation, position=position).first()
-    if row is None:
-        return None
-    return _alone(conversation, row, number) or loading.stored(conversation, number).conversation.chunks[position]
+    for row in _rows(conversation.pk, position, number):
+        return (
+            _alone(conversation, ChunkRow.from_db("default", _COLUMNS, row), number)
+            or loading.stored(conversation, number).conversation.chunks[position]
+        )
+    return None
+
+
+_COLUMNS = [field.attname for field in ChunkRow._meta.concrete_fields]
+
+
+@prepared
+def _revisions(conversation: int, number: int) -> QuerySet[Revision, Any]:
+    return Revision.objects.filter(conversation=conversation, number=number).order_by().values_list("pk")
+
+
+@prepared
+def _rows(conversation: int, position: int, revision: int) -> QuerySet[ChunkRow, Any]:
+    return ChunkRow.objects.filter(ChunkRow.at(revision), conversation=conversation, position=position).values_list(*_COLUMNS)[:1]
 
 
 def _alone(conversation: Conversation, row: ChunkRow, number: int) -> Chunk | None:
     """None where its bytes alone do not say what they say in their place: a result gets the name of its tool from its call, for example."""
-    records = Record.objects.filter(Record.at(number), conversation=conversation)
-    record = records.filter(payload_id=row.payload).values("key", "key_bytes", "storage", "payload__size").first() if row.payload else None
+    records = _records(conversation.pk, row.payload, number) if row.payload else []
     format_ = loading.format_of(conversation.source)
-    if record is None or row.seq is None or isinstance(format_, InShape):
+    if not records or row.seq is None or isinstance(format_, InShape):
         return None
+    ((name, name_bytes, storage, size),) = records
     raw = _slice(row.payload, row.start, row.size)
-    key = record["key"] if record["key_bytes"] is None else bytes(record["key_bytes"]).decode("utf-8", "surrogateescape")
-    if record["storage"].startswith(FILE):
-        first = records.filter(key=record["key"], storage=FILE).values_list("payload_id", flat=True).first()
-        head, ended, _ = _slice(first or "", 0, _FIRST_LINE).partition(b"\n")
+    key = name if name_bytes is None else bytes(name_bytes).decode("utf-8", "surrogateescape")
+    if storage.startswith(FILE):
+        first = next((digest for (digest,) in _first_pieces(conversation.pk, name, FILE, number)), "")
+        head, ended, _ = _slice(first, 0, _FIRST_LINE).partition(b"\n")
         if not ended:
             return None
         # The first line of a session says how the others are read.
         is_first = first == row.payload and row.start <= len(head)
         cell = Cell(raw + ended if is_first else head + ended + raw + ended, FILE)
-    elif record["payload__size"] == row.size:
-        cell = Cell(raw, record["storage"])
+    elif size == row.size:
+        cell = Cell(raw, storage)
     else:
         return None
     result = next(format_.read([StoredRecord(key, cell)]), None)
@@ -54,6 +72,23 @@ def _alone(conversation: Conversation, row: ChunkRow, number: int) -> Chunk | No
     return None
 
 
+@prepared
+def _records(conversation: int, payload: str, revision: int) -> QuerySet[Record, Any]:
+    rows = Record.objects.filter(Record.at(revision), conversation=conversation, payload=payload)
+    return rows.values_list("key", "key_bytes", "storage", "payload__size")[:1]
+
+
+@prepared
+def _first_pieces(conversation: int, key: str, storage: str, revision: int) -> QuerySet[Record, Any]:
+    """The piece with which a file begins."""
+    return Record.objects.filter(Record.at(revision), conversation=conversation, key=key, storage=storage).values_list("payload_id")[:1]
+
+
 def _slice(digest: str, start: int, size: int) -> bytes:
-    part = Substr("data", start + 1, size, output_field=BinaryField())
-    return bytes(Payload.objects.filter(pk=digest).values_list(part, flat=True).get())
+    ((data,),) = _slices(digest, start + 1, size)
+    return bytes(data)
+
+
+@prepared
+def _slices(digest: str, start: int, size: int) -> QuerySet[Payload, Any]:
+    return Payload.objects.filter(pk=digest).values_list(Substr("data", start, size, output_field=BinaryField()))

@@ -1,15 +1,14 @@
 """The evidence of one conversation as a download."""
 
 from django.http import HttpResponse
-from django.shortcuts import get_object_or_404
 
 from inspector.actions.problems import Refused
 from inspector.actions.seal_bundle import seal_imported
 from inspector.middleware import OperatorRequest, accepts, writes
-from inspector.models import Conversation
 from inspector.presentation.masking import is_revealing
 from inspector.presentation.visible import visible
 from inspector.sources.problems import SourceProblem
+from inspector.views.choice import conversation_or_404
 from inspector.views.pages import refusal
 
 
@@ -17,7 +16,7 @@ from inspector.views.pages import refusal
 @writes
 def bundle(request: OperatorRequest, oid: str) -> HttpResponse:
     """Masked, since a download is made to be handed on; as it is stored where the request reveals."""
-    row = get_object_or_404(Conversation.objects.select_related("source"), oid=oid)
+    row = conversation_or_404(oid)
     masked = not is_revealing()
     try:
         data = seal_imported(row, masked, request.operator)

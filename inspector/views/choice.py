@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from django.http import Http404
-from django.shortcuts import get_object_or_404
 
 from inspector.middleware import OperatorRequest
-from inspector.models import Conversation, Revision
+from inspector.models import Conversation, Revision, loading
 from inspector.profiles.catalogue import UnknownProfile
 from inspector.projections.catalogue import UnknownProjection
 from inspector.readers.catalogue import UnknownReader
@@ -81,12 +80,20 @@ def looked_up(request: OperatorRequest, oid: str) -> tuple[Conversation, Choice,
     return looked_up_for(request, oid, lambda row, choice: analysed(row, choice, choice.step))
 
 
+def conversation_or_404(oid: str) -> Conversation:
+    """With its source."""
+    row = loading.with_source(oid)
+    if row is None:
+        raise Http404
+    return row
+
+
 T = TypeVar("T")
 
 
 def looked_up_for(request: OperatorRequest, oid: str, work: Callable[[Conversation, Choice], T]) -> tuple[Conversation, Choice, T]:
     """The conversation, what the address chooses, and what `work` makes of them. Raises Http404 with a sentence."""
-    row = get_object_or_404(Conversation.objects.select_related("source"), oid=oid)
+    row = conversation_or_404(oid)
     choice = choice_of(request, row)
     try:
         return row, choice, work(row, choice)

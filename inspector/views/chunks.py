@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 from django.http import Http404, HttpResponse
-from django.shortcuts import get_object_or_404
 
 from inspector.cache_headers import exact
 from inspector.conversation.model import Chunk
@@ -14,7 +13,7 @@ from inspector.presentation.visible import LONGEST_CUT, beginning
 from inspector.text import jsontext
 from inspector.text.jsontext import Unreadable
 from inspector.views import facts
-from inspector.views.choice import choice_of
+from inspector.views.choice import choice_of, conversation_or_404
 from inspector.views.pages import page, unless_unchanged
 
 TEXT_SHOWN = 200_000
@@ -64,7 +63,7 @@ def chunk_raw(request: OperatorRequest, oid: str, position: int) -> HttpResponse
 
 
 def _chunk(request: OperatorRequest, oid: str, position: int) -> tuple[Conversation, Chunk]:
-    row = get_object_or_404(Conversation.objects.select_related("source"), oid=oid)
+    row = conversation_or_404(oid)
     try:
         chunk = single_chunk(row, position, choice_of(request, row).revision)
     except Revision.DoesNotExist:

@@ -5,11 +5,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlencode
 
-from django.db.models import Case, IntegerField, OuterRef, Q, QuerySet, Sum, Value, When
+from django.db.models import Aggregate, Case, Count, IntegerField, OuterRef, Q, QuerySet, Sum, Value, When
 from django.http import HttpResponse
 
 from inspector.middleware import OperatorRequest
 from inspector.models import Conversation, ConversationCount, ConversationRule, Repair, RuleCount, Source, counting, searching
+from inspector.models.prepared import prepared, totals
 from inspector.presentation.json_text import Json, json_fields
 from inspector.presentation.visible import visible
 from inspector.readers.catalogue import all_readers
@@ -148,8 +149,8 @@ def rows_of(conversations: Iterable[Conversation], q: str = "") -> tuple[Convers
     ids = [conversation.pk for conversation in conversations]
     badges: dict[int, list[Badge]] = {}
     rules = ConversationRule.objects.filter(conversation__in=ids).order_by(SEVERITY_RANK, "-silent", "code")
-    for row in rules:
-        badges.setdefault(row.conversation_id, []).append(Badge(row.code, row.rule, row.severity, row.silent, row.findings))
+    for pk, code, rule, severity, silent, count in rules.values_list("conversation_id", "code", "rule", "severity", "silent", "findings"):
+        badges.setdefault(pk, []).append(Badge(code, rule, severity, silent, count))
     matching = searching.counts(q, ids) if q else {}
     forks = forks_of(row.pk for row in conversations if row.is_replaced)
     writers = [row.forked_by_id for row in conversations if row.is_gone and row.forked_by_id]
@@ -179,9 +180,20 @@ def is_without_demo(sources: Iterable[Source], chosen: str) -> bool:
     return not chosen and len({source.is_demo for source in sources}) == 2
 
 
-def missing(gone: int, conversations: QuerySet[Conversation]) -> int:
-    """Of so many of these that are gone from their stores, those that an undo of ours did not remove."""
-    return gone - conversations.filter(is_gone=True, forked_by__state=Repair.State.UNDONE).count() if gone else 0
+def missing(gone: int, conversations: QuerySet[Conversation] | None = None) -> int:
+    """Of so many of these, or of all, that are gone from their stores, those that an undo of ours did not remove."""
+    if not gone:
+        return 0
+    return gone - (_removed_by_undoing()["n"] if conversations is None else _removed(conversations).count())
+
+
+def _removed(conversations: QuerySet[Conversation]) -> QuerySet[Conversation]:
+    return conversations.filter(is_gone=True, forked_by__state=Repair.State.UNDONE)
+
+
+@totals
+def _removed_by_undoing() -> tuple[QuerySet[Conversation], dict[str, Aggregate]]:
+    return _removed(Conversation.objects.counted()), {"n": Count("*")}
 
 
 def _filters(request: OperatorRequest) -> Filters:
@@ -221,11 +233,19 @@ def _total(filters: Filters, conversations: QuerySet[Conversation]) -> int:
         return conversations.filter(is_gone=filters.gone).count()
     if filters.rule and (filters.state or filters.gone):
         return _of_rule(filters).count()
-    if filters.rule:
-        counts: QuerySet[Any] = RuleCount.objects.counted(filters.source).filter(code=filters.rule, **columns)
-    else:
-        counts = ConversationCount.objects.counted(filters.source).filter(is_gone=filters.gone, **columns)
-    return counts.aggregate(n=Sum("conversations"))["n"] or 0
+    source = filter(None, [filters.source])
+    counted = _with_the_rule(filters.rule, *source) if filters.rule else _counted(*source, is_gone=filters.gone, **columns)
+    return counted["n"] or 0
+
+
+@totals
+def _counted(*source: str, **columns: bool) -> tuple[QuerySet[ConversationCount], dict[str, Aggregate]]:
+    return ConversationCount.objects.counted(*source).filter(**columns), {"n": Sum("conversations")}
+
+
+@totals
+def _with_the_rule(code: str, *source: str) -> tuple[QuerySet[RuleCount], dict[str, Aggregate]]:
+    return RuleCount.objects.counted(*source).filter(code=code), {"n": Sum("conversations")}
 
 
 def _window(
@@ -241,11 +261,18 @@ def _window(
 
 def _rules(filters: Filters) -> tuple[tuple[str, str], ...]:
     """Those that are found somewhere, and the chosen one; what is gone from its store is not counted by rule, so that there every rule is offered."""
-    occurring = {
-        filters.rule,
-        *RuleCount.objects.counted(filters.source).filter(conversations__gt=0).values_list("code", flat=True).distinct(),
-    }
+    occurring = {filters.rule, *(code for (code,) in _occurring(*filter(None, [filters.source])))}
     return tuple((rule.code, f"{rule.code} {rule.name}") for rule in RULES if filters.gone or rule.code in occurring)
+
+
+@prepared
+def _sources() -> QuerySet[Source, Any]:
+    return Source.objects.values_list("oid", "path", "is_trace", "is_demo")
+
+
+@prepared
+def _occurring(*source: str) -> QuerySet[RuleCount, Any]:
+    return RuleCount.objects.counted(*source).filter(conversations__gt=0).order_by().values_list("code").distinct()
 
 
 def _page(request: OperatorRequest) -> ConversationListPage:
@@ -253,14 +280,14 @@ def _page(request: OperatorRequest) -> ConversationListPage:
     filters = _filters(request)
     conversations = chosen(filters)
     here, shown = _window(request, filters, conversations)
-    sources = list(Source.objects.only("oid", "path", "is_trace", "is_demo"))
+    sources = [Source(oid=oid, path=path, is_trace=is_trace, is_demo=is_demo) for oid, path, is_trace, is_demo in _sources()]
     crashes, crash_total = newest_crashes() if here.number == 1 and not filters.any else ((), 0)
     return ConversationListPage(
         filters=filters,
         rows=rows_of(shown, filters.q),
         here=here,
         total=here.total,
-        gone=0 if filters.gone else missing(_total(replace(filters, gone=True), conversations), conversations),
+        gone=0 if filters.gone else missing(_total(replace(filters, gone=True), conversations), conversations if filters.any else None),
         rules=_rules(filters),
         states=tuple((name, words) for name, (words, _) in STATES.items()),
         sources=tuple(source.option for source in sources if not source.is_trace),

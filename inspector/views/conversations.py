@@ -238,6 +238,7 @@ def _repairs(row: Conversation, native_id: str) -> list[Repair]:
     return [repair for repair in standing if repair.conversation_id == row.pk or repair.options.get("fork_id") == native_id]
 
 
+@unless_unchanged(facts.of_conversation)
 def conversation(request: OperatorRequest, oid: str) -> HttpResponse:
     row, choice, chosen_content = looked_up_for(request, oid, content)
     return page(

@@ -1,13 +1,30 @@
 """All that a page depends on in our database, by a few small queries and without loading a conversation; None where there is no such page."""
 
 from collections.abc import Sequence
+from typing import Any
 
-from django.db.models import Count, Model, Q, Sum
+from django.db.models import Aggregate, Count, Model, Q, QuerySet, Sum
 
+from inspector.actions.watching import as_of
 from inspector.middleware import OperatorRequest
-from inspector.models import BackgroundTask, Conversation, Finding, Repair, RepairComment, Revision, Source, StoredPreview, Stream
+from inspector.models import (
+    BackgroundTask,
+    Conversation,
+    Finding,
+    Repair,
+    RepairComment,
+    Revision,
+    Source,
+    StoredAnalysis,
+    StoredPreview,
+    Stream,
+)
 from inspector.models.json_text import JsonText
+from inspector.models.news import Scope
+from inspector.models.prepared import prepared, totals
 
+_HEARD = 300
+"""Seconds: a page that is shown again says as of when its data is as it was when it was made, and by script of now."""
 OF_AN_IMPORT = ("read_at", "written_at", "stamp", "changes")
 """What every import of a source changes, or one that brings nothing new for a conversation."""
 
@@ -27,7 +44,7 @@ FINDING = _columns(Finding)
 
 def of_revision(request: OperatorRequest, oid: str, position: int | None = None, old: int | None = None, new: int | None = None) -> object:
     """Of a page that shows stored rows: the conversation, the revision or the two that the address names, and the repairs between them."""
-    row = Conversation.objects.filter(oid=oid).values_list(*CONVERSATION).first()
+    row = next(iter(_conversation(oid)), None)
     if row is None:
         return None
     compared = [number for number in (old, new) if number is not None]
@@ -42,16 +59,57 @@ def of_compared(request: OperatorRequest, oid: str, old: int | None = None, new:
 
 def of_analysis(request: OperatorRequest, oid: str, digest: str = "") -> object:
     """Of a page that shows what readers and rules make of a revision: its source and traces as they were read, and all around it in the source."""
-    row = Conversation.objects.filter(oid=oid).values_list(*ANALYSED).first()
+    row = next(iter(_analysed(oid)), None)
     if row is None:
         return None
     source_pk = row[ANALYSED.index("source_id")]
-    around = Conversation.objects.filter(source_id=source_pk).aggregate(
-        Count("pk"), Sum("revision"), gone=Count("pk", filter=Q(is_gone=True))
-    )
-    traces = Source.objects.filter(stores=source_pk).order_by("pk").values_list(*_columns(Source))
     revisions = _revisions(request, oid, [row[ANALYSED.index("revision")]])
-    return row, revisions, list(around.values()), list(traces), _repairs(oid)
+    return row, revisions, _around(source_pk), _traces(source_pk), _repairs(oid)
+
+
+def of_conversation(request: OperatorRequest, oid: str) -> object:
+    """Of the page of a conversation: what was computed of it, and what became of the repairs of its source. None where it is searched, since what
+    is found depends on how much is indexed."""
+    of_analysis_ = None if request.GET.get("q") else of_analysis(request, oid)
+    if of_analysis_ is None:
+        return None
+    read_at = as_of(Scope("conversation", oid))
+    heard = read_at and int(read_at.timestamp()) // _HEARD
+    return of_analysis_, heard, _kept_analyses(oid), _previews(oid), _repairs_of_source(oid)
+
+
+@prepared
+def _conversation(oid: str) -> QuerySet[Conversation, Any]:
+    return Conversation.objects.filter(oid=oid).order_by().values_list(*CONVERSATION)
+
+
+@prepared
+def _analysed(oid: str) -> QuerySet[Conversation, Any]:
+    return Conversation.objects.filter(oid=oid).order_by().values_list(*ANALYSED)
+
+
+@totals
+def _around(source_pk: int) -> tuple[QuerySet[Conversation], dict[str, Aggregate]]:
+    """How many conversations there are around it, and how often they changed."""
+    counted = {"all": Count("pk"), "revisions": Sum("revision"), "gone": Count("pk", filter=Q(is_gone=True))}
+    return Conversation.objects.filter(source_id=source_pk), counted
+
+
+@prepared
+def _traces(source_pk: int) -> QuerySet[Source, Any]:
+    return Source.objects.filter(stores=source_pk).order_by("pk").values_list(*_columns(Source))
+
+
+@prepared
+def _kept_analyses(oid: str) -> QuerySet[StoredAnalysis, Any]:
+    return StoredAnalysis.objects.filter(conversation__oid=oid).order_by("pk").values_list("pk", "basis", "written_at")
+
+
+@prepared
+def _repairs_of_source(oid: str) -> QuerySet[Repair, Any]:
+    """Forks are conversations of their own: a page names the repair that wrote it."""
+    of_source = Repair.objects.filter(conversation__source__conversations__oid=oid)
+    return of_source.order_by("pk").values_list("oid", "state", "conversation_id", "forks__oid")
 
 
 def of_finding(request: OperatorRequest, oid: str) -> object:
@@ -81,14 +139,30 @@ def _revisions(request: OperatorRequest, oid: str, numbers: list[int]) -> list[t
     """Those of `numbers`, and the one that the address asks for."""
     rev = request.GET.get("rev", "")
     named = [*numbers, int(rev)] if rev.isdecimal() and len(rev) < 9 else numbers
-    return list(Revision.objects.filter(conversation__oid=oid, number__in=named).values_list("pk", "number", "digest", "seen_at"))
+    return _of_revisions(oid, *named)
+
+
+@prepared
+def _of_revisions(oid: str, *numbers: int) -> QuerySet[Revision, Any]:
+    rows = Revision.objects.filter(conversation__oid=oid, number__in=numbers)
+    return rows.order_by("number").values_list("pk", "number", "digest", "seen_at")
 
 
 def _previews(oid: str) -> list[list[tuple[object, ...]]]:
     """Of a large conversation the page says that its preview is being computed, until it is kept."""
-    kept = StoredPreview.objects.filter(conversation__oid=oid).order_by("pk").values_list("key", "written_at")
-    return [list(kept), list(BackgroundTask.objects.filter(conversation__oid=oid).order_by("pk").values_list("key", "ended_at"))]
+    return [_kept_previews(oid), _tasks(oid)]
 
 
-def _repairs(oid: str) -> list[tuple[object, ...]]:
-    return list(Repair.objects.filter(conversation__oid=oid).order_by("pk").values_list(*REPAIR))
+@prepared
+def _kept_previews(oid: str) -> QuerySet[StoredPreview, Any]:
+    return StoredPreview.objects.filter(conversation__oid=oid).order_by("pk").values_list("key", "written_at")
+
+
+@prepared
+def _tasks(oid: str) -> QuerySet[BackgroundTask, Any]:
+    return BackgroundTask.objects.filter(conversation__oid=oid).order_by("pk").values_list("key", "ended_at")
+
+
+@prepared
+def _repairs(oid: str) -> QuerySet[Repair, Any]:
+    return Repair.objects.filter(conversation__oid=oid).order_by("pk").values_list(*REPAIR)

@@ -17,11 +17,11 @@ from django.shortcuts import render
 from django.utils.cache import get_conditional_response, patch_vary_headers
 from django.views import defaults
 
-from inspector import __version__
+from inspector import __version__, kept_answers
 from inspector.access.grants import whom_to_ask
 from inspector.access.roles import ACTIONS, MEANINGS, Access, Role, refusal_of
 from inspector.installation import page_files_digest, program, typed
-from inspector.models import Conversation, Finding, Problem, Repair, RepairGroup, Source, Stream, Tombstone
+from inspector.models import Conversation, Finding, Problem, Repair, RepairGroup, Source, Stream, Tombstone, repair
 from inspector.presentation import markdown
 from inspector.presentation.json_text import json_text
 from inspector.presentation.visible import visible
@@ -146,9 +146,9 @@ def of_account(request: HttpRequest) -> dict[str, Any]:
 
 
 def waiting_for_review(request: HttpRequest) -> int:
-    """How many repairs, or groups of them, were proposed and are neither approved nor rejected; counted once for a request."""
+    """How many repairs, or groups of them, wait; counted once for a request."""
     if not hasattr(request, "waiting_for_review"):
-        request.waiting_for_review = Repair.listed([Repair.State.PROPOSED]).count()  # type: ignore[attr-defined]
+        request.waiting_for_review = repair.waiting_for_review()["n"]  # type: ignore[attr-defined]
     return int(request.waiting_for_review)  # type: ignore[attr-defined]
 
 
@@ -256,7 +256,7 @@ def twin(request: HttpRequest, ending: str) -> str:
 
 
 def unless_unchanged(facts_of: Callable[..., object]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Answers 304 without running the view where the browser already has what the view would answer.
+    """Answers without running the view where the browser already has what the view would answer (304), or we have (`inspector.kept_answers`).
 
     `facts_of` gets what the view gets and returns, by a few small queries, all that the answer depends on in our database; None where that
     cannot be known without the work. What every page depends on is added here: the code, the address, who asks, the settings, the form token.
@@ -270,12 +270,12 @@ def unless_unchanged(facts_of: Callable[..., object]) -> Callable[[Callable[...,
             if facts is None:
                 return view(request, *arguments, **named)
             etag = _etag(request, facts)
-            not_modified = get_conditional_response(request, etag)
             token = request.META.get("CSRF_COOKIE")
-            response = not_modified or view(request, *arguments, **named)
+            response = get_conditional_response(request, etag) or kept_answers.kept(etag) or view(request, *arguments, **named)
             # A form that brings its first token is of use only with the cookie that comes with it.
             is_first_token = token is None and "CSRF_COOKIE" in request.META
             if response.status_code in (200, 304) and not is_first_token:
+                response.may_be_kept = True  # type: ignore[union-attr]
                 response["ETag"] = etag
                 response["Cache-Control"] = "private, no-cache"
                 patch_vary_headers(response, ["Cookie", *OF_HTMX])
@@ -287,8 +287,10 @@ def unless_unchanged(facts_of: Callable[..., object]) -> Callable[[Callable[...,
 
 
 def _may_be_unchanged(request: HttpRequest) -> bool:
-    # In debug mode templates are read again at every request. A message is shown once: a page with it is what no other request gets.
-    return request.method in ("GET", "HEAD") and not settings.DEBUG and not len(get_messages(request))
+    # In debug mode templates are read again at every request. A message is shown once: a page with it is what no other request gets. What reveals is
+    # answered once, and audited each time.
+    is_for_once = getattr(request, "reveals", False) or len(get_messages(request))
+    return request.method in ("GET", "HEAD") and not settings.DEBUG and not is_for_once
 
 
 def _etag(request: HttpRequest, facts: object) -> str:

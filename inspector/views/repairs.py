@@ -65,6 +65,7 @@ from inspector.sources.places import is_dsn
 from inspector.strategies.base import Strategy
 from inspector.strategies.catalogue import STRATEGIES
 from inspector.views import facts
+from inspector.views.choice import conversation_or_404
 from inspector.views.pages import absolute, as_json, as_markdown, origin_of, page, unless_unchanged
 from inspector.views.paging import ListWindow, window
 
@@ -355,7 +356,7 @@ def new(request: OperatorRequest, oid: str) -> HttpResponse:
 
     `at` is the time (epoch ms) that this plan gives to the entry of a new conversation in a list.
     """
-    row = get_object_or_404(Conversation.objects.select_related("source"), oid=oid)
+    row = conversation_or_404(oid)
     if request.method != "POST":
         work = _work_of_preview(request, row)
         here, is_again = back_of(request)
@@ -402,7 +403,7 @@ def _address_of(request: HttpRequest, choice: RepairChoice) -> str:
 
 
 def new_json(request: OperatorRequest, oid: str) -> HttpResponse:
-    row = get_object_or_404(Conversation.objects.select_related("source"), oid=oid)
+    row = conversation_or_404(oid)
     choice = _chosen(request, row)
     try:
         mode_named(loading.format_of(row.source), choice.mode)

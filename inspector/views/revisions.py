@@ -9,7 +9,6 @@ from typing import cast
 
 from django.db.models import Count
 from django.http import Http404, HttpResponse
-from django.shortcuts import get_object_or_404
 
 from inspector.conversation import notation
 from inspector.conversation.model import Conversation as Core
@@ -21,6 +20,7 @@ from inspector.presentation.repair.plan import chunks_summary
 from inspector.presentation.repair.preview_part import DiffRun, diff_runs
 from inspector.presentation.visible import visible
 from inspector.views import facts
+from inspector.views.choice import conversation_or_404
 from inspector.views.pages import as_json, page, unless_unchanged
 
 RUNS_SHOWN = 400
@@ -46,7 +46,7 @@ class RevisionsPage:
 
 
 def _both(oid: str, old: int, new: int) -> tuple[Conversation, Revision, Revision, Core, Core]:
-    row = get_object_or_404(Conversation.objects.select_related("source"), oid=oid)
+    row = conversation_or_404(oid)
     revisions = {revision.number: revision for revision in row.revisions.filter(number__in=(old, new))}
     for number in (old, new):
         if number not in revisions:
@@ -103,7 +103,7 @@ def _chosen_revision(request: OperatorRequest, name: str) -> int | None:
 @unless_unchanged(facts.of_compared)
 def comparison(request: OperatorRequest, oid: str, old: int | None = None, new: int | None = None) -> HttpResponse:
     """`?with=` is the other conversation, `rev` and `with_rev` choose revisions, `from` the first line."""
-    row = get_object_or_404(Conversation.objects.select_related("source"), oid=oid)
+    row = conversation_or_404(oid)
     if not request.GET.get("with"):
         others = row.source.conversations.exclude(pk=row.pk).order_by("-last_activity", "pk")[:OTHERS]
         return page(request, "compared.html", ComparisonPage(row=row, sides=None, window=None, others=list(others)))

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from django.http import Http404, HttpResponse
-from django.shortcuts import get_object_or_404
 
 from inspector.cache_headers import exact
 from inspector.middleware import OperatorRequest
@@ -19,6 +18,7 @@ from inspector.text import jsontext
 from inspector.text.jsontext import Unreadable
 from inspector.traces.model import Step, Trace
 from inspector.views import facts
+from inspector.views.choice import conversation_or_404
 from inspector.views.pages import as_json, page, unless_unchanged
 
 ROWS_SHOWN = 600
@@ -79,14 +79,14 @@ class BodyPage:
 
 @unless_unchanged(facts.of_analysis)
 def trace(request: OperatorRequest, oid: str) -> HttpResponse:
-    conversation = _conversation(oid)
+    conversation = conversation_or_404(oid)
     content = _trace_page(conversation, request.GET.get("turn", ""), request.GET.get("step", ""))
     return page(request, "trace.html", content, twins=("json",))
 
 
 @unless_unchanged(facts.of_analysis)
 def trace_json(request: OperatorRequest, oid: str) -> HttpResponse:
-    conversation = _conversation(oid)
+    conversation = conversation_or_404(oid)
     stored = loading.stored(conversation).conversation
     observed = loading.observed_trace(conversation, stored) or Trace(stored.native_id)
     sources = conversation.source.traces.order_by("path")
@@ -115,10 +115,6 @@ def body_raw(request: OperatorRequest, oid: str, digest: str) -> HttpResponse:
     response["Content-Disposition"] = f'attachment; filename="body-{digest[:16]}.{"json" if is_json else "txt"}"'
     response["X-Content-Type-Options"] = "nosniff"
     return exact(response)
-
-
-def _conversation(oid: str) -> Conversation:
-    return get_object_or_404(Conversation.objects.select_related("source"), oid=oid)
 
 
 def _trace_page(conversation: Conversation, turn: str, step: str) -> TracePage:
@@ -177,7 +173,7 @@ def _fitting(turns: Sequence[TurnRows], first: int | None) -> tuple[int, int]:
 
 def _body(oid: str, digest: str) -> tuple[Conversation, bytes, list[tuple[str, str]]]:
     """Only what this conversation's trace names: other bodies of the database are other people's conversations."""
-    conversation = _conversation(oid)
+    conversation = conversation_or_404(oid)
     observed = loading.observed_trace(conversation, loading.stored(conversation).conversation)
     owners = waterfall.body_owners(observed, digest) if observed else []
     data = loading.body(digest) if owners else None

@@ -28,24 +28,24 @@ def measured(most_bytes: int) -> tuple[BoundedCache[[str, int], Value], list[str
 def test_what_is_asked_for_again_is_not_made_again() -> None:
     value, made = measured(100)
     assert value("a", 10) is value("a", 10)
-    assert made == ["a"] and value.bytes == 10 and len(value) == 1
+    assert made == ["a"] and value.kept.bytes == 10 and len(value) == 1
 
 
 def test_the_bytes_stay_below_the_bound_and_the_one_not_asked_for_the_longest_goes_first() -> None:
     value, made = measured(100)
     value("a", 40), value("b", 40), value("a", 40), value("c", 40)
-    assert value.bytes == 80 and len(value) == 2
+    assert value.kept.bytes == 80 and len(value) == 2
     value("a", 40), value("c", 40)
     assert made == ["a", "b", "c"]
     value("b", 40)
-    assert made == ["a", "b", "c", "b"] and value.bytes == 80
+    assert made == ["a", "b", "c", "b"] and value.kept.bytes == 80
 
 
 def test_a_result_larger_than_the_cache_is_shared_while_somebody_holds_it_and_displaces_nothing() -> None:
     value, made = measured(100)
     small, large = value("small", 10), value("large", 1000)
     assert value("large", 1000) is large and value("small", 10) is small and made == ["small", "large"]
-    assert value.bytes == 10
+    assert value.kept.bytes == 10
     del large
     value("large", 1000)
     assert made == ["small", "large", "large"]
@@ -53,7 +53,7 @@ def test_a_result_larger_than_the_cache_is_shared_while_somebody_holds_it_and_di
 
 def test_a_large_result_that_cannot_be_shared_is_given_all_the_same() -> None:
     numbers = bounded_cache(10, len)(lambda count: list(range(count)))
-    assert numbers(20) == list(range(20)) and numbers.bytes == 0
+    assert numbers(20) == list(range(20)) and numbers.kept.bytes == 0
 
 
 def test_what_is_not_there_yet_is_asked_for_again() -> None:

@@ -128,8 +128,8 @@ def test_what_is_kept_of_a_page_is_what_it_shows(client: Client, tmp_path: Path)
     for count in (400, 1600):
         shown_previews._shown.cache_clear()
         size_of_preview(client, tmp_path / f"{count}.db", count, "fork")
-        sizes.append(shown_previews._shown.bytes)
-    assert sizes[1] < 1.05 * sizes[0] and shown_previews._shown.most_bytes > sizes[0]
+        sizes.append(shown_previews._shown.kept.bytes)
+    assert sizes[1] < 1.05 * sizes[0] and shown_previews._shown.kept.most_bytes > sizes[0]
 
 
 def test_while_a_page_holds_its_conversation_nothing_loads_or_judges_it_again(conversation: Conversation) -> None:

@@ -34,6 +34,7 @@ OF_A_CONVERSATION = (
     "chunks/0/?rev=1",
     "diff/1..1/",
     "diff/1..1.json",
+    "",
     "prompt/",
     "prompt.json",
     "trace/",
@@ -187,7 +188,7 @@ AROUND: tuple[Change, ...] = (_import_again, _neighbor, _trace, _repair)
 
 
 @pytest.mark.parametrize("change", EVERYWHERE, ids=lambda change: change.__name__)
-@pytest.mark.parametrize("path", ["chunks/0/", "diff/1..1.json", "prompt.json", "prompt/", ".json", "trace/"])
+@pytest.mark.parametrize("path", ["", "chunks/0/", "diff/1..1.json", "prompt.json", "prompt/", ".json", "trace/"])
 def test_what_every_page_depends_on(client: Client, tmp_path: Path, path: str, change: Change) -> None:
     conversation = imported(tmp_path / "a.db", merged())
     known = etag(client, address(conversation, path))
@@ -197,7 +198,7 @@ def test_what_every_page_depends_on(client: Client, tmp_path: Path, path: str, c
 
 
 @pytest.mark.parametrize("change", AROUND, ids=lambda change: change.__name__)
-@pytest.mark.parametrize("path", ["prompt.json", "prompt/", ".json", ".md", "trace.json"])
+@pytest.mark.parametrize("path", ["", "prompt.json", "prompt/", ".json", ".md", "trace.json"])
 def test_what_pages_of_an_analysis_depend_on(client: Client, tmp_path: Path, path: str, change: Change) -> None:
     conversation = imported(tmp_path / "a.db", merged())
     known = etag(client, address(conversation, path))

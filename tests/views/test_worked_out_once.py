@@ -70,7 +70,7 @@ def test_a_first_preview_reads_the_records_of_a_large_conversation_once(
     client: Client, session: Conversation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What is larger than its cache is in memory as long as the page is worked out."""
-    monkeypatch.setattr(loading._stored, "most_bytes", 0)
+    monkeypatch.setattr(loading._stored.kept, "most_bytes", 0)
     with counted(loading.read_records) as counts:
         shown(client, session)
     assert counts == {"read_records": 1}

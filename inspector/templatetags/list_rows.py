@@ -1,0 +1,120 @@
+"""The rows of the lists of conversations and of problems as HTML: a page shows fifty, and as templates they took longer than all that is asked for them."""
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from html import escape
+from typing import Any
+
+from django import template
+from django.template.defaultfilters import capfirst, truncatewords
+from django.template.loader import render_to_string
+from django.utils.safestring import SafeString, mark_safe
+
+from inspector.models import Source
+from inspector.presentation.visible import clipped, visible
+from inspector.templatetags.show import spark, when
+
+register = template.Library()
+_TITLE, _SOURCE, _ID = 90, 40, 200
+_SOURCE_OF_PROBLEM, _WORDS_OF_SOURCE = 60, 3
+
+
+@register.simple_tag
+def conversation_rows(rows: Sequence[Any], found_by: str = "") -> SafeString:
+    """`found_by`: the query by which the page of a conversation shows the chunks that a search found."""
+    source = cache(_source_link)
+    return mark_safe("".join([_conversation(row, source(row.conversation.source), found_by) for row in rows]))  # noqa: S308 (every text goes through `escape`)
+
+
+def _source_link(source: Source) -> str:
+    return f'<a class="source" href="/sources/{source.oid}/">{_clipped(source.name, _SOURCE)}</a>'
+
+
+def _conversation(row: Any, source: str, found_by: str) -> str:
+    shown = row.conversation
+    href = f"/conversations/{shown.oid}/"
+    status = f" {_shown(shown.status)}" if shown.status else ""
+    found = ""
+    if row.matching:
+        found = f'<a href="{href}?{escape(found_by)}">{row.matching} chunk{"" if row.matching == 1 else "s"} with this text</a>'
+    warns = " how-warning" if row.is_read_otherwise else ""
+    return (
+        f'<tr><td class="what"><a class="name row-link" href="{href}">{_clipped(shown.title or "Untitled", _TITLE)}</a>'
+        f'<div class="quiet">{source} <span class="mono" title="{_clipped(shown.native_id, _ID)}">{_shown(shown.short_native_id)}</span>{status}</div>'
+        f'{found}</td><td class="n" data-label="chunks">{shown.chunk_count:,}</td>'
+        f'<td class="n{warns}" data-label="messages stored → read">{shown.message_count:,} → {shown.read_count:,}</td>'
+        f'<td class="verdict"><span class="clamped">{escape(capfirst(visible(shown.verdict)))}</span></td>'
+        f'<td class="badges">{_badges(row)}</td><td class="when" data-label="last active">{when(shown.last_activity)}</td></tr>'
+    )
+
+
+def _badges(row: Any) -> str:
+    shown, parts = row.conversation, []
+    if shown.is_replaced:
+        fork = f'<a href="/conversations/{row.fork.oid}/">a fork</a>' if row.fork else "a fork"
+        parts.append(f'<span class="badge ok">repaired by {fork}</span>')
+    if row.undone:
+        parts.append(f'<span class="badge note">removed by undoing <a href="/repairs/{row.undone.oid}/">its repair</a></span>')
+    elif shown.is_gone:
+        parts.append('<span class="badge note">gone from the store</span>')
+    if shown.has_silent:
+        parts.append('<span class="badge warn">silent</span>')
+    if shown.refused:
+        parts.append('<span class="badge">rejected</span>')
+    # As links to the first place of each.
+    at = f"/conversations/{shown.oid}/?finding="
+    parts += [
+        f'<a class="badge {badge.severity}" href="{at}{escape(badge.code)}" title="{escape(badge.title)}">{escape(badge.label)}</a>'
+        for badge in row.badges
+    ]
+    if row.left_out:
+        parts.append(f'<span class="quiet">and {row.left_out} more</span>')
+    if not row.badges and not shown.refused:
+        parts.append('<span class="badge ok">nothing found</span>')
+    return " ".join(parts)
+
+
+@register.simple_tag
+def problem_rows(rows: Sequence[Any], summary_words: int) -> SafeString:
+    """Of the summary of each rule so many words."""
+    source = cache(_source_words)
+    return mark_safe("".join([_problem(row, source(row.problem.source), summary_words) for row in rows]))  # noqa: S308 (every text goes through `escape`)
+
+
+def _source_words(source: Source) -> str:
+    return escape(truncatewords(clipped(source.name, _SOURCE_OF_PROBLEM)[0], _WORDS_OF_SOURCE))
+
+
+def _problem(row: Any, source: str, summary_words: int) -> str:
+    problem, noun = row.problem, row.problem.noun
+    silent = ' <span class="badge warn">silent</span>' if problem.silent else ""
+    about = ""
+    if row.about:
+        summary = capfirst(row.summary)
+        about = f'<span class="summary" title="{escape(summary)}">{escape(truncatewords(summary, summary_words))}</span>'
+    ever = f'<span class="quiet">/{problem.total:,}</span>' if problem.total != problem.conversations else ""
+    streams = f' <span class="quiet">stream{"" if problem.total == 1 else "s"}</span>' if problem.is_of_streams else ""
+    is_decided = problem.state != "open" or problem.assigned_to
+    return (
+        f'<tr><td class="check"><label><input type="checkbox" name="problem" value="{problem.oid}">'
+        f'<span class="sr">{escape(row.code)} in {_clipped(problem.source.name, _SOURCE)}</span></label></td>'
+        f'<td class="what"><a class="name row-link" href="/problems/{problem.oid}/">{escape(row.name)}</a> '
+        f'<span class="badge {row.severity}">{escape(row.code)}</span>{silent}'
+        f'<div class="quiet"><span class="source">{source}</span>{about}</div></td><td class="days">{spark(row.days)}</td>'
+        f'<td class="n" title="{noun.capitalize()}s{": now, and ever" if ever else ""}" data-label="occurs in">{problem.conversations:,}{ever}{streams}</td>'
+        f'<td class="when" data-label="last seen">{when(problem.last_seen)}</td>'
+        f'<td class="state">{_state(problem) if is_decided else ""}</td></tr>'
+    )
+
+
+def _state(problem: Any) -> str:
+    named: Mapping[str, Any] = {"problem": problem}
+    return render_to_string("inbox.html#state", dict(named))
+
+
+def _clipped(text: str, limit: int) -> str:
+    return escape(clipped(text, limit)[0])
+
+
+def _shown(text: str) -> str:
+    return escape(visible(text))
