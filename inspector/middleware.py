@@ -55,6 +55,9 @@ NOT_THROUGH_PROXY = (
     "set it there, or open"
 )
 WRONG_HOST = "Inspector does not answer for this host name: if it is yours, add it to DJANGO_ALLOWED_HOSTS and start again."
+LONGEST_ADDRESS = 20_000
+"""Characters: the link to Explain with a long error that is not in ASCII has 18,000. Every link of a page has the parameters of its address again."""
+TOO_LONG = f"This address has over {LONGEST_ADDRESS:,} characters, more than any link here: open the page again, and paste a long text into its form."
 NO_METRICS = "The metrics are for who shows the bearer token of INSPECTOR_METRICS_TOKEN, and for who is signed in: set the token on the server, and send it."
 
 NOBODY = "Nobody is signed in, so there is nothing to read: sign in with a browser, or send an API token of the page Account as `Authorization: Bearer insp_...`."
@@ -107,6 +110,8 @@ def name_the_operator(get_response: Callable[[HttpRequest], HttpResponse]) -> Ca
             return (
                 as_json({"error": too_many_fields()}, status=400) if request.path.endswith(".json") else _sentence(too_many_fields(), 400)
             )
+        if len(request.get_full_path()) > LONGEST_ADDRESS:
+            return _sentence(TOO_LONG, 414)
         if settings.INSPECTOR_LOCAL and not _from_this_machine(request):
             return _sentence(NOT_LOCAL, 403)
         try:

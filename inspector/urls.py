@@ -96,6 +96,7 @@ urlpatterns = [
     path("repair-groups/<slug:oid>/apply/", repair_groups.apply),
     path("repair-groups/<slug:oid>/undo/", repair_groups.undo),
     path("repair-groups/<slug:oid>/again/", repair_groups.again),
+    path("tasks/", tasks.tasks, name="tasks"),
     path("tasks/<slug:key>/", tasks.task, name="task"),
     path("repairs/<slug:oid>/approve/", repairs.approve, name="approve"),
     path("repairs/<slug:oid>/reject/", repairs.reject, name="reject"),

@@ -39,7 +39,9 @@ def propose_repair(
     reviewers: str | Iterable[str] = (),
     group: RepairGroup | None = None,
 ) -> Repair:
-    """`seen_digest` is the `shown_digest` of the preview on a page; None where a command asks. Raises Refused (nothing to do, cannot be written, another
+    """What the same person proposed and nobody decided yet is returned, and not proposed again.
+
+    `seen_digest` is the `shown_digest` of the preview on a page; None where a command asks. Raises Refused (nothing to do, cannot be written, another
     plan than was shown, an interrupted write comes first, a reason, link or reviewer that cannot be), Stale (the store moved since its last import)."""
     source = conversation.source
     reason, incident, names = text_of_a_person(reason, "The reason"), incident_link(incident), reviewers_named(reviewers, source)
@@ -63,6 +65,8 @@ def propose_repair(
             raise Refused(PURGED)
         if group is not None and not RepairGroup.objects.filter(pk=group.pk).exists():
             raise Refused(GROUP_GONE)
+        if waits := _waiting(conversation, preview.digest, operator, group):
+            return waits
         repair = Repair.objects.create(
             oid=secrets.token_hex(6),
             conversation=conversation,
@@ -91,6 +95,12 @@ def propose_repair(
     if not rehearsal["ok"]:
         raise Refused(rehearsal["sentence"])
     return repair
+
+
+def _waiting(conversation: Conversation, plan_digest: str, operator: str, group: RepairGroup | None) -> Repair | None:
+    """What the same person proposed and nobody decided: a form that is sent twice makes one repair."""
+    waiting = Repair.objects.filter(conversation=conversation, state=Repair.State.PROPOSED, group=group)
+    return waiting.filter(plan_digest=plan_digest, proposed_by=operator).first()
 
 
 def _refuse_interrupted(conversation: Conversation) -> None:

@@ -47,6 +47,15 @@ def visible(value: object) -> str:
     return text.visible(str(value))
 
 
+@register.filter
+def with_code(value: str) -> SafeString:
+    """Words of ours in which names are between backticks."""
+    return mark_safe(_NAME.sub(r"<code>\1</code>", escape(text.visible(value))))  # noqa: S308 (every text goes through `escape`)
+
+
+_NAME = re.compile("`([^`]+)`")
+
+
 @register.simple_tag
 def why_not(action: str, about: Any = None) -> str:
     """Why the person of this request may not do it, for a button that is disabled; "" where they may."""

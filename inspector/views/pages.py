@@ -39,7 +39,7 @@ _LISTS = {
     "sources": ("source", "/sources/", "All sources"),
     "strategies": ("strategy", "/strategies/", "All strategies"),
     "streams": ("stream", "/streams/", "All streams"),
-    "tasks": ("task", "/repairs/", "All repairs"),
+    "tasks": ("task", "/tasks/", "All tasks"),
 }
 """The first part of an address -> what it is of, and where those are listed."""
 _NAMED = re.compile(rf"/({'|'.join(_LISTS)})/([^/]+?)(?:\.json|\.md|/|$)")
@@ -72,7 +72,7 @@ class Section:
 NAVIGATION = (
     Section("Inbox", "/", others=("/findings/", "/problems/", "/trends/")),
     Section("Conversations", "/conversations/", (("Conversations", "/conversations/"), ("Streams", "/streams/"))),
-    Section("Repairs", "/repairs/", others=("/repair-groups/",)),
+    Section("Repairs", "/repairs/", (("Repairs", "/repairs/"), ("Tasks", "/tasks/")), ("/repair-groups/",)),
     Section(
         "Diagnose", "/diagnose/", (("Anything", "/diagnose/"), ("Explain", "/explain/"), ("Check", "/check/"), ("What if", "/whatif/"))
     ),
@@ -414,6 +414,8 @@ class MissingPage:
     href: str
     words: str
     tombstone: Tombstone | None = None
+    store: Source | None = None
+    """Where it was, where that is imported still."""
 
 
 def _missing(request: HttpRequest, sentence: str, tombstone: Tombstone | None = None) -> MissingPage:
@@ -426,9 +428,8 @@ def _missing(request: HttpRequest, sentence: str, tombstone: Tombstone | None = 
     if tombstone or sentence:
         title = f"This {tombstone.kind} was {tombstone.act}" if tombstone else "There is nothing at this address"
         is_part = not tombstone and request.path != f"/{match[1]}/{match[2]}/"
-        return MissingPage(
-            title, sentence, name, *((f"/{match[1]}/{match[2]}/", f"To the {what}") if is_part else (address, words)), tombstone
-        )
+        leads_to = (f"/{match[1]}/{match[2]}/", f"To the {what}") if is_part else (address, words)
+        return MissingPage(title, sentence, name, *leads_to, tombstone, _store_of(tombstone) if tombstone else None)
     return MissingPage(
         f"No {what} here has the {'name' if what in ('rule', 'strategy') else 'id'} {name}",
         _WHY_NOT.get(match[1], _NOT_IMPORTED),
@@ -436,6 +437,10 @@ def _missing(request: HttpRequest, sentence: str, tombstone: Tombstone | None = 
         address,
         words,
     )
+
+
+def _store_of(tombstone: Tombstone) -> Source | None:
+    return Source.objects.filter(oid=tombstone.source).first() if tombstone.conversation != tombstone.source else None
 
 
 def _copies_page(request: HttpRequest, copies: Sequence[Copy]) -> HttpResponse:

@@ -13,6 +13,7 @@ from django.contrib import messages
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404
+from django.utils import timezone
 
 from inspector import background
 from inspector.access.permits import why_not
@@ -382,7 +383,12 @@ def new(request: OperatorRequest, oid: str) -> HttpResponse:
         plan_request = request_for(
             row.source, loading.stored(row), choice.strategies, choice.mode, choice.reader, leaf=choice.leaf, now=now
         )
+        before = timezone.now()
         repair = propose_repair(row, plan_request, request.operator, seen_digest, **written)
+        if repair.proposed_at < before:
+            messages.info(
+                request, "You proposed this plan before, and it waits for a review: this is that repair. Nothing was proposed again."
+            )
     except Refused as refusal:
         messages.error(request, visible(str(refusal)))
         return HttpResponseRedirect(address)

@@ -1,5 +1,6 @@
 """The page of a background task: what is being done and how far it is. Who waits for it is led on to what came of it; later it says how it ended, and why."""
 
+from dataclasses import dataclass
 from datetime import timedelta
 
 from django.contrib import messages
@@ -16,6 +17,26 @@ from inspector.views.pages import page
 
 WAITED = timedelta(minutes=1)
 """After its end: who opens a task later did not wait for it."""
+
+
+LISTED = 50
+
+
+@dataclass(frozen=True, slots=True)
+class TasksPage:
+    """Those that began last; what they did is kept for some days."""
+
+    works: tuple[background.Work, ...]
+
+    @property
+    def running(self) -> int:
+        return sum(work.is_running for work in self.works)
+
+
+def tasks(request: OperatorRequest) -> HttpResponse:
+    """What runs in the background, and what did."""
+    rows = BackgroundTask.objects.select_related("conversation__source", "source").order_by("-started_at", "-pk")
+    return page(request, "tasks.html", TasksPage(tuple(background.state_of(row) for row in rows[:LISTED])))
 
 
 def task(request: OperatorRequest, key: str) -> HttpResponse:

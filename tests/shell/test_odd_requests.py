@@ -20,6 +20,7 @@ from inspector.access_token import bearer
 from inspector.large_pages import LARGE, LargePages
 from inspector.management.commands import serve
 from inspector.management.commands.serve import listen, server_of
+from inspector.middleware import LONGEST_ADDRESS, TOO_LONG
 from inspector.models import Conversation, Source
 from tests.accounts import account
 from tests.actions.building import imported, merged
@@ -142,6 +143,17 @@ def test_more_fields_or_files_than_a_form_has_are_refused_in_one_sentence(client
     assert client.post("/check.json", form).json()["error"].startswith("This address or form has over")
     assert client.get("/?" + many.removeprefix("f0=1&")).status_code == 200
     assert Client().get(f"/?{many}").status_code == 400
+
+
+@pytest.mark.django_db
+def test_an_address_longer_than_any_link_is_refused_in_a_sentence(client: Client) -> None:
+    """Every link of a page has the parameters of its address again."""
+    for padding, status in ((LONGEST_ADDRESS - len("/rules/?a="), 200), (LONGEST_ADDRESS, 414)):
+        answer = client.get(f"/rules/?a={'x' * padding}")
+        assert answer.status_code == status, padding
+    assert answer.content.decode() == f"{TOO_LONG}\n"
+    # The longest link of ours: a long error of characters that take the most bytes.
+    assert client.get("/explain/", {"error": "\U0001f600" * 1500}).status_code == 200
 
 
 @pytest.mark.django_db(transaction=True)

@@ -202,6 +202,21 @@ def test_what_is_chosen_is_proposed_and_only_after_its_preview(client: Client, m
     assert Repair.objects.get().mode == "same-rows"
 
 
+@pytest.mark.parametrize("mode", ["fork", "same-rows"])
+def test_a_form_that_is_sent_twice_makes_one_repair(client: Client, merged_one: Conversation, mode: str) -> None:
+    """Two quick presses, without script."""
+    address = seen(client, merged_one, strategy=RENUMBER, mode=mode)
+    first, second = (client.post(address, {"strategy": RENUMBER, "mode": mode}) for _ in range(2))
+    repair = Repair.objects.get()
+    assert first["Location"] == second["Location"] == f"/repairs/{repair.oid}/"
+    assert "You proposed this plan before" in text(client, second["Location"])
+    assert AuditEntry.objects.filter(verb="propose").count() == 1
+    # Once it is decided, the same plan is another repair.
+    client.post(f"/repairs/{repair.oid}/reject/", {"comment": "not now"})
+    client.post(address, {"strategy": RENUMBER, "mode": mode})
+    assert Repair.objects.count() == 2
+
+
 def test_another_reader_than_previewed_is_another_plan(client: Client, merged_one: Conversation) -> None:
     address = seen(client, merged_one, strategy=RENUMBER, reader="dispatch-legacy")
     client.post(address, {"strategy": RENUMBER, "reader": "exact"})
