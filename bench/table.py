@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import count
 from urllib.parse import quote
 
 from bench import bodies, inputs, plain, start, streams
@@ -187,6 +188,18 @@ def conversation_page(which: str, is_first: bool, rest: str, plain_rows: int, gr
     return ratio(seconds["page"], seconds["plain"])
 
 
+def other_window(ground: Ground) -> Measured:
+    """Each view shows rows that no view before it showed, of a conversation that is open."""
+    oid = ground.sized[ground.large]
+    ground.use("sized")
+    places = count(1000, 500)
+    with client() as get:
+        get(f"/conversations/{oid}/")
+        works = {"page": lambda: get(f"/conversations/{oid}/?at={next(places)}"), "plain": lambda: get("/plain/chunks/100/")}
+        seconds = in_turns(works, 10)
+    return ratio(seconds["page"], seconds["plain"])
+
+
 def flat(rest: str, is_first: bool, which: str, than: str, ground: Ground) -> Measured:
     """The same page of a larger conversation in units of that of a smaller one."""
     pages = {size: f"/conversations/{ground.sized[getattr(ground, size)]}/{rest}" for size in (which, than)}
@@ -349,7 +362,8 @@ ROWS = (
     Row(name="page-first-100k", work="conversation, 100,000 chunks, first view", yardstick=PLAIN_CHUNKS, goal=50 / PAGE_OF_CHUNKS, milliseconds=50, measure=partial(conversation_page, "large", True, "?at=300", 100)),
     Row(name="page-later-10k", work="the same, 10,000, later views", yardstick=PLAIN_CHUNKS, goal=10 / PAGE_OF_CHUNKS, milliseconds=10, measure=partial(conversation_page, "middle", False, "?at=300", 100)),
     Row(name="page-later-100k", work="the same, 100,000, later views", yardstick=PLAIN_CHUNKS, goal=10 / PAGE_OF_CHUNKS, milliseconds=10, measure=partial(conversation_page, "large", False, "?at=300", 100)),
-    Row(name="page-flat", work="the same, 100,000, later views", yardstick="the same, 10,000", goal=1.2, measure=partial(flat, "?at=300", False, "large", "middle")),
+    Row(name="page-window", work="another window of 100,000 chunks", yardstick=PLAIN_CHUNKS, goal=50 / PAGE_OF_CHUNKS, milliseconds=50, measure=other_window),
+    Row(name="page-flat", work="the same, 100,000, made anew", yardstick="the same, 10,000", goal=1.2, measure=partial(flat, "?at=300", True, "large", "middle")),
     Row(name="permalink", work="link to a chunk of 100,000, first view", yardstick=PLAIN_ONE, goal=3 / PAGE_OF_ONE, milliseconds=3, measure=partial(conversation_page, "large", True, "chunks/300/", 1)),
     Row(name="preview-10k", work="first preview of one repair in 10,000 chunks", yardstick="the same in 1,000", goal=1.5, measure=partial(first_preview, "middle")),
     Row(name="preview-100k", work="first preview of one repair in 100,000 chunks", yardstick="the same in 1,000", goal=1.5, measure=partial(first_preview, "large")),

@@ -84,6 +84,7 @@ TITLES = {
     "demo off": "Switch the demo off",
 }
 RESULTS = {
+    "preview": "Open the preview",
     "apply": "Open the repair",
     "undo": "Open the repair",
     "propose": "Open the repair",

@@ -20,28 +20,28 @@ _SOURCE_OF_PROBLEM, _WORDS_OF_SOURCE = 60, 3
 
 
 @register.simple_tag
-def conversation_rows(rows: Sequence[Any], found_by: str = "") -> SafeString:
-    """`found_by`: the query by which the page of a conversation shows the chunks that a search found."""
+def conversation_rows(rows: Sequence[Any], search_query: str = "") -> SafeString:
+    """`search_query`: the query by which the page of a conversation shows the chunks that a search found."""
     source = cache(_source_link)
-    return mark_safe("".join([_conversation(row, source(row.conversation.source), found_by) for row in rows]))  # noqa: S308 (every text goes through `escape`)
+    return mark_safe("".join([_conversation(row, source(row.conversation.source), search_query) for row in rows]))  # noqa: S308 (every text goes through `escape`)
 
 
 def _source_link(source: Source) -> str:
     return f'<a class="source" href="/sources/{source.oid}/">{_clipped(source.name, _SOURCE)}</a>'
 
 
-def _conversation(row: Any, source: str, found_by: str) -> str:
+def _conversation(row: Any, source: str, search_query: str) -> str:
     shown = row.conversation
     href = f"/conversations/{shown.oid}/"
     status = f" {_shown(shown.status)}" if shown.status else ""
-    found = ""
+    matching = ""
     if row.matching:
-        found = f'<a href="{href}?{escape(found_by)}">{row.matching} chunk{"" if row.matching == 1 else "s"} with this text</a>'
+        matching = f'<a href="{href}?{escape(search_query)}">{row.matching} chunk{"" if row.matching == 1 else "s"} with this text</a>'
     warns = " how-warning" if row.is_read_otherwise else ""
     return (
         f'<tr><td class="what"><a class="name row-link" href="{href}">{_clipped(shown.title or "Untitled", _TITLE)}</a>'
         f'<div class="quiet">{source} <span class="mono" title="{_clipped(shown.native_id, _ID)}">{_shown(shown.short_native_id)}</span>{status}</div>'
-        f'{found}</td><td class="n" data-label="chunks">{shown.chunk_count:,}</td>'
+        f'{matching}</td><td class="n" data-label="chunks">{shown.chunk_count:,}</td>'
         f'<td class="n{warns}" data-label="messages stored → read">{shown.message_count:,} → {shown.read_count:,}</td>'
         f'<td class="verdict"><span class="clamped">{escape(capfirst(visible(shown.verdict)))}</span></td>'
         f'<td class="badges">{_badges(row)}</td><td class="when" data-label="last active">{when(shown.last_activity)}</td></tr>'

@@ -252,7 +252,7 @@ def test_a_rejected_repair_is_over_and_nothing_was_written(tmp_path: Path) -> No
     path = tmp_path / "a.db"
     conversation = imported(path, merged())
     before = everything(path)
-    for repair in (proposed(conversation, RENUMBER), approved(conversation, RENUMBER)):
+    for repair in (proposed(conversation, RENUMBER, who="grace"), approved(conversation, RENUMBER)):
         reject_repair(repair, "somebody")
         assert (repair.state, repair.approved_by, repair.approved_digest) == (Repair.State.REJECTED, "somebody", "")
     assert everything(path) == before

@@ -81,7 +81,7 @@ def test_approval_needs_the_digest_that_was_shown_and_the_tick(tmp_path: Path) -
 def test_a_plan_that_comes_out_otherwise_cannot_be_approved_or_applied(tmp_path: Path) -> None:
     path = tmp_path / "a.db"
     conversation = imported(path, merged())
-    waiting, ready = proposed(conversation, RENUMBER), approved(conversation, RENUMBER)
+    waiting, ready = proposed(conversation, RENUMBER, who="grace"), approved(conversation, RENUMBER)
     Repair.objects.update(options={**ready.options, "title": "another"})
     audit.accept(WHO, "somebody with the key of the audit log did it")
     before = everything(path)

@@ -457,7 +457,7 @@ def test_a_preview_of_a_thousand_rows_is_folded_and_bounded(client: Client, path
 def test_the_list_has_the_newest_first_and_its_twin(client: Client, merged_one: Conversation, monkeypatch: pytest.MonkeyPatch) -> None:
     assert client.get("/repairs.json").json() == {"repairs": [], "total": 0}
     first, second = proposed(merged_one, RENUMBER), approved(merged_one, RENUMBER, mode="fork")
-    third = proposed(merged_one, RENUMBER)
+    third = proposed(merged_one, RENUMBER, who="grace")
     page = text(client, "/repairs/")
     assert page.index(third.oid) < page.index(first.oid) and second.oid not in page and "waiting for a review" in page
     assert second.oid in text(client, "/repairs/?tab=approved") and "No repair is closed." in text(client, "/repairs/?tab=closed")
