@@ -75,7 +75,7 @@ def make_link(about: Shared, operator: str, days: int, exact: bool, note: str) -
 
 @acts("share")
 def _make(about: Shared, operator: str, days: int, exact: bool, note: str) -> tuple[ShareLink, str]:
-    token = secrets.token_urlsafe(TOKEN_BYTES)
+    token = _new_token()
     kind = next(kind for kind, (model, _) in MODELS.items() if isinstance(about, model))
     source, now = source_of_shared(about), timezone.now()
     with one_writer():
@@ -122,6 +122,14 @@ def _revoke(link: ShareLink, operator: str) -> None:
     with one_writer():
         if ShareLink.objects.filter(pk=link.pk, revoked_at=None).update(revoked_at=timezone.now(), revoked_by=operator):
             audit.record(operator, "revoke share", source_path=link.source.path if link.source else "", **_facts(link))
+
+
+def _new_token() -> str:
+    """Not one that looks like a secret of a program: the page that shows it once would mask it."""
+    while True:
+        token = secrets.token_urlsafe(TOKEN_BYTES)
+        if masked(f"/share/{token}/") == f"/share/{token}/":
+            return token
 
 
 def hash_of(token: str) -> str:

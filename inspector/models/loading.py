@@ -9,7 +9,7 @@ from typing import Any
 from django.db.models import Model, QuerySet
 
 from inspector import bundle
-from inspector.access.context import unlimited
+from inspector.access.context import current, unlimited
 from inspector.conversation import model
 from inspector.conversation.model import Conversation as Core
 from inspector.conversation.model import Fact
@@ -43,12 +43,19 @@ def format_of(source: Source) -> Format:
 
 
 def with_source(oid: str) -> Conversation | None:
-    """The conversation of an address, with its source."""
+    """The conversation of an address, with its source; read once for a page."""
+    asked = oid, current()
+    for known, conversation in _ROW_AT_HAND:
+        if known == asked:
+            return conversation
     for row in _with_source(oid):
         conversation = Conversation.from_db("default", _OWN, row[: len(_OWN)])
         conversation.source = Source.from_db("default", _OF_SOURCE, row[len(_OWN) :])
-        return conversation
+        return _ROW_AT_HAND.put(asked, conversation)
     return None
+
+
+_ROW_AT_HAND: AtHand[Conversation] = AtHand(1)
 
 
 _OWN, _OF_SOURCE = ([field.attname for field in model._meta.concrete_fields] for model in (Conversation, Source))

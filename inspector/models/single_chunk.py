@@ -54,8 +54,8 @@ def _alone(conversation: Conversation, row: ChunkRow, number: int) -> Chunk | No
     raw = _slice(row.payload, row.start, row.size)
     key = name if name_bytes is None else bytes(name_bytes).decode("utf-8", "surrogateescape")
     if storage.startswith(FILE):
-        first = next((digest for (digest,) in _first_pieces(conversation.pk, name, FILE, number)), "")
-        head, ended, _ = _slice(first, 0, _FIRST_LINE).partition(b"\n")
+        first, beginning = next(iter(_first_pieces(conversation.pk, name, FILE, number)), ("", b""))
+        head, ended, _ = bytes(beginning).partition(b"\n")
         if not ended:
             return None
         # The first line of a session says how the others are read.
@@ -80,8 +80,9 @@ def _records(conversation: int, payload: str, revision: int) -> QuerySet[Record,
 
 @prepared
 def _first_pieces(conversation: int, key: str, storage: str, revision: int) -> QuerySet[Record, Any]:
-    """The piece with which a file begins."""
-    return Record.objects.filter(Record.at(revision), conversation=conversation, key=key, storage=storage).values_list("payload_id")[:1]
+    """The piece with which a file begins: its digest, and its first bytes."""
+    rows = Record.objects.filter(Record.at(revision), conversation=conversation, key=key, storage=storage)
+    return rows.values_list("payload_id", Substr("payload__data", 1, _FIRST_LINE, output_field=BinaryField()))[:1]
 
 
 def _slice(digest: str, start: int, size: int) -> bytes:

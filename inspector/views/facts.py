@@ -1,6 +1,7 @@
 """All that a page depends on in our database, by a few small queries and without loading a conversation; None where there is no such page."""
 
 from collections.abc import Sequence
+from operator import attrgetter
 from typing import Any
 
 from django.db.models import Aggregate, Count, Model, Q, QuerySet, Sum
@@ -18,6 +19,7 @@ from inspector.models import (
     StoredAnalysis,
     StoredPreview,
     Stream,
+    loading,
 )
 from inspector.models.json_text import JsonText
 from inspector.models.news import Scope
@@ -35,8 +37,8 @@ def _columns(model: type[Model], path: str = "", without: Sequence[str] = ()) ->
     return [path + field.attname for field in fields]
 
 
-CONVERSATION = [*_columns(Conversation), *_columns(Source, "source__", OF_AN_IMPORT)]
-ANALYSED = [*_columns(Conversation), *_columns(Source, "source__")]
+CONVERSATION = attrgetter(*_columns(Conversation), *_columns(Source, "source.", OF_AN_IMPORT))
+ANALYSED = attrgetter(*_columns(Conversation), *_columns(Source, "source."))
 STREAM = [*_columns(Stream), *_columns(Source, "source__", OF_AN_IMPORT)]
 REPAIR = _columns(Repair)
 FINDING = _columns(Finding)
@@ -44,11 +46,11 @@ FINDING = _columns(Finding)
 
 def of_revision(request: OperatorRequest, oid: str, position: int | None = None, old: int | None = None, new: int | None = None) -> object:
     """Of a page that shows stored rows: the conversation, the revision or the two that the address names, and the repairs between them."""
-    row = next(iter(_conversation(oid)), None)
+    row = loading.with_source(oid)
     if row is None:
         return None
     compared = [number for number in (old, new) if number is not None]
-    return row, _revisions(request, oid, [row[CONVERSATION.index("revision")], *compared]), _repairs(oid) if compared else ()
+    return CONVERSATION(row), _revisions(request, oid, [row.revision, *compared]), _repairs(oid) if compared else ()
 
 
 def of_compared(request: OperatorRequest, oid: str, old: int | None = None, new: int | None = None) -> object:
@@ -59,12 +61,10 @@ def of_compared(request: OperatorRequest, oid: str, old: int | None = None, new:
 
 def of_analysis(request: OperatorRequest, oid: str, digest: str = "") -> object:
     """Of a page that shows what readers and rules make of a revision: its source and traces as they were read, and all around it in the source."""
-    row = next(iter(_analysed(oid)), None)
+    row = loading.with_source(oid)
     if row is None:
         return None
-    source_pk = row[ANALYSED.index("source_id")]
-    revisions = _revisions(request, oid, [row[ANALYSED.index("revision")]])
-    return row, revisions, _around(source_pk), _traces(source_pk), _repairs(oid)
+    return ANALYSED(row), _revisions(request, oid, [row.revision]), _around(row.source_id), _traces(row.source_id), _repairs(oid)
 
 
 def of_conversation(request: OperatorRequest, oid: str) -> object:
@@ -76,16 +76,6 @@ def of_conversation(request: OperatorRequest, oid: str) -> object:
     read_at = as_of(Scope("conversation", oid))
     heard = read_at and int(read_at.timestamp()) // _HEARD
     return of_analysis_, heard, _kept_analyses(oid), _previews(oid), _repairs_of_source(oid)
-
-
-@prepared
-def _conversation(oid: str) -> QuerySet[Conversation, Any]:
-    return Conversation.objects.filter(oid=oid).order_by().values_list(*CONVERSATION)
-
-
-@prepared
-def _analysed(oid: str) -> QuerySet[Conversation, Any]:
-    return Conversation.objects.filter(oid=oid).order_by().values_list(*ANALYSED)
 
 
 @totals

@@ -5,7 +5,7 @@ import re
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial, wraps
+from functools import cache, partial, wraps
 from typing import Any
 
 from django.conf import settings
@@ -293,13 +293,18 @@ def _may_be_unchanged(request: HttpRequest) -> bool:
     return request.method in ("GET", "HEAD") and not settings.DEBUG and not is_for_once
 
 
+@cache
+def _names_of_settings() -> tuple[str, ...]:
+    return tuple(sorted(name for name in dir(settings) if name.startswith("INSPECTOR_")))
+
+
 def _etag(request: HttpRequest, facts: object) -> str:
     """Whoever makes a page depend on more about the request or the person adds it here."""
     parts = (
         unchanged.code(("inspector", *(program.package for program in programs()))),
         page_files_digest(),
         program(),
-        [(name, getattr(settings, name)) for name in sorted(dir(settings)) if name.startswith("INSPECTOR_")],
+        [(name, getattr(settings, name)) for name in _names_of_settings()],
         (request.scheme, request.get_host(), request.get_full_path()),
         [request.headers.get(name) for name in OF_HTMX],
         (request.operator, request.user.is_authenticated, may_reveal(request)),  # type: ignore[attr-defined]

@@ -13,6 +13,7 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from inspector.access.context import limited_to
+from inspector.actions import share
 from inspector.actions.problems import Refused
 from inspector.actions.purge import purge
 from inspector.actions.share import make_link, open_link
@@ -197,6 +198,14 @@ def test_the_token_is_kept_nowhere_and_is_in_no_log(made: World, plain: Source, 
     WithoutToken().filter(record)
     assert token not in record.getMessage() and "/share/***" in record.getMessage()
     assert connection.vendor
+
+
+def test_a_token_is_not_masked_where_it_is_shown_once(made: World, plain: Source, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One of a hundred thousand looks like the key of a provider."""
+    drawn = iter(["hf_IEeWz-7jE7bgOSl3BkkyPXTLL7_eF", "r8_QCyE8GbTO5WcuSYZZxx7q8cPAthmB", "IEeWz-7jE7bgOSl3BkkyPXTLL7_eFr8x"])
+    monkeypatch.setattr(share.secrets, "token_urlsafe", lambda size: next(drawn))
+    path = link_to(signed_in("boss"), things(plain)["conversation"])
+    assert path == "/share/IEeWz-7jE7bgOSl3BkkyPXTLL7_eFr8x/" and Client().get(path).status_code == 200
 
 
 def test_who_tries_many_waits(made: World, plain: Source) -> None:
