@@ -11,7 +11,7 @@ from inspector.models.source import Source
 from inspector.models.visible import Visible
 from inspector.rules.base import Severity
 
-LARGE = 10_000
+LARGE = 5_000
 """Chunks of a conversation from which on a page does not wait for work on the whole of it."""
 
 

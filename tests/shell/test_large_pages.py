@@ -46,7 +46,7 @@ def resident(pid: int) -> int:
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="reads /proc")
 def test_the_server_stays_small_after_every_page_of_a_large_conversation(environ: dict[str, str], tmp_path: Path) -> None:
-    path = session(tmp_path / "long.jsonl", 2 * LARGE)
+    path = session(tmp_path / "long.jsonl", 20_000)
     for arguments in (("migrate", "--verbosity", "0"), ("import_source", str(path))):
         subprocess.run(manage(*arguments), env=environ, check=True, timeout=5 * SECONDS, stdout=subprocess.DEVNULL)
     own = sqlite3.connect(tmp_path / "own.sqlite3")
