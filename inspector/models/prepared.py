@@ -93,11 +93,11 @@ def _is_limited() -> bool:
 
 def _composed(rows: QuerySet[Any, Any], values: Sequence[Any]) -> _Statement:
     """Raises ValueError where a value does not become a parameter as it is: a pattern, or a number that the query was cut by."""
-    numbers = {_adapted(_mark(value, number)): number for number, value in enumerate(values)}
+    marks = [_adapted(_mark(value, number)) for number, value in enumerate(values)]
     compiler = rows.query.get_compiler(connection=connection)
     sql, parameters = compiler.as_sql()
-    places = tuple((place, numbers[given]) for place, given in enumerate(parameters) if given in numbers)
-    if {number for _, number in places} != set(numbers.values()):
+    places = tuple((place, marks.index(given)) for place, given in enumerate(parameters) if given in marks)
+    if {number for _, number in places} != set(range(len(marks))):
         raise ValueError(f"Not each of its values is a parameter of the query: {sql}")
     converters = compiler.get_converters([expression for expression, _, _ in compiler.select[: compiler.col_count]])
     return _Statement(sql, tuple(parameters), places, converters)
