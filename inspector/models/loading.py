@@ -44,14 +44,14 @@ def format_of(source: Source) -> Format:
 
 def with_source(oid: str) -> Conversation | None:
     """The conversation of an address, with its source; read once for a page."""
-    asked = oid, current()
+    key = oid, current()
     for known, conversation in _ROW_AT_HAND:
-        if known == asked:
+        if known == key:
             return conversation
     for row in _with_source(oid):
         conversation = Conversation.from_db("default", _OWN, row[: len(_OWN)])
         conversation.source = Source.from_db("default", _OF_SOURCE, row[len(_OWN) :])
-        return _ROW_AT_HAND.put(asked, conversation)
+        return _ROW_AT_HAND.put(key, conversation)
     return None
 
 
