@@ -35,7 +35,7 @@ OF_ALL += (
     "projections",
     "profiles",
 )
-OF_ALL += ("live",)
+OF_ALL += ("live", "tasks")
 OF_ALL += ("account", "login/provider", "login/provider/done", "login", "logout", "password", "welcome/<slug:uidb64>/<slug:token>")
 GET: dict[str, str] = {
     "": ANYBODY,

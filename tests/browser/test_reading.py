@@ -51,7 +51,7 @@ def test_every_selector_swaps_its_page(
 ) -> None:
     page.set_viewport_size({"width": 1440, "height": 500})
     page.goto(live_server.url + path.format(incident.oid))
-    page.evaluate("window.before = true; window.scrollTo(0, 60)")
+    page.evaluate("window.before = true; window.scrollTo(0, 40)")
     at = page.evaluate("window.scrollY")
     page.locator(f"#choose-{name}").select_option(value)
     if not has_script(page):
