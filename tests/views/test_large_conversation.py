@@ -22,7 +22,7 @@ LARGE = 400
 """In place of the real limit, so that these tests are quick."""
 PAGES = (
     "", "?at=650", "?at=999999", "?from=800", "?kind=tool-call", "?kind=tool-call&from=100", "?role=user&at=700", "?only=findings",
-    "?only=findings&at=600&kind=tool-result", "?q=question 12", "?q=question 12&role=user", "?q=nowhere", "?q=toolcallid", "?q=question&kind=text&from=30", "?q=question&at=620", "?finding=TOOL101", "?rev=1&at=50",
+    "?only=findings&at=600&kind=tool-result", "?kind=error", "?only=findings&role=user", "?q=question 12", "?q=question 12&role=user", "?q=nowhere", "?q=toolcallid", "?q=question&kind=text&from=30", "?q=question&at=620", "?finding=TOOL101", "?rev=1&at=50",
 )  # fmt: skip
 
 

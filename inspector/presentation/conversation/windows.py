@@ -30,7 +30,9 @@ class BlockSummary:
 class Blocks(Protocol):
     """The blocks of one analysis, wherever they are kept."""
 
-    def summaries(self) -> Sequence[BlockSummary]: ...
+    def summaries(self, choice: "Filter") -> Sequence[BlockSummary]:
+        """In their order; those of blocks of which the choice lets no row through may be left out."""
+        ...
 
     def reaching(self, seq: int) -> int | None:
         """The number of the first block with a seq that is not lower; None where none has."""
@@ -51,6 +53,13 @@ class Filter:
     @property
     def is_any(self) -> bool:
         return bool(self.kind or self.role or self.only_findings or self.positions is not None)
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """What the names of the counts of a block contain that has rows of this mark, kind and role, each by itself."""
+        return tuple(
+            word for word, is_asked in (("! ", self.only_findings), (f" {self.kind} ", self.kind), (f" {self.role}", self.role)) if is_asked
+        )
 
     def lets(self, row: PlacedChunk) -> bool:
         return (
@@ -118,7 +127,7 @@ def _place(blocks: Blocks, total: int, at: int | None) -> int | None:
 
 def _per_block(blocks: Blocks, choice: Filter) -> list[tuple[int, int]]:
     """(number, rows that are let through) of each block that has such rows."""
-    counted = [(summary.number, _count(blocks, choice, summary)) for summary in blocks.summaries()]
+    counted = [(summary.number, _count(blocks, choice, summary)) for summary in blocks.summaries(choice)]
     return [(number, among) for number, among in counted if among]
 
 
@@ -190,7 +199,7 @@ class InMemory:
         self._blocks = blocks
         self._summaries = [summary(number, block) for number, block in enumerate(blocks)]
 
-    def summaries(self) -> Sequence[BlockSummary]:
+    def summaries(self, choice: Filter) -> Sequence[BlockSummary]:
         return self._summaries
 
     def reaching(self, seq: int) -> int | None:
