@@ -63,16 +63,17 @@ def start_worker() -> Iterator[Start]:
     """Starts worker processes on the database of this test; they are killed at its end."""
     own = connection.settings_dict
     address = f"postgresql://{own['USER']}:{own['PASSWORD']}@{own['HOST']}:{own['PORT']}/{own['NAME']}"
+    # Without the watcher: it would read again what a test wrote a second ago, and what was worked out of that before is another then.
+    own_settings = {
+        "INSPECTOR_DATABASE_URL": address,
+        "INSPECTOR_AUDIT_KEY_FILE": str(settings.INSPECTOR_AUDIT_KEY_FILE),
+        "INSPECTOR_WATCH": "0",
+    }
     workers: list[subprocess.Popen[bytes]] = []
 
     def start(*options: str) -> "subprocess.Popen[bytes]":
         command = [sys.executable, str(settings.BASE_DIR / "manage.py"), "worker", "--heartbeat", "1", *options]
-        workers.append(
-            subprocess.Popen(
-                command,
-                env={**os.environ, "INSPECTOR_DATABASE_URL": address, "INSPECTOR_AUDIT_KEY_FILE": str(settings.INSPECTOR_AUDIT_KEY_FILE)},
-            )
-        )
+        workers.append(subprocess.Popen(command, env={**os.environ, **own_settings}))
         return workers[-1]
 
     yield start
