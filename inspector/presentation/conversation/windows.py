@@ -58,7 +58,7 @@ class Filter:
     def words(self) -> tuple[str, ...]:
         """What the names of the counts of a block contain that has rows of this mark, kind and role, each by itself."""
         return tuple(
-            word for word, is_asked in (("! ", self.only_findings), (f" {self.kind} ", self.kind), (f" {self.role}", self.role)) if is_asked
+            word for word, chosen in (("! ", self.only_findings), (f" {self.kind} ", self.kind), (f" {self.role}", self.role)) if chosen
         )
 
     def lets(self, row: PlacedChunk) -> bool:
