@@ -63,7 +63,7 @@ def settle_all() -> list[Interrupted]:
 def clear_interrupted() -> None:
     """Removes what killed writes left next to the files of stores; for the start of a server, since a look leaves a store as it is."""
     with suppress(DatabaseError):
-        for repair in Repair.objects.filter(intent__in=Repair.Intent.values).select_related("conversation__source"):
+        for repair in _open().select_related("conversation__source"):
             source = repair.conversation.source
             # At work: its own process still needs them.
             with suppress(AtWork, Refused, SourceProblem, OSError), claimed(repair):
@@ -100,9 +100,8 @@ def _settled(which: Q) -> list[Interrupted]:
     with suppress(DatabaseError):
         # Asked before every page about stores, when hardly ever there is one: their rows are read after that, and asked once more whether they are
         # open: between the two a write may have ended, and what it wrote is not to be withdrawn.
-        is_open = Repair.objects.filter(intent__in=Repair.Intent.values)
-        interrupted_ids = [pk for (pk,) in (is_open.filter(which).values_list("pk") if which else _with_an_open_intent())]
-        for repair in is_open.filter(pk__in=interrupted_ids).select_related("conversation__source") if interrupted_ids else ():
+        interrupted_ids = [pk for (pk,) in (_open().filter(which).values_list("pk") if which else _ids_of_open())]
+        for repair in _open().filter(pk__in=interrupted_ids).select_related("conversation__source") if interrupted_ids else ():
             # At work: its own process settles it. Refused: its store cannot be read now.
             with suppress(AtWork, Refused), claimed(repair):
                 comparison = settle(repair)
@@ -111,9 +110,13 @@ def _settled(which: Q) -> list[Interrupted]:
     return interrupted
 
 
+def _open() -> QuerySet[Repair]:
+    return Repair.objects.filter(intent__in=Repair.Intent.values)
+
+
 @prepared
-def _with_an_open_intent() -> QuerySet[Repair, Any]:
-    return Repair.objects.filter(intent__in=Repair.Intent.values).values_list("pk")
+def _ids_of_open() -> QuerySet[Repair, Any]:
+    return _open().values_list("pk")
 
 
 def settle(repair: Repair, was_killed: bool = True) -> Comparison:

@@ -142,7 +142,7 @@ class Conversation(models.Model):
 
 
 class Revision(models.Model):
-    conversation = models.ForeignKey(Conversation, on_delete=models.CASCADE, related_name="revisions")
+    conversation = models.ForeignKey(Conversation, on_delete=models.CASCADE, related_name="revisions", db_index=False)
     number = models.PositiveIntegerField()
     digest = models.CharField(max_length=64)
     seen_at = models.DateTimeField()
@@ -180,19 +180,22 @@ GOES_ON = "+"
 class Record(_OfRevisions):
     """One stored record, or a piece of a file: what a file grows by is a row of its own, and the rest of it stays."""
 
-    conversation = models.ForeignKey(Conversation, on_delete=models.CASCADE, related_name="records")
+    conversation = models.ForeignKey(Conversation, on_delete=models.CASCADE, related_name="records", db_index=False)
     key = models.TextField()
     key_bytes = models.BinaryField(null=True)
     """Only where the key does not survive as text."""
     position = models.BigIntegerField()
     storage = models.CharField(max_length=10, default="text")
-    payload = models.ForeignKey(Payload, on_delete=models.PROTECT, db_constraint=False)
+    payload = models.ForeignKey(Payload, on_delete=models.PROTECT, db_constraint=False, db_index=False)
 
     objects = Visible("conversation__source")
 
     class Meta:
         ordering = ("position", "id")
-        indexes = [models.Index(fields=("conversation", "since"), name="record_by_revision")]
+        indexes = [
+            models.Index(fields=("conversation", "position"), name="record_by_position"),
+            models.Index(fields=("payload", "conversation"), name="record_by_payload"),
+        ]
 
     def __str__(self) -> str:
         return self.key

@@ -8,7 +8,7 @@ from django.db.models.functions import Substr
 
 from inspector.conversation.model import Chunk
 from inspector.models import loading
-from inspector.models.conversation import ChunkRow, Conversation, Payload, Record, Revision
+from inspector.models.conversation import ChunkRow, Conversation, Record, Revision
 from inspector.models.prepared import prepared
 from inspector.presentation.conversation.revision_content import check_sum
 from inspector.programs.formats import FILE, Cell, InShape
@@ -46,12 +46,12 @@ def _rows(conversation: int, position: int, revision: int) -> QuerySet[ChunkRow,
 
 def _alone(conversation: Conversation, row: ChunkRow, number: int) -> Chunk | None:
     """None where its bytes alone do not say what they say in their place: a result gets the name of its tool from its call, for example."""
-    records = _records(conversation.pk, row.payload, number) if row.payload else []
+    records = _records(row.start + 1, row.size, conversation.pk, row.payload, number) if row.payload else []
     format_ = loading.format_of(conversation.source)
     if not records or row.seq is None or isinstance(format_, InShape):
         return None
-    ((name, name_bytes, storage, size),) = records
-    raw = _slice(row.payload, row.start, row.size)
+    ((name, name_bytes, storage, size, data),) = records
+    raw = bytes(data)
     key = name if name_bytes is None else bytes(name_bytes).decode("utf-8", "surrogateescape")
     if storage.startswith(FILE):
         first, beginning = next(iter(_first_pieces(conversation.pk, name, FILE, number)), ("", b""))
@@ -73,9 +73,11 @@ def _alone(conversation: Conversation, row: ChunkRow, number: int) -> Chunk | No
 
 
 @prepared
-def _records(conversation: int, payload: str, revision: int) -> QuerySet[Record, Any]:
-    rows = Record.objects.filter(Record.at(revision), conversation=conversation, payload=payload)
-    return rows.values_list("key", "key_bytes", "storage", "payload__size")[:1]
+def _records(start: int, size: int, conversation: int, payload: str, revision: int) -> QuerySet[Record, Any]:
+    """The record with the payload, and `size` of its bytes from `start`, which is 1 for the first."""
+    rows = Record.objects.filter(Record.at(revision), conversation=conversation, payload=payload).order_by("pk")
+    data = Substr("payload__data", start, size, output_field=BinaryField())
+    return rows.values_list("key", "key_bytes", "storage", "payload__size", data)[:1]
 
 
 @prepared
@@ -83,13 +85,3 @@ def _first_pieces(conversation: int, key: str, storage: str, revision: int) -> Q
     """The piece with which a file begins: its digest, and its first bytes."""
     rows = Record.objects.filter(Record.at(revision), conversation=conversation, key=key, storage=storage)
     return rows.values_list("payload_id", Substr("payload__data", 1, _FIRST_LINE, output_field=BinaryField()))[:1]
-
-
-def _slice(digest: str, start: int, size: int) -> bytes:
-    ((data,),) = _slices(digest, start + 1, size)
-    return bytes(data)
-
-
-@prepared
-def _slices(digest: str, start: int, size: int) -> QuerySet[Payload, Any]:
-    return Payload.objects.filter(pk=digest).values_list(Substr("data", start, size, output_field=BinaryField()))

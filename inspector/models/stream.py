@@ -83,7 +83,7 @@ class Stream(models.Model):
 class StreamPart(models.Model):
     """A piece of the capture in our own format, gzipped; pieces end anywhere."""
 
-    stream = models.ForeignKey(Stream, on_delete=models.CASCADE, related_name="parts")
+    stream = models.ForeignKey(Stream, on_delete=models.CASCADE, related_name="parts", db_index=False)
     position = models.PositiveIntegerField()
     payload = models.ForeignKey(Payload, on_delete=models.PROTECT, db_constraint=False)
 

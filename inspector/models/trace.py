@@ -8,7 +8,7 @@ from inspector.models.visible import Visible
 
 
 class TraceRecord(models.Model):
-    source = models.ForeignKey(Source, on_delete=models.CASCADE, related_name="trace_records")
+    source = models.ForeignKey(Source, on_delete=models.CASCADE, related_name="trace_records", db_index=False)
     record_id = models.CharField(max_length=64)
     kind = models.CharField(max_length=20)
     timestamp = models.BigIntegerField()

@@ -23,11 +23,12 @@ def masked_html(page: str) -> tuple[str, int]:
     parts = _TAG.split(page)
     tags, count = _masked_tags(parts[1::2])
     parts[1::2] = tags
+    between = {tag: _between(tag) for tag in set(tags)}
     starts: list[int] = []
     texts: list[str] = []
     at = 0
     for index, part in enumerate(parts):
-        text = _between(part) if index % 2 else unescape(part) if "&" in part else part
+        text = between[part] if index % 2 else unescape(part) if "&" in part else part
         starts.append(at)
         texts.append(text)
         at += len(text)
@@ -64,7 +65,9 @@ def _mask_parts(parts: list[str], texts: list[str], starts: list[int], span: Spa
 
 def _masked_tags(tags: list[str]) -> tuple[list[str], int]:
     """Values of attributes, each by itself: titles, links, and what is in forms."""
-    values = dict.fromkeys(value for tag in tags if "=" in tag for name, value in _ATTRIBUTE.findall(tag) if name != _OF_FORMS)
+    values = dict.fromkeys(
+        value for tag in dict.fromkeys(tags) if "=" in tag for name, value in _ATTRIBUTE.findall(tag) if name != _OF_FORMS
+    )
     if not secrets_in("\n".join(map(unescape, values))):
         return tags, 0
     changed = {}

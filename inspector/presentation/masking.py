@@ -127,7 +127,10 @@ _MASK = re.compile(r"\[masked [a-z0-9-]{1,40} [0-9a-f]{4}\]")
 _COLOR = r"(?:\x1b|\\{1,7}(?:u001[bB]|x1[bB]|033|e))\[[0-9;]{0,16}[A-Za-z]"
 """What makes a terminal write in color, as a byte or as an escape: tools print it before a token, and between a name and its value."""
 _COLORS = rf"(?:{_COLOR}\s?){{0,4}}+"
-_ESCAPES = re.compile(rf"{_COLOR}|\\+(?:u[0-9a-fA-F]{{4}}|x[0-9a-fA-F]{{2}}|[nrtbfu/\"'])?")
+_ESCAPES = re.compile(
+    r"\x1b\[[0-9;]{0,16}[A-Za-z]|\\\\{0,6}(?:u001[bB]|x1[bB]|033|e)\[[0-9;]{0,16}[A-Za-z]|\\\\*(?:u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|[nrtbfu/\"'])?"
+)
+"""Colors and escapes. Each alternative begins with its character, by which they are looked for in an eighth of the time."""
 
 
 def _flat(text: str) -> str:
@@ -687,7 +690,7 @@ def _pgpass(text: str, view: str, low: str) -> Iterator[Span]:
 
 
 _PGPASS_PORTS = (":543", ":6432:", ":*:")
-_SECRET_OF_KUBERNETES = re.compile(r"\bkind\\*[\"']?\s{0,4}:\s{0,4}\\*[\"']?Secret\b(?!\w)")
+_SECRET_OF_KUBERNETES = re.compile(r"kind(?<!\w.{4})\\*[\"']?\s{0,4}:\s{0,4}\\*[\"']?Secret\b(?!\w)")
 _DATA = re.compile(r"(?<![\w.-])(?:data|stringData)\\*[\"']?\s{0,4}:")
 _AROUND_KIND = 8_000
 
