@@ -79,17 +79,17 @@ def counts(q: str, conversations: Sequence[int]) -> dict[int, int]:
 def matching_positions(conversation: Conversation, revision: int, q: str) -> list[int]:
     """Places, from 0, of the chunks of a revision that have `q` in their words: the name and id of a call, its arguments, and the text."""
     words = folded(q)
-    rows = SearchText.objects.filter(SearchText.at(revision), conversation=conversation).order_by("position")
-    with_words = set(rows.filter(text__contains=words).values_list("pk", flat=True))
-    positions: list[int] = []
+    rows = SearchText.objects.filter(SearchText.at(revision), conversation=conversation)
+    first_of: dict[int, int] = {}
     first = 0
-    for pk, count in rows.values_list("pk", "count"):
-        if pk in with_words:
-            parts = SearchText.objects.values_list("text", flat=True).get(pk=pk).split(END)
-            # After the last chunk there is an END too, and no chunk.
-            positions += [first + number for number, part in enumerate(parts[:count]) if words in part]
+    for pk, count in rows.order_by("position").values_list("pk", "count"):
+        first_of[pk] = first
         first += count
-    return positions
+    positions: list[int] = []
+    for pk, count, text in rows.filter(text__contains=words).order_by().values_list("pk", "count", "text").iterator(chunk_size=20):
+        # After the last chunk there is an END too, and no chunk.
+        positions += [first_of[pk] + number for number, part in enumerate(text.split(END)[:count]) if words in part]
+    return sorted(positions)
 
 
 def positions_in_bytes(conversation: Conversation, revision: int, q: str) -> list[int]:
