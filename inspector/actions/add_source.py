@@ -74,10 +74,13 @@ def brought(name: str, pieces: Iterable[bytes]) -> str:
 
 @unlimited
 def add(path: str, operator: str) -> Imported:
-    """Imports it. What was brought and cannot be read as anything is not kept. Raises SourceProblem, UnknownFormat, Refused."""
+    """Imports it. What was brought and cannot be read as anything is not kept, and said by its name. Raises SourceProblem, UnknownFormat, Refused."""
     try:
         return import_targets([path], operator)[0]
-    except (SourceProblem, UnknownFormat, Refused):
+    except (SourceProblem, UnknownFormat, Refused) as problem:
         if not Source.objects.filter(oid=Source.oid_of(visible(path))).exists():
             uploads.remove(uploads_folder(), path)
+        if Path(path).is_relative_to(uploads_folder().resolve()):
+            # Whoever brought it knows no folder of the server.
+            raise Refused(str(problem).replace(f"{Path(path).parent}/", "")) from problem
         raise

@@ -149,6 +149,10 @@ def test_a_file_is_kept_closed_under_a_safe_name_and_goes_with_its_source(own_fo
 def test_what_cannot_be_read_or_is_too_large_is_not_kept(own_folder: Path, client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "recogni" in said(client, file=SimpleUploadedFile("x.bin", b"\x00\x01 nothing"))
     assert "nothing in it" in said(client, file=SimpleUploadedFile("x.json", b"")) or not Source.objects.exists()
+    for name, content in (("notes.db", b"SQLite format 3\x00 and no more"), ("notes.txt", b"no store"), ("cut.jsonl", b'{"type": "sess')):
+        answer = said(client, file=SimpleUploadedFile(name, content))
+        assert name in answer and str(own_folder) not in answer, answer
+    assert not Source.objects.exists()
     monkeypatch.setattr(uploads, "LARGEST", 10)
     assert "is over" in said(client, file=SimpleUploadedFile("x.json", BODY.encode()))
     assert not list((own_folder / "uploads").iterdir()) and not Source.objects.exists()
