@@ -42,6 +42,11 @@ class Tombstone(models.Model):
         return "removed" if self.conversation == self.source else "purged"
 
     @property
+    def comes_back(self) -> bool:
+        """With the next import of its store: whoever removes a source forbids no import of it."""
+        return self.is_import_allowed or self.conversation == self.source
+
+    @property
     def sentence(self) -> str:
         """For whoever follows a link to it."""
         seen = f" first imported on {self.first_seen:%Y-%m-%d} and" if self.first_seen else ""

@@ -14,7 +14,7 @@ from django.db.models import QuerySet
 from django.http import HttpResponse, StreamingHttpResponse
 
 from inspector.access.permits import permit
-from inspector.actions.audit import WHAT_NEXT, AuditState, sealed_sentence, state
+from inspector.actions.audit import REMOVE, WHAT_NEXT, AuditState, sealed_sentence, state
 from inspector.middleware import OperatorRequest
 from inspector.models import AuditEntry, Conversation, Repair, Source
 from inspector.presentation.json_text import json_fields
@@ -44,6 +44,12 @@ class AuditRow:
     conversation: str
     repair: str
     detail: tuple[tuple[str, str], ...]
+    """Name and value; of what is so or not only the name."""
+
+    @property
+    def kind(self) -> str:
+        """What the id of the line is of."""
+        return "source" if self.entry.verb == REMOVE else "conversation"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +64,7 @@ class AuditPage:
     query: str
     """Of an export of the same lines."""
     verbs: tuple[str, ...]
-    """What was done on this page, to choose from."""
+    """What was done in the last lines, to choose from."""
 
     @property
     def broken_lines(self) -> frozenset[int]:
@@ -89,10 +95,22 @@ def _rows(entries: Sequence[AuditEntry]) -> tuple[AuditRow, ...]:
             f"/sources/{sources[entry.source_path]}/" if entry.source_path in sources else "",
             f"/conversations/{entry.conversation}/" if entry.conversation in conversations else "",
             f"/repairs/{entry.repair}/" if entry.repair in repairs else "",
-            tuple((name.replace("_", " "), _shown(value)) for name, value in entry.detail.items() if value not in (0, "", [], {})),
+            tuple(
+                (_WORDS.get(name) or name.replace("_", " "), "" if value is True else _shown(value))
+                for name, value in entry.detail.items()
+                if value not in (0, "", [], {})
+            ),
         )
         for entry in entries
     )
+
+
+_WORDS = {
+    "is_import_allowed": "an import of its store brings it back",
+    "lock_ms": "store locked for ms",
+    "tombstones": "digest of what is kept of it",
+}
+"""Details whose names in the log are not the words of a page."""
 
 
 def _shown(value: Any) -> str:
@@ -155,7 +173,8 @@ def _page(request: OperatorRequest, checks: bool = True) -> AuditPage:
     kept = request.GET.copy()
     for name in ("page", "after", "before", "check"):
         kept.pop(name, None)
-    verbs = tuple(sorted({visible(entry.verb) for entry in here.rows}))
+    last = AuditEntry.objects.order_by("-pk")[:CHECKED_AT_ONCE]
+    verbs = tuple(sorted(map(visible, AuditEntry.objects.filter(pk__in=last).order_by().values_list("verb", flat=True).distinct())))
     return AuditPage(_rows(here.rows), here, here.total, log, filters, f"?{kept.urlencode()}" if kept else "", verbs)
 
 

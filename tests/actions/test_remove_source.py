@@ -65,7 +65,9 @@ def test_everything_of_it_goes_and_every_link_says_when_and_why(tmp_path: Path, 
     for kind, link in links.items():
         page, twin = client.get(f"/{kind}/{link}/"), client.get(f"/{kind}/{link}.json")
         assert (page.status_code, twin.status_code) == (410, 410), kind
-        assert "no longer ours" in page.content.decode() and " by ada: " in twin.json()["error"], kind
+        text = page.content.decode()
+        assert "no longer ours" in text and " by ada: " in twin.json()["error"], kind
+        assert "An import of its store brings it back." in text and "allow-import" not in text, kind
     assert [count.conversations for count in ConversationCount.objects.all() if count.conversations] == [1]
     assert {each.conversations for each in Problem.objects.all()} == {1}
     assert [line.verb for line in AuditEntry.objects.exclude(verb__in=("import", "propose")).order_by("pk")] == [
@@ -73,6 +75,9 @@ def test_everything_of_it_goes_and_every_link_says_when_and_why(tmp_path: Path, 
         "purge",
         "remove source",
     ]
+    lines = " ".join(client.get("/audit/").content.decode().split())
+    assert f'<span class="quiet">source</span> <span class="mono">{oid}</span>' in lines
+    assert "an import of its store brings it back" in lines and "is import allowed" not in lines
     assert audit.state(values=True).total == 0
     # It is no purge: who imports the store again has it again.
     back = again(tmp_path / "a.db")
