@@ -28,6 +28,7 @@ def _no_constant(name: str) -> Any:
 
 
 _DECODER = json.JSONDecoder(parse_constant=_no_constant)
+_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 
 def decode(data: bytes) -> str:
@@ -140,8 +141,8 @@ def _depth(text: str) -> int:
 
 def compact(value: Any) -> str:
     """As JSON.stringify writes it: no spaces, non-ASCII raw, lone surrogates as lower-case escapes."""
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    return _SURROGATE.sub(lambda match: f"\\u{ord(match.group()):04x}", text)
+    text = _ENCODER.encode(value)
+    return text if text.isascii() else _SURROGATE.sub(lambda match: f"\\u{ord(match.group()):04x}", text)
 
 
 def members(text: str) -> dict[str, tuple[int, int]]:
