@@ -10,13 +10,16 @@ import re
 from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from django.conf import settings
 from django.db import connection
 from django.test import Client
 from hypothesis import settings as hypothesis_settings
+
+if TYPE_CHECKING:
+    from tests.kept import Kept
 
 # A busy machine is no failure: how long one example takes is not asserted.
 hypothesis_settings.register_profile("inspector", deadline=None)
@@ -71,6 +74,14 @@ def client() -> Client:
     from tests.operators import OperatorClient
 
     return OperatorClient()
+
+
+@pytest.fixture(scope="session")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> "Kept":
+    """Builds what many tests begin with once in a process."""
+    from tests.kept import Kept
+
+    return Kept(tmp_path_factory.mktemp("kept"))
 
 
 _keys = count()

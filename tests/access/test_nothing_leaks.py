@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterator
 from itertools import islice
-from pathlib import Path
 
 import pytest
 from django.http import HttpResponse
@@ -16,6 +15,7 @@ from inspector.models.problem import Problem
 from inspector.sign_in import sessions
 from tests.access.planted import WORD, World, remove, world
 from tests.accounts import account
+from tests.kept import Kept
 from tests.views.reaching import whole
 
 UNKNOWN = "0123456789ab"
@@ -33,10 +33,10 @@ _NEVER_EQUAL = re.compile(
 
 
 @pytest.fixture
-def made(db: None, tmp_path: Path, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> World:
+def made(db: None, kept: Kept, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> World:
     # On a slow machine a session would be noted as seen again between two looks.
     monkeypatch.setattr(sessions, "STEP", 10**9)
-    made = world(tmp_path)
+    made = kept("world", world)
     settings.INSPECTOR_LOCAL, settings.ALLOWED_HOSTS = False, ["testserver"]
     return made
 

@@ -22,14 +22,15 @@ from inspector.models import AuditEntry, Conversation, Finding, Grant, Problem, 
 from inspector.views import shared
 from tests.access.planted import WORD, World, world
 from tests.accounts import account
+from tests.kept import Kept
 
 pytestmark = pytest.mark.django_db
 LINK = re.compile(r"/share/[-\w]{32}/")
 
 
 @pytest.fixture
-def made(db: None, tmp_path: Path, settings: Settings) -> World:
-    made = world(tmp_path)
+def made(db: None, kept: Kept, settings: Settings) -> World:
+    made = kept("world", world)
     settings.INSPECTOR_LOCAL, settings.ALLOWED_HOSTS = False, ["testserver"]
     shared.forget_tries()
     return made

@@ -9,7 +9,8 @@ from inspector.demo.branch_incident import BRANCHED, SESSIONS, openclaw_files
 from inspector.demo.branch_incident_pi import FOLDER, FUSED
 from inspector.demo.stream_incident import LEAKED, PREMATURE, REPAIRED
 from inspector.models import Conversation, Source, Stream
-from tests.commands.running import CONVERSATION, everything, incident, make, run, traces
+from tests.commands.running import CONVERSATION, Ran, everything, incident, make, run, traces
+from tests.kept import Kept
 
 pytestmark = pytest.mark.django_db
 
@@ -36,13 +37,24 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 @pytest.fixture
-def store(tmp_path: Path, settings: Settings) -> Path:
-    settings.VAR_DIR = tmp_path
-    return tmp_path / "demo" / "dispatch.db"
+def demo(db: None, kept: Kept, settings: Settings) -> Ran:
+    """What the first `demo` printed; its files and rows are there."""
+
+    def build(folder: Path) -> Ran:
+        settings.VAR_DIR = folder
+        return run("demo", "--json")
+
+    settings.VAR_DIR = kept.root / "demo"
+    return kept("demo", build)
 
 
-def test_demo_writes_and_imports_the_incident(store: Path) -> None:
-    ran = run("demo", "--json")
+@pytest.fixture
+def store(demo: Ran, settings: Settings) -> Path:
+    return settings.VAR_DIR / "demo" / "dispatch.db"
+
+
+def test_demo_writes_and_imports_the_incident(demo: Ran) -> None:
+    ran = demo
     assert ran.status == 0 and ran.json["written"] == ["dispatch.db", "traces.db", "rollouts", "openclaw", "pi", "gbrain.sql", "streams"]
     assert ran.json["conversations"] == 6
     conversation = Conversation.objects.get(oid=ran.json["incident"])
@@ -57,8 +69,8 @@ def test_demo_writes_and_imports_the_incident(store: Path) -> None:
     assert branched.native_id == BRANCHED and [found.code for found in branched.findings.all()] == ["TREE106"]
 
 
-def test_demo_writes_and_imports_three_captures(store: Path) -> None:
-    ran = run("demo", "--json")
+def test_demo_writes_and_imports_three_captures(demo: Ran, store: Path) -> None:
+    ran = demo
     found = {stream.native_id: stream for stream in Stream.objects.all()}
     assert set(found) == {PREMATURE, REPAIRED, LEAKED} and found[PREMATURE].oid == ran.json["premature"]
     codes = {name: [finding.rule for finding in stream.findings.all()] for name, stream in found.items()}
@@ -70,8 +82,8 @@ def test_demo_writes_and_imports_three_captures(store: Path) -> None:
     assert refused.status == 2 and "is not a file of the demo" in refused.err and b"my-own" in mine.read_bytes()
 
 
-def test_demo_keeps_files_that_were_repaired_unless_fresh(store: Path) -> None:
-    incident_id = run("demo", "--json").json["incident"]
+def test_demo_keeps_files_that_were_repaired_unless_fresh(demo: Ran, store: Path) -> None:
+    incident_id = demo.json["incident"]
     rows = everything(store)
     assert run("repair", incident_id, "--strategy", "renumber-messages", "--apply").status == 0
     repaired = everything(store)
@@ -87,7 +99,6 @@ def test_demo_keeps_files_that_were_repaired_unless_fresh(store: Path) -> None:
 def test_demo_keeps_its_sessions_with_what_a_repair_wrote_and_fresh_writes_them_anew(
     store: Path, folder: str, session: str, strategy: str, mode: str
 ) -> None:
-    run("demo")
     sessions = store.with_name(folder)
     written = contents(sessions)
     assert run("repair", sessions, "--conversation", session, "--strategy", strategy, "--mode", mode, "--apply").status == 0
@@ -100,7 +111,6 @@ def test_demo_keeps_its_sessions_with_what_a_repair_wrote_and_fresh_writes_them_
 @pytest.mark.parametrize("more", [(), ("--fresh",)])
 @pytest.mark.parametrize(("name", "data"), FOREIGN)
 def test_demo_leaves_a_folder_alone_in_which_somebody_keeps_a_file(store: Path, name: str, data: bytes, more: tuple[str, ...]) -> None:
-    run("demo")
     place = store.parent / name
     place.parent.mkdir(parents=True, exist_ok=True)
     place.write_bytes(data)

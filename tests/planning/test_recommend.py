@@ -2,6 +2,7 @@
 
 import json
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -37,6 +38,8 @@ WITHOUT_A_PLACE = {
     *("result-with-unknown-id", "result-with-foreign-id-beside", "starts-with-result"),
     *("batch-of-three-and-a-foreign-result", "second-step-answered-with-the-first-id", "result-behind-the-system-prompt"),
 }
+FORMATS = ["openai-chat-request", "anthropic-request", "rollouts"]
+each_share = pytest.mark.parametrize("share", [3, pytest.param(1, marks=pytest.mark.slow)], ids=["a third of the profiles", "all"])
 
 
 def case(name: str, format_name: str = "openai-chat-request") -> Case:
@@ -48,14 +51,20 @@ def recommendation(found: Case, judge: Profile) -> Recommendation:
     return for_profile(found, judge.name, judge.projection or judge.wire)
 
 
+def judges(name: str, share: int, first: int = 0) -> Sequence[Profile]:
+    """Every `share`-th profile; of another history they are others."""
+    return PROFILES[(list(HISTORIES).index(name) + first) % share :: share]
+
+
 def results(chunks: tuple[Chunk, ...]) -> Counter[str]:
     return Counter(chunk.text for chunk in chunks if chunk.kind is Kind.TOOL_RESULT and not is_synthetic(chunk))
 
 
-@pytest.mark.parametrize("format_name", ["openai-chat-request", "anthropic-request", "rollouts"])
-@in_one_test("name", HISTORIES, most=20)
-def test_every_history_has_a_sequence_for_every_profile_or_a_reason(name: str, format_name: str) -> None:
-    for judge in PROFILES:
+@each_share
+@pytest.mark.parametrize("format_name", FORMATS)
+@in_one_test("name", HISTORIES, most=50)
+def test_every_history_has_a_sequence_for_every_profile_or_a_reason(name: str, format_name: str, share: int) -> None:
+    for judge in judges(name, share, FORMATS.index(format_name)):
         found = case(name, format_name)
         made = recommendation(found, judge)
         assert len(made.candidate.strategies) <= MOST
@@ -67,9 +76,10 @@ def test_every_history_has_a_sequence_for_every_profile_or_a_reason(name: str, f
             assert not left, f"{judge.name}: {left[0].id} is left"
 
 
+@each_share
 @in_one_test("name", HISTORIES, most=50)
-def test_a_real_result_is_kept_wherever_some_place_keeps_it(name: str) -> None:
-    for judge in PROFILES:
+def test_a_real_result_is_kept_wherever_some_place_keeps_it(name: str, share: int) -> None:
+    for judge in judges(name, share):
         found = case(name)
         made = recommendation(found, judge)
         gone = set(results(found.conversation.chunks)) - set(results(made.candidate.case.conversation.chunks))

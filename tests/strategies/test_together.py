@@ -2,6 +2,7 @@
 
 import json
 from collections import Counter
+from functools import cache
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from inspector.conversation import notation
 from inspector.conversation.edits import Safety, apply
 from inspector.conversation.model import Kind
 from inspector.planning import preview as previews
+from inspector.rules.base import Case
 from inspector.strategies.catalogue import STRATEGIES, strategy
 from tests.folding import in_one_test
 from tests.judges.reading import HISTORIES
@@ -36,13 +38,19 @@ NAMES = (
 )
 
 
+@cache
+def cases(format_name: str) -> dict[str, Case]:
+    """Each history, read once for all strategies."""
+    return {title: case_in(notation.load(text_, title, format_name)[0]) for title, text_ in HISTORIES.items()}
+
+
 @in_one_test("format_name", [OPENAI, ANTHROPIC, SESSION, "pi", "dispatch", "claude-code"])
 @pytest.mark.parametrize("name", [each.name for each in STRATEGIES if Safety.LOSSY not in each.safety])
 def test_what_is_not_said_to_lose_anything_keeps_every_call_and_result(name: str, format_name: str) -> None:
     """Over every history that judges are asked about: results that swapped places were both lost once."""
-    for title, text_ in HISTORIES.items():
-        conversation = notation.load(text_, title, format_name)[0]
-        final = apply(conversation, strategy(name).edits(case_in(conversation)))
+    for title, case in cases(format_name).items():
+        conversation = case.conversation
+        final = apply(conversation, strategy(name).edits(case))
         before, after = ((Counter((chunk.kind, chunk.text) for chunk in each.chunks)) for each in (conversation, final))
         assert not {found for found in before - after if found[0] in (Kind.TOOL_CALL, Kind.TOOL_RESULT)}, title
 

@@ -11,6 +11,7 @@ from inspector.actions.import_source import import_targets
 from inspector.demo import dispatch_incident
 from inspector.demo.creation import write_dispatch_store, write_trace_store
 from inspector.models import Conversation
+from tests.kept import Kept
 from tests.operators import OperatorClient
 
 BLANKS = re.compile(rb"(<(pre|textarea)\b.*?</\2>)|\s+", re.DOTALL)
@@ -31,11 +32,15 @@ def client() -> Client:
     return Folding()
 
 
-@pytest.fixture
-def incident(db: None, tmp_path: Path) -> Conversation:
-    """The conversation of the incident, its store and its trace imported from real files."""
-    store, traces = tmp_path / "dispatch.db", tmp_path / "traces.db"
+def _imported(folder: Path) -> None:
+    store, traces = folder / "dispatch.db", folder / "traces.db"
     write_dispatch_store(store, dispatch_incident.store_rows())
     write_trace_store(traces, dispatch_incident.trace_records())
     import_targets([str(store), str(traces)], "tester")
+
+
+@pytest.fixture
+def incident(db: None, kept: Kept) -> Conversation:
+    """The conversation of the incident, its store and its trace imported from real files."""
+    kept("incident", _imported)
     return Conversation.objects.get(native_id=dispatch_incident.CONVERSATION)

@@ -93,14 +93,15 @@ def test_a_wire_shape_brings_a_profile_along_and_a_profile_its_shape(client: Cli
     assert "<b>contents.0 · user</b>" in page and "<option selected>gemini</option>" in page
 
 
-def test_a_strategy_is_tried_and_nothing_is_written(client: Client, incident: Conversation, tmp_path: Path) -> None:
-    before = (tmp_path / "dispatch.db").read_bytes()
+def test_a_strategy_is_tried_and_nothing_is_written(client: Client, incident: Conversation) -> None:
+    store = Path(incident.source.path)
+    before = store.read_bytes()
     page = prompt(client, incident, "?strategy=renumber-messages")
     note = words(page)
     assert "tried in memory and written nowhere" in note and "14 renumbered; 8 messages instead of 3" in note
     assert "openai-chat: passes all known rules, before: rejected at messages.1 (OC-2)" in note
     assert "/repairs/new/?strategy=renumber-messages" in page
-    assert (tmp_path / "dispatch.db").read_bytes() == before
+    assert store.read_bytes() == before
     assert len(client.get(f"/conversations/{incident.oid}/prompt.json?strategy=renumber-messages").json()["messages"]) == 8
 
 

@@ -12,6 +12,7 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import path
+from django.utils import timezone
 
 from inspector.actions.import_source import import_targets
 from inspector.demo import dispatch_incident
@@ -159,6 +160,7 @@ def test_what_happened_outside_of_turns_is_told_in_words(client: Client, inciden
 def test_the_page_says_which_sources_were_read_and_what_they_cannot_tell(client: Client, incident: Conversation) -> None:
     source = incident.source.traces.get()
     source.problems = [{"where": "row 7", "reason": "Its attributes are <b>no</b> JSON."}]
+    source.read_at = timezone.now()
     source.save()
     page = text(get(client, incident))
     assert "traces.db read just now" in page

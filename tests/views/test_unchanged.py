@@ -1,7 +1,7 @@
 """Pages and twins of what does not change: answered with 304 without being made, and made again as soon as anything is different."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -19,10 +19,11 @@ from inspector.actions.writing import keep
 from inspector.demo.stream_incident import PREMATURE, capture_files
 from inspector.models import Conversation, Finding, Repair, Source, Stream, loading
 from inspector.sources import unchanged
-from inspector.views import streams
+from inspector.views import analysis, streams
 from tests.accounts import account
 from tests.actions.building import WHO, again, applied, approved, chunk_key, imported, merged, put, row
 from tests.actions.test_hot_journal import in_delete_mode, killed_writer
+from tests.folding import in_one_test
 from tests.operators import OperatorClient
 
 pytestmark = pytest.mark.django_db
@@ -75,10 +76,21 @@ def is_unchanged(client: Client, path: str, known: str, **headers: str) -> bool:
     return bool(answer.status_code == 304)
 
 
+def tags(client: Client, conversation: Conversation, paths: Iterable[str]) -> dict[str, str]:
+    """Address -> ETag."""
+    return {found: etag(client, found) for found in (address(conversation, path) for path in paths)}
+
+
+def unchanged_of(client: Client, known: dict[str, str]) -> list[str]:
+    """Those of these addresses that are unchanged."""
+    return [path for path, tag in known.items() if is_unchanged(client, path, tag)]
+
+
 def loads(client: Client, path: str, **headers: str) -> tuple[HttpResponse, list[str]]:
     """The answer with nothing kept in memory, and the queries for it."""
     loading.forget()
     streams._viewed.cache_clear()
+    analysis._analysis.cache_clear()
     with CaptureQueriesContext(connection) as queries:
         answer = client.get(path, headers=headers)
     return answer, [query["sql"] for query in queries]
@@ -94,7 +106,7 @@ def without_loading(client: Client, path: str) -> HttpResponse:
     return answer
 
 
-@pytest.mark.parametrize("path", OF_A_CONVERSATION)
+@in_one_test("path", OF_A_CONVERSATION)
 def test_a_page_of_a_conversation_is_answered_without_loading_it(client: Client, incident: Conversation, path: str) -> None:
     answer = without_loading(client, address(incident, path))
     first = client.get(address(incident, path))
@@ -104,31 +116,37 @@ def test_a_page_of_a_conversation_is_answered_without_loading_it(client: Client,
     assert "Cookie" in first.headers["Vary"] and "Cookie" in answer.headers["Vary"]
 
 
-@pytest.mark.parametrize("ending", ["/", ".json", ".md"])
+@in_one_test("ending", ["/", ".json", ".md"])
 def test_so_is_a_finding(client: Client, incident: Conversation, ending: str) -> None:
     without_loading(client, f"/findings/{Finding.objects.filter(conversation=incident).first().oid}{ending}")  # type: ignore[union-attr]
 
 
-@pytest.mark.parametrize("path", ["/", ".json", ".md", "/corrected/", "/?kind=text"])
-def test_so_is_a_stream(client: Client, tmp_path: Path, path: str) -> None:
+@pytest.fixture
+def stream(db: None, tmp_path: Path) -> Stream:
     for name, data in capture_files().items():
         (tmp_path / name).write_bytes(data)
     import_targets([str(tmp_path / name) for name in capture_files()], "tester")
-    without_loading(client, f"/streams/{Stream.objects.get(native_id=PREMATURE).oid}{path}")
+    return Stream.objects.get(native_id=PREMATURE)
 
 
-@pytest.mark.parametrize("ending", ["/", ".json", ".md"])
-def test_so_is_a_repair_that_has_ended(client: Client, tmp_path: Path, ending: str) -> None:
+@in_one_test("path", ["/", ".json", ".md", "/corrected/", "/?kind=text"])
+def test_so_is_a_stream(client: Client, stream: Stream, path: str) -> None:
+    without_loading(client, f"/streams/{stream.oid}{path}")
+
+
+def test_so_is_a_repair_that_has_ended(client: Client, tmp_path: Path) -> None:
     repair = applied(imported(tmp_path / "a.db", merged()), "renumber-messages")
-    path = f"/repairs/{repair.oid}{ending}"
-    known = client.get(path).headers.get("ETag", "")
-    _, queries = loads(client, path, **{"if-none-match": known})
-    assert any(map(HEAVY.search, queries)), "undo is still possible: its page looks into the store"
+    paths = [f"/repairs/{repair.oid}{ending}" for ending in ("/", ".json", ".md")]
+    for path in paths:
+        known = client.get(path).headers.get("ETag", "")
+        _, queries = loads(client, path, **{"if-none-match": known})
+        assert any(map(HEAVY.search, queries)), f"undo is still possible: {path} looks into the store"
     Source.objects.update(write_enabled=True)
     client.post(f"/repairs/{repair.oid}/undo/")
     assert Repair.objects.get().state == "undone"
     client.get("/rules/")
-    without_loading(client, path)
+    for path in paths:
+        without_loading(client, path)
 
 
 Change = Callable[[Client, Conversation, Path], None]
@@ -188,31 +206,29 @@ AROUND: tuple[Change, ...] = (_import_again, _neighbor, _trace, _repair)
 
 
 @pytest.mark.parametrize("change", EVERYWHERE, ids=lambda change: change.__name__)
-@pytest.mark.parametrize("path", ["", "chunks/0/", "diff/1..1.json", "prompt.json", "prompt/", ".json", "trace/"])
-def test_what_every_page_depends_on(client: Client, tmp_path: Path, path: str, change: Change) -> None:
+def test_what_every_page_depends_on(client: Client, tmp_path: Path, change: Change) -> None:
     conversation = imported(tmp_path / "a.db", merged())
-    known = etag(client, address(conversation, path))
-    assert is_unchanged(client, address(conversation, path), known)
+    paths = ("", "chunks/0/", "diff/1..1.json", "prompt.json", "prompt/", ".json", "trace/")
+    known = tags(client, conversation, paths)
+    assert unchanged_of(client, known) == [*known]
     change(client, conversation, tmp_path)
-    assert not is_unchanged(client, address(conversation, path), known)
+    assert unchanged_of(client, known) == []
 
 
 @pytest.mark.parametrize("change", AROUND, ids=lambda change: change.__name__)
-@pytest.mark.parametrize("path", ["", "prompt.json", "prompt/", ".json", ".md", "trace.json"])
-def test_what_pages_of_an_analysis_depend_on(client: Client, tmp_path: Path, path: str, change: Change) -> None:
+def test_what_pages_of_an_analysis_depend_on(client: Client, tmp_path: Path, change: Change) -> None:
     conversation = imported(tmp_path / "a.db", merged())
-    known = etag(client, address(conversation, path))
+    known = tags(client, conversation, ("", "prompt.json", "prompt/", ".json", ".md", "trace.json"))
     change(client, conversation, tmp_path)
-    assert not is_unchanged(client, address(conversation, path), known)
+    assert unchanged_of(client, known) == []
 
 
 @pytest.mark.parametrize("change", [_import_again, _neighbor, _trace], ids=lambda change: change.__name__)
-@pytest.mark.parametrize("path", STORED)
-def test_an_import_that_brings_nothing_leaves_stored_rows_unchanged(client: Client, tmp_path: Path, path: str, change: Change) -> None:
+def test_an_import_that_brings_nothing_leaves_stored_rows_unchanged(client: Client, tmp_path: Path, change: Change) -> None:
     conversation = imported(tmp_path / "a.db", merged())
-    known = etag(client, address(conversation, path))
+    known = tags(client, conversation, STORED)
     change(client, conversation, tmp_path)
-    assert is_unchanged(client, address(conversation, path), known)
+    assert unchanged_of(client, known) == [*known]
 
 
 def test_a_comparison_shows_the_repairs_between(client: Client, tmp_path: Path) -> None:
@@ -341,9 +357,9 @@ def test_a_page_with_a_message_is_shown_once(client: Client, tmp_path: Path) -> 
     assert not is_unchanged(client, path, without.headers["ETag"]), "a message waits"
 
 
-@pytest.mark.parametrize("path", ["chunks/99/", "chunks/0/?rev=9", "diff/1..9/", "prompt/?reader=nosuch"])
-def test_what_is_not_there_has_no_tag(client: Client, tmp_path: Path, path: str) -> None:
-    answer = client.get(address(imported(tmp_path / "a.db", merged()), path))
+@in_one_test("path", ["chunks/99/", "chunks/0/?rev=9", "diff/1..9/", "prompt/?reader=nosuch"])
+def test_what_is_not_there_has_no_tag(client: Client, incident: Conversation, path: str) -> None:
+    answer = client.get(address(incident, path))
     assert answer.status_code == 404 and "ETag" not in answer.headers
 
 

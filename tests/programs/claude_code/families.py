@@ -1,8 +1,8 @@
 """A session for each family of corruption of `formats/claude_code_codex.md` 7 that is in the content of messages, in the shape of real ones."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from tests.programs.claude_code.session_lines import a, boundary, call, image, png, r, result_of, text, thinking, u
 
@@ -25,6 +25,19 @@ class Family:
     recommended: tuple[str, ...] = ()
     strategies: tuple[str, ...] = ()
     modes: tuple[str, ...] = field(default=MODES)
+
+
+class _InModes(Protocol):
+    modes: tuple[str, ...]
+
+
+_OfModes = TypeVar("_OfModes", bound=_InModes)
+
+
+def in_turn(families: Mapping[str, _OfModes]) -> Iterator[tuple[str, _OfModes, str]]:
+    """(name, family, one of its modes): the modes take turns, so that every mode is that of some families."""
+    for number, (name, family) in enumerate(families.items()):
+        yield name, family, family.modes[number % len(family.modes)]
 
 
 CALL_LINES = '<function_calls>\n<invoke name="Bash">\n<parameter name="command">ls</parameter>\n</invoke>\n</function_calls>'

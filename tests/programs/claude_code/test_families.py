@@ -9,7 +9,7 @@ import pytest
 from inspector.rules.base import case_of
 from inspector.rules.catalogue import all_findings
 from tests.commands.running import run
-from tests.programs.claude_code.families import FAMILIES, HOLLOW, Family, with_model
+from tests.programs.claude_code.families import FAMILIES, HOLLOW, Family, in_turn, with_model
 from tests.programs.claude_code.session_lines import ID, OTHER, PROJECT, a, call, lines, stored, text, u, write
 
 pytestmark = pytest.mark.django_db
@@ -24,11 +24,12 @@ with_error = pytest.mark.parametrize("name", [name for name, family in FAMILIES.
 each_mode = pytest.mark.parametrize(
     ("name", "mode"),
     [
-        pytest.param(name, mode, marks=pytest.mark.slow if len(lines(*family.lines)) > LARGE else ())
-        for name, family in FAMILIES.items()
+        pytest.param(name, mode, marks=pytest.mark.slow if len(lines(*family.lines)) > LARGE or mode != one_mode else ())
+        for name, family, one_mode in in_turn(FAMILIES)
         for mode in family.modes
     ],
 )
+"""Every family in one of its modes, which take turns; in the others with the slow tests."""
 
 
 @pytest.fixture

@@ -16,6 +16,7 @@ from inspector.rules.base import Case, case_of
 from inspector.rules.catalogue import all_findings
 from inspector.strategies.catalogue import strategy
 from tests.commands.running import run
+from tests.programs.claude_code.families import in_turn
 from tests.programs.claude_code.session_lines import ID, PROJECT, a, boundary, call, encoded, line, lines, r, text, u, write
 
 pytestmark = pytest.mark.django_db
@@ -140,7 +141,12 @@ FAMILIES: dict[str, Family] = {
         (DROP,),
     ),
 }
-repairable = [(name, mode) for name, family in FAMILIES.items() if family.strategies for mode in family.modes]
+repairable = [
+    pytest.param(name, mode, marks=() if mode == one_mode else pytest.mark.slow)
+    for name, family, one_mode in in_turn(FAMILIES)
+    if family.strategies
+    for mode in family.modes
+]
 
 
 def read(data: bytes, key: str = KEY) -> Case:

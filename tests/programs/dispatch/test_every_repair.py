@@ -57,7 +57,7 @@ def repairs(server: Server, reader: str) -> Iterator[tuple[Case, Preview]]:
                 yield case, made
 
 
-@pytest.mark.parametrize("reader", ["dispatch-legacy", "exact"])
+@pytest.mark.parametrize("reader", ["dispatch-legacy", pytest.param("exact", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("damage", DAMAGES, ids=lambda damage: damage.name)
 def test_every_repair_of_every_damage_keeps_what_was_said_and_can_be_undone(damage: Damage, reader: str) -> None:
     server, _ = damage.make(Random(7))

@@ -23,9 +23,12 @@ from tests.programs.dispatch.previews import OPTIONS
 from tests.programs.dispatch.simulated_server import Server, Spoken, before_a_user_message, eventful, quiet, spoken
 
 COUNT = int(os.environ.get("INSPECTOR_SIMULATIONS", "30"))
+FEW = 8
+"""Histories that every run of the tests looks at, so that each kind of damage is made at several places."""
 CODES = {rule.code for rule in RULES}
 MERGES = {"MSG101", "MSG102", "MSG103", "MSG104"}
 PAIRING = frozenset({"TOOL101", "TOOL102", "TOOL202"})
+each_count = pytest.mark.parametrize("count", [FEW, pytest.param(COUNT, marks=pytest.mark.slow)])
 Break = Callable[[Random], tuple[Server, Spoken]]
 
 
@@ -258,9 +261,10 @@ DAMAGES = (
 )
 
 
-def test_what_happened_by_itself_is_named_and_nothing_else() -> None:
+@each_count
+def test_what_happened_by_itself_is_named_and_nothing_else(count: int) -> None:
     seen: set[str] = set()
-    for number in range(COUNT):
+    for number in range(count):
         server = eventful(Random(number))
         case = server.case()
         found, wanted = named(case), server.happened & CODES
@@ -270,11 +274,12 @@ def test_what_happened_by_itself_is_named_and_nothing_else() -> None:
         assert found <= wanted | consequences, (
             f"history {number}: {[each.message for each in findings(case, RULES) if each.code in found - wanted]}"
         )
-    assert COUNT < 50 or seen >= {"TOOL101", "TOOL102", "TOOL203", "MSG201", "MSG202", "THINK101"}
+    assert count < 50 or seen >= {"TOOL101", "TOOL102", "TOOL203", "MSG201", "MSG202", "THINK101"}
 
 
-def test_a_quiet_server_is_clean_to_every_reader_that_parts_its_messages() -> None:
-    for number in range(COUNT):
+@each_count
+def test_a_quiet_server_is_clean_to_every_reader_that_parts_its_messages(count: int) -> None:
+    for number in range(count):
         for era, readers in (
             ("batch", ("dispatch-legacy", "dispatch-legacy+r1", "dispatch-legacy+r2", "exact")),
             ("incremental", ("exact", "dispatch-role-split")),
@@ -286,8 +291,9 @@ def test_a_quiet_server_is_clean_to_every_reader_that_parts_its_messages() -> No
                 assert not named(server.case(name)), f"history {number}, {era}, {name}"
 
 
-def test_a_merge_is_named_exactly_where_neighbours_share_their_number_and_is_mended() -> None:
-    for number in range(COUNT):
+@each_count
+def test_a_merge_is_named_exactly_where_neighbours_share_their_number_and_is_mended(count: int) -> None:
+    for number in range(count):
         random = Random(number)
         server = eventful(random) if number % 2 else quiet(random, random.choice(("batch", "incremental")))
         case = server.case("dispatch-legacy")
@@ -300,12 +306,13 @@ def test_a_merge_is_named_exactly_where_neighbours_share_their_number_and_is_men
             assert [(each.role, [dict(chunk.payload) for chunk in each.chunks]) for each in result.after.case.reading.messages] == spoken(case.conversation), f"history {number}"  # fmt: skip
 
 
+@each_count
 @pytest.mark.parametrize("damage", DAMAGES, ids=lambda damage: damage.name)
-def test_damage_is_named(damage: Damage) -> None:
+def test_damage_is_named(damage: Damage, count: int) -> None:
     wanted = frozenset().union(*damage.codes)
     if missing := wanted - CODES:
         pytest.skip(f"{', '.join(sorted(missing))} is not in the catalogue yet")
-    for number in range(COUNT):
+    for number in range(count):
         server, _ = damage.make(Random(number))
         case = server.case()
         found, all_found = named(case), named(case, Severity.NOTE)
@@ -315,13 +322,14 @@ def test_damage_is_named(damage: Damage) -> None:
         assert not extra, f"history {number}: {[each.message for each in findings(case, RULES) if each.code in extra]}"
 
 
+@each_count
 @pytest.mark.parametrize("damage", [each for each in DAMAGES if each.by], ids=lambda damage: damage.name)
-def test_what_still_exists_is_brought_back(damage: Damage) -> None:
+def test_what_still_exists_is_brought_back(damage: Damage, count: int) -> None:
     if damage.by not in {strategy.name for strategy in STRATEGIES}:
         pytest.skip(f"{damage.by} is not in the catalogue yet")
     if missing := frozenset().union(*damage.codes) - CODES:
         pytest.skip(f"{', '.join(sorted(missing))} is not in the catalogue yet")
-    for number in range(COUNT):
+    for number in range(count):
         server, before = damage.make(Random(number))
         result = repaired(server, server.case(), damage.mode)
         assert result is not None, f"history {number}: nothing is recommended"
