@@ -49,6 +49,7 @@ def renew(conversation_ids: Iterable[int]) -> None:
     """Brings the lists up to what these conversations and their findings are now. Only inside `one_writer`, after what it counts was written."""
     ids = iter(conversation_ids)
     while batch := list(islice(ids, _BATCH)):
+        _name_forks(batch)
         # What a fork replaced depends on whether the fork is there.
         originals = Conversation.objects.filter(pk__in=batch, forked_by__isnull=False).values_list("forked_by__conversation_id", flat=True)
         batch = list(dict.fromkeys([*batch, *originals]))
@@ -76,7 +77,6 @@ def _renew_conversations(ids: list[int]) -> None:
     counts: _Changes = defaultdict(lambda: [0, 0])
     keys: dict[int, tuple[Any, ...]] = {}
     rows = list(Conversation.objects.filter(pk__in=ids).select_related("source", "counted").defer("title", "verdict"))
-    _name_forks([row for row in rows if row.counted is None])
     replaced = _replaced(ids)
     for row in rows:
         if row.counted:
@@ -97,36 +97,35 @@ def _renew_conversations(ids: list[int]) -> None:
     update(ConversationCount, ("conversations", "chunks"), ((count.conversations, count.chunks, count.pk) for count in changed))
     quote = connection.ops.quote_name
     table = quote(Conversation._meta.db_table)
-    columns = ("place", "is_damaged", "is_crash", "is_replaced", "forked_by_id", "counted_id", "counted_chunks")
+    columns = ("place", "is_damaged", "is_crash", "is_replaced", "counted_id", "counted_chunks")
     # Plain SQL, one statement for all: an UPDATE of 500 rows with a CASE for each column takes ten times as long.
     sql = f"UPDATE {table} SET {', '.join(f'{quote(name)} = %s' for name in columns)} WHERE id = %s"  # noqa: S608 (names of our own model)
-    values = [
-        (row.place, row.is_damaged, row.is_crash, row.is_replaced, row.forked_by_id, kept[keys[row.pk]].pk, row.chunk_count, row.pk)
-        for row in rows
-    ]
+    values = [(row.place, row.is_damaged, row.is_crash, row.is_replaced, kept[keys[row.pk]].pk, row.chunk_count, row.pk) for row in rows]
     with connection.cursor() as cursor:
         cursor.executemany(sql, values)
 
 
-def _name_forks(new_rows: list[Conversation]) -> None:
+def _name_forks(ids: list[int]) -> None:
     """Which of the conversations that came in were written by a repair of ours: their ids end with what the repair chose."""
-    sources = {row.source_id for row in new_rows}
-    repairs = Repair.objects.filter(conversation__source__in=sources, state__in=IN_STORE).only("options") if sources else ()
+    new_rows = Conversation.objects.filter(pk__in=ids, counted=None).values_list("pk", "source", "native_id")
+    repairs = Repair.objects.filter(conversation__source__in={source for _, source, _ in new_rows}, state__in=IN_STORE).only("options")
     forks = {fork_id: repair for repair in repairs if (fork_id := repair.options.get("fork_id"))}
-    for row in new_rows if forks else ():
-        row.forked_by = next((repair for fork_id, repair in forks.items() if row.native_id.endswith(fork_id)), None)
+    for pk, _, native_id in new_rows if forks else ():
+        if repair := next((repair for fork_id, repair in forks.items() if native_id.endswith(fork_id)), None):
+            Conversation.objects.filter(pk=pk).update(forked_by=repair)
 
 
 def _replaced(ids: list[int]) -> set[int]:
-    """Conversations of which a fork is in the store, and which hold what they held when it was written."""
+    """Conversations of which a fork was imported and is in the store, and which hold what they held when it was written."""
     rows = Repair.objects.filter(conversation__in=ids, state__in=IN_STORE).values_list("pk", "conversation_id", "base_digest", "options")
     forked = {pk: (conversation, digest) for pk, conversation, digest, options in rows if options.get("fork_id")}
     if not forked:
         return set()
-    gone = set(Conversation.objects.filter(forked_by__in=list(forked), is_gone=True).values_list("forked_by_id", flat=True))
+    # Before it is imported nobody knows what it still has: a problem that goes on in it was closed, and opened again.
+    there = set(Conversation.objects.filter(forked_by__in=list(forked), is_gone=False).values_list("forked_by_id", flat=True))
     of_them = Revision.objects.filter(conversation__in={conversation for conversation, _ in forked.values()})
     digests = dict(of_them.order_by("number").values_list("conversation_id", "digest"))
-    return {conversation for pk, (conversation, digest) in forked.items() if pk not in gone and digests.get(conversation) == digest}
+    return {conversation for pk, (conversation, digest) in forked.items() if pk in there and digests.get(conversation) == digest}
 
 
 def _count_key(row: Conversation | ConversationCount) -> tuple[Any, ...]:

@@ -302,6 +302,8 @@ def _fate(row: Finding) -> tuple[str, Repair | None]:
     conversation, next_one = row.conversation, row.revision + 1
     if row.is_open:
         fork = conversation.repairs.filter(forks__isnull=False, state__in=UNDOABLE).order_by("pk").last()
+        if ConversationRule.objects.filter(conversation__forked_by=fork, conversation__is_gone=False, code=row.code).exists():
+            return "Carried on in a fork, which goes on in place of this conversation: the fork has it too, and it is counted there.", fork
         return "Repaired by a fork, which goes on in place of this conversation; here it is still found, and not counted.", fork
     repairs = conversation.repairs.filter(revision=row.revision, state__in=UNDOABLE).order_by("applied_at")
     repair = next((done for done in repairs if not done.options.get("fork_id")), None)

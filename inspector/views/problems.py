@@ -42,6 +42,8 @@ class OccurrenceRow:
     finding: str
     href: str
     fork: Conversation | None = None
+    is_in_fork: bool = False
+    """Whether the fork has it too: it was made for another problem."""
     waiting: Repair | None = None
 
     @property
@@ -63,7 +65,13 @@ class OccurrenceRow:
             return "occurs again" if row.regressed_at else "open"
         if row.state == _State.REPAIRED:
             return "repaired" if row.repair_id else "no longer detected"
-        return "repaired by a fork" if row.state == _State.REPLACED else f"gone from its {'file' if row.stream_id else 'store'}"
+        if row.state == _State.REPLACED:
+            return "carried on in a fork, which has it too" if self.is_in_fork else "repaired by a fork"
+        return f"gone from its {'file' if row.stream_id else 'store'}"
+
+    @property
+    def is_repaired(self) -> bool:
+        return bool(self.occurrence.repair_id) and not self.is_in_fork
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,13 +132,18 @@ def _of_conversations(problem: Problem, occurrences: tuple[Occurrence, ...]) -> 
     rules = ConversationRule.objects.filter(conversation__in=ids, code=problem.code).order_by("-findings")
     first = dict(rules.values_list("conversation_id", "first__oid"))
     forks = forks_of(row.conversation_id for row in occurrences if row.conversation_id and row.state == _State.REPLACED)
+    still = set(
+        ConversationRule.objects.filter(conversation__in=forks.values(), code=problem.code).values_list("conversation_id", flat=True)
+    )
     waiting = {repair.conversation_id: repair for repair in Repair.objects.filter(conversation__in=ids, state__in=Repair.WAITING)}
     listed = []
     for row in occurrences:
         if (about := row.conversation) is not None:
             finding = first.get(about.pk, "")
             href = f"/conversations/{about.oid}/{f'?finding={finding}' if finding else ''}"
-            listed.append(OccurrenceRow(row, finding, href, forks.get(about.pk), waiting.get(about.pk)))
+            fork = forks.get(about.pk)
+            is_in_fork = fork is not None and fork.pk in still
+            listed.append(OccurrenceRow(row, finding, href, fork, is_in_fork, waiting.get(about.pk)))
     return tuple(listed)
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from django.apps import apps
 from django.db import connection
+from django.test import Client
 
 from inspector.actions.import_source import import_targets
 from inspector.actions.purge import purge
@@ -18,6 +19,7 @@ from inspector.models import (
     Conversation,
     ConversationCount,
     ConversationRule,
+    Finding,
     Occurrence,
     Problem,
     ProblemDay,
@@ -195,7 +197,7 @@ def test_a_fork_that_is_deleted_replaces_nothing(forked: Repair, tmp_path: Path)
     assert_true()
 
 
-def test_a_fork_that_still_has_the_rule_is_no_new_occurrence(tmp_path: Path) -> None:
+def test_a_fork_that_still_has_the_rule_is_no_new_occurrence(tmp_path: Path, client: Client) -> None:
     original = imported(tmp_path / "a.db", broken())
     days = sum(ProblemDay.objects.values_list("occurrences", flat=True))
     repair = applied(original, "renumber-messages", mode="fork")
@@ -205,6 +207,15 @@ def test_a_fork_that_still_has_the_rule_is_no_new_occurrence(tmp_path: Path) -> 
     assert not Problem.objects.filter(regressed_at__isnull=False).exists()
     assert sum(ProblemDay.objects.values_list("occurrences", flat=True)) == days
     assert_true()
+    of_both = Problem.objects.filter(pk__in=rest.values("problem"), occurrences__conversation=original)
+    assert of_both
+    for still in of_both:
+        assert (still.state, still.repaired_at, still.events.count()) == ("open", None, 0), "it was never repaired, nor opened again"
+        page, twin = (client.get(f"/problems/{still.oid}{ending}") for ending in ("/", ".json"))
+        assert "carried on in a fork, which has it too" in page.content.decode() and "repaired by a fork" not in page.content.decode()
+        assert {row["state"] for row in twin.json()["occurrences"]} == {"open", "carried on in a fork, which has it too"}
+        finding = Finding.objects.get(conversation=original, code=still.code)
+        assert "the fork has it too" in client.get(f"/findings/{finding.oid}.json").json()["fate"]
 
 
 def test_an_approved_fork_replaces_nothing_yet(tmp_path: Path) -> None:
