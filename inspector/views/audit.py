@@ -64,7 +64,7 @@ class AuditPage:
     query: str
     """Of an export of the same lines."""
     verbs: tuple[str, ...]
-    """What was done in the last lines, to choose from."""
+    """What was done on this page, to choose from."""
 
     @property
     def broken_lines(self) -> frozenset[int]:
@@ -173,8 +173,7 @@ def _page(request: OperatorRequest, checks: bool = True) -> AuditPage:
     kept = request.GET.copy()
     for name in ("page", "after", "before", "check"):
         kept.pop(name, None)
-    last = AuditEntry.objects.order_by("-pk")[:CHECKED_AT_ONCE]
-    verbs = tuple(sorted(map(visible, AuditEntry.objects.filter(pk__in=last).order_by().values_list("verb", flat=True).distinct())))
+    verbs = tuple(sorted({visible(entry.verb) for entry in here.rows}))
     return AuditPage(_rows(here.rows), here, here.total, log, filters, f"?{kept.urlencode()}" if kept else "", verbs)
 
 
