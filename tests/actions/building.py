@@ -13,6 +13,7 @@ from inspector.actions.import_store import Imported
 from inspector.actions.planning import request_for
 from inspector.actions.propose_repair import propose_repair
 from inspector.models import Conversation, Repair, loading
+from tests.kept import Kept
 from tests.programs.dispatch.appended_stores import A, Store, T, U, er, tc, tr
 from tests.sources.stores import Value, everything, make
 
@@ -90,6 +91,15 @@ def approved(conversation: Conversation, *strategies: str, mode: str = "in-place
     repair = proposed(conversation, *strategies, mode=mode)
     approve_repair(repair, WHO, repair.plan_digest, statement="unfixed")
     return repair
+
+
+def approved_merge(kept: Kept, mode: str = "in-place") -> tuple[Path, Repair]:
+    """A store of `merged`, and its approved repair."""
+
+    def build(folder: Path) -> tuple[Path, Repair]:
+        return folder / "a.db", approved(imported(folder / "a.db", merged()), "renumber-messages", mode=mode)
+
+    return kept(f"approved {mode}", build)
 
 
 def applied(conversation: Conversation, *strategies: str, mode: str = "in-place") -> Repair:

@@ -23,6 +23,7 @@ from inspector.sources.bundles import NotABundle
 from inspector.sources.problems import AlreadyThere
 from tests.actions.building import A, Store, T, U, again, applied, bring, broken, imported, pairs, put, row, tc, tr
 from tests.commands.running import run
+from tests.kept import Kept
 from tests.views import imported as pages
 
 SECRET = "AKIAIOSFODNN7EXAMPLE"
@@ -44,8 +45,8 @@ def found(conversation: Conversation) -> list[tuple[object, ...]]:
 
 
 @pytest.fixture
-def incident(db: None, tmp_path: Path) -> Conversation:
-    return Conversation.objects.select_related("source").get(source=pages.example(tmp_path), native_id=pages.INCIDENT)
+def incident(db: None, kept: Kept) -> Conversation:
+    return Conversation.objects.select_related("source").get(source=kept("example", pages.example), native_id=pages.INCIDENT)
 
 
 def test_the_same_conversation_gives_the_same_file(incident: Conversation) -> None:
@@ -80,7 +81,7 @@ def test_pages_of_an_opened_bundle_work_and_say_that_it_is_sealed(incident: Conv
         assert client.get(f"/conversations/{sealed.oid}/{part}").status_code == 200, part
     page = client.get(f"/sources/{sealed.source.oid}/").content.decode()
     assert "nothing is ever written to it" in page and "answer for writes" not in page
-    assert str(tmp_path / "dispatch.db") in page
+    assert incident.source.path in page
     assert "bundle.zip" not in client.get(f"/conversations/{sealed.oid}/").content.decode()
     assert client.get("/formats/").status_code == client.get("/sources/").status_code == 200
 
@@ -173,7 +174,7 @@ def test_where_it_was_sealed_is_provenance_and_no_problem(incident: Conversation
     sealed = opened(tmp_path / "evidence.zip", seal_imported(incident, mask, "a"))
     page = client.get(f"/sources/{sealed.source.oid}/").content.decode()
     assert "Problems found" not in page and "--apply-plan" not in page and "Every write still needs" not in page
-    assert f"sealed from {tmp_path / 'dispatch.db'} (dispatch), which was read at" in page
+    assert f"sealed from {incident.source.path} (dispatch), which was read at" in page
     assert ("masked texts are not the stored bytes" in page) == mask
     assert "sealed from" in client.get(f"/conversations/{sealed.oid}/").content.decode()
     told = client.get(f"/sources/{sealed.source.oid}.json").json()

@@ -19,8 +19,9 @@ from inspector.actions.undo_repair import undo_repair, verify_repair
 from inspector.models import AuditEntry, Repair
 from inspector.sources import stores
 from inspector.sources.problems import Busy
-from tests.actions.building import WHO, again, applied, approved, chunk_key, everything, imported, merged, pairs, put, row
+from tests.actions.building import WHO, again, applied, approved, approved_merge, chunk_key, everything, imported, merged, pairs, put, row
 from tests.commands.running import run
+from tests.kept import Kept
 
 pytestmark = pytest.mark.django_db
 
@@ -49,11 +50,8 @@ def dies(act: Callable[..., None], repair: Repair) -> Repair:
 
 
 @BOTH
-def test_killed_after_the_intent_and_before_the_write_it_is_still_approved(
-    tmp_path: Path, mode: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "a.db"
-    repair = approved(imported(path, merged()), RENUMBER, mode=mode)
+def test_killed_after_the_intent_and_before_the_write_it_is_still_approved(kept: Kept, mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, repair = approved_merge(kept, mode)
     before = everything(path)
     killed_at_commit(monkeypatch, after=False)
     repair = dies(apply_repair, repair)
@@ -67,10 +65,9 @@ def test_killed_after_the_intent_and_before_the_write_it_is_still_approved(
 @BOTH
 @pytest.mark.parametrize("imported_since", [False, True])
 def test_killed_after_the_write_the_next_look_records_it_and_it_can_be_undone(
-    tmp_path: Path, mode: str, imported_since: bool, monkeypatch: pytest.MonkeyPatch, client: Client
+    kept: Kept, mode: str, imported_since: bool, monkeypatch: pytest.MonkeyPatch, client: Client
 ) -> None:
-    path = tmp_path / "a.db"
-    repair = approved(imported(path, merged()), RENUMBER, mode=mode)
+    path, repair = approved_merge(kept, mode)
     before = everything(path)
     killed_at_commit(monkeypatch, after=True)
     repair = dies(apply_repair, repair)
@@ -92,10 +89,9 @@ def test_killed_after_the_write_the_next_look_records_it_and_it_can_be_undone(
 @BOTH
 @pytest.mark.parametrize("act", [apply_repair, undo_repair])
 def test_killed_after_the_write_apply_and_undo_settle_it_themselves(
-    tmp_path: Path, mode: str, act: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+    kept: Kept, mode: str, act: Callable[..., None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = tmp_path / "a.db"
-    repair = approved(imported(path, merged()), RENUMBER, mode=mode)
+    path, repair = approved_merge(kept, mode)
     before = everything(path)
     killed_at_commit(monkeypatch, after=True)
     repair = dies(apply_repair, repair)
@@ -106,10 +102,9 @@ def test_killed_after_the_write_apply_and_undo_settle_it_themselves(
 
 @BOTH
 def test_killed_after_the_write_and_written_on_since_it_is_recorded_and_undo_says_what_moved(
-    tmp_path: Path, mode: str, monkeypatch: pytest.MonkeyPatch
+    kept: Kept, mode: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = tmp_path / "a.db"
-    repair = approved(imported(path, merged()), RENUMBER, mode=mode)
+    path, repair = approved_merge(kept, mode)
     killed_at_commit(monkeypatch, after=True)
     repair = dies(apply_repair, repair)
     native = repair.options["fork_id"] if mode == "fork" else "c1"
@@ -121,9 +116,8 @@ def test_killed_after_the_write_and_written_on_since_it_is_recorded_and_undo_say
 
 
 @BOTH
-def test_killed_before_it_was_proved_it_is_applied_and_can_be_undone(tmp_path: Path, mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "a.db"
-    repair = approved(imported(path, merged()), RENUMBER, mode=mode)
+def test_killed_before_it_was_proved_it_is_applied_and_can_be_undone(kept: Kept, mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, repair = approved_merge(kept, mode)
     before = everything(path)
 
     def look(*_: Any) -> None:
@@ -251,9 +245,8 @@ def test_a_surprise_that_cannot_be_undone_stays_applied_until_it_can(tmp_path: P
     assert everything(path) == before
 
 
-def test_a_store_that_cannot_be_read_again_after_the_write_is_still_repaired(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "a.db"
-    repair = approved(imported(path, merged()), RENUMBER)
+def test_a_store_that_cannot_be_read_again_after_the_write_is_still_repaired(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, repair = approved_merge(kept)
 
     def read(*_: Any) -> None:
         raise Busy(path, 0)
@@ -282,10 +275,9 @@ def test_undo_outlives_the_strategies_that_it_takes_back(tmp_path: Path, mode: s
 
 
 def test_pages_and_commands_about_stores_settle_and_catalogues_open_no_store(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, client: Client
+    kept: Kept, monkeypatch: pytest.MonkeyPatch, client: Client
 ) -> None:
-    path = tmp_path / "a.db"
-    repair = approved(imported(path, merged()), RENUMBER, mode="fork")
+    path, repair = approved_merge(kept, "fork")
     killed_at_commit(monkeypatch, after=True)
     dies(apply_repair, repair)
     for page in ("/rules/", "/rules/MSG101/", "/strategies/renumber-messages/", "/formats/", "/explain/", "/check/"):
@@ -298,9 +290,8 @@ def test_pages_and_commands_about_stores_settle_and_catalogues_open_no_store(
 
 
 @pytest.mark.parametrize("look", ["start", "/", "/conversations/", "/sources/", "/repairs/", "/repairs.json", "/index.json", "id"])
-def test_every_look_at_the_store_settles(tmp_path: Path, look: str, monkeypatch: pytest.MonkeyPatch, client: Client) -> None:
-    path = tmp_path / "a.db"
-    repair = approved(imported(path, merged()), RENUMBER)
+def test_every_look_at_the_store_settles(kept: Kept, look: str, monkeypatch: pytest.MonkeyPatch, client: Client) -> None:
+    _, repair = approved_merge(kept)
     killed_at_commit(monkeypatch, after=True)
     dies(apply_repair, repair)
     if look == "start":
@@ -330,9 +321,8 @@ def test_a_write_that_ends_while_a_page_looks_for_open_ones_stays(tmp_path: Path
     assert len(asked) == 2 and Repair.objects.get().state == Repair.State.APPLIED
 
 
-def test_a_write_at_work_is_not_settled_by_a_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, client: Client) -> None:
-    path = tmp_path / "a.db"
-    repair = approved(imported(path, merged()), RENUMBER)
+def test_a_write_at_work_is_not_settled_by_a_page(kept: Kept, monkeypatch: pytest.MonkeyPatch, client: Client) -> None:
+    _, repair = approved_merge(kept)
     commit, states = stores.commit, []
 
     def watched(*given: Any) -> float:

@@ -51,7 +51,11 @@ def with_everything_wrong(path: Path) -> Conversation:
 @pytest.mark.parametrize("mode", [IN_PLACE, FORK])
 @pytest.mark.parametrize(
     "strategies",
-    [*((name,) for name in ALL), (STRIP, RENUMBER), (INSERT, COUNTER), (RENUMBER, COUNTER), ALL],
+    [
+        *((name,) for name in ALL),
+        *(pytest.param(pair, marks=pytest.mark.slow) for pair in ((STRIP, RENUMBER), (INSERT, COUNTER), (RENUMBER, COUNTER))),
+        ALL,
+    ],
     ids=" + ".join,
 )
 def test_every_way_there_and_back(tmp_path: Path, mode: str, strategies: tuple[str, ...]) -> None:

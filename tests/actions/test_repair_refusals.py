@@ -23,6 +23,7 @@ from tests.actions.building import (
     again,
     applied,
     approved,
+    approved_merge,
     broken,
     chunk_key,
     drop,
@@ -35,6 +36,7 @@ from tests.actions.building import (
     row,
     run,
 )  # fmt: skip
+from tests.kept import Kept
 from tests.sources.stores import other_process
 
 pytestmark = pytest.mark.django_db
@@ -123,11 +125,8 @@ def move(path: Path, key: Value, value: Value | None) -> None:
 
 @pytest.mark.parametrize("mode", ["in-place", "fork"])
 @pytest.mark.parametrize(("key", "value", "said"), MOVES.values(), ids=MOVES)
-def test_a_store_that_moved_since_the_approval_makes_it_stale(
-    tmp_path: Path, key: Value, value: Value | None, said: str, mode: str
-) -> None:
-    path = tmp_path / "a.db"
-    repair = approved(imported(path, merged()), RENUMBER, mode=mode)
+def test_a_store_that_moved_since_the_approval_makes_it_stale(kept: Kept, key: Value, value: Value | None, said: str, mode: str) -> None:
+    path, repair = approved_merge(kept, mode)
     move(path, key, value)
     before = everything(path)
     with pytest.raises(Stale) as refusal:
@@ -158,9 +157,8 @@ def test_a_move_between_proposal_and_approval_shows_when_it_is_applied(tmp_path:
         apply_repair(repair, WHO, interactive=True)
 
 
-def test_a_move_between_the_last_look_and_the_write_is_seen_inside_the_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "a.db"
-    repair = approved(imported(path, merged()), RENUMBER)
+def test_a_move_between_the_last_look_and_the_write_is_seen_inside_the_write(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, repair = approved_merge(kept)
     written = recording.keep
     monkeypatch.setattr(recording, "keep", lambda *given: (written(*given), put(path, chunk_key(5), row("just now"))))
     with pytest.raises(Stale, match="0000000005 is new"):
@@ -168,9 +166,8 @@ def test_a_move_between_the_last_look_and_the_write_is_seen_inside_the_write(tmp
     assert repair.state == Repair.State.STALE and b'"msgIdx":1' not in pairs(path)[chunk_key(1)]
 
 
-def test_a_store_that_is_gone_or_no_store_any_more_is_told(tmp_path: Path) -> None:
-    path = tmp_path / "a.db"
-    repair = approved(imported(path, merged()), RENUMBER)
+def test_a_store_that_is_gone_or_no_store_any_more_is_told(kept: Kept, tmp_path: Path) -> None:
+    path, repair = approved_merge(kept)
     path.rename(tmp_path / "elsewhere.db")
     with pytest.raises(Refused, match="does not exist"):
         apply_repair(repair, WHO, interactive=True)
@@ -181,9 +178,8 @@ def test_a_store_that_is_gone_or_no_store_any_more_is_told(tmp_path: Path) -> No
 
 
 @pytest.mark.slow
-def test_a_store_that_another_process_writes_is_refused_and_can_be_applied_later(tmp_path: Path) -> None:
-    path = tmp_path / "a.db"
-    repair = approved(imported(path, merged()), RENUMBER)
+def test_a_store_that_another_process_writes_is_refused_and_can_be_applied_later(kept: Kept) -> None:
+    path, repair = approved_merge(kept)
     before = everything(path)
     with other_process(path, "BEGIN IMMEDIATE"), pytest.raises(Refused, match=r"write lock .* was not free.*nothing was written"):
         apply_repair(repair, WHO, interactive=True)
@@ -274,10 +270,9 @@ def test_a_counter_that_moved_on_refuses_the_undo_of_an_insert(tmp_path: Path) -
     ],
 )
 def test_the_pages_write_only_where_that_is_switched_on_and_commands_always(
-    tmp_path: Path, settings: Settings, verb: str, local: bool, demo: bool, switched: bool, master: bool, may: bool
+    kept: Kept, settings: Settings, verb: str, local: bool, demo: bool, switched: bool, master: bool, may: bool
 ) -> None:
-    path = tmp_path / "a.db"
-    repair = approved(imported(path, merged()), RENUMBER)
+    path, repair = approved_merge(kept)
     account(WHO)
     act = apply_repair
     if verb == "undo":

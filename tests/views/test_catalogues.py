@@ -2,7 +2,6 @@
 
 import re
 from html import unescape
-from pathlib import Path
 
 import pytest
 from django.test import Client
@@ -20,14 +19,15 @@ from inspector.streams.corrections import STREAM_STRATEGIES as CORRECTIONS
 from inspector.streams.violations import STREAM_RULES
 from inspector.views.catalogues import example_of
 from tests.commands.running import run
+from tests.kept import Kept
 from tests.views.imported import example
 
 pytestmark = pytest.mark.django_db
 
 
-def test_the_rules_list_all_with_the_conversations_that_have_them(client: Client, tmp_path: Path) -> None:
+def test_the_rules_list_all_with_the_conversations_that_have_them(client: Client, kept: Kept) -> None:
     assert client.get("/rules/").status_code == 200, "with nothing loaded"
-    example(tmp_path)
+    kept("example", example)
     text = client.get("/rules/").content.decode()
     for rule in RULES:
         assert f'href="/rules/{rule.code}/"' in text and rule.state in client.get(f"/rules/{rule.code}/").content.decode()
@@ -48,8 +48,8 @@ def test_the_page_of_every_rule_runs_its_example(client: Client, rule: object) -
     assert "In none of the conversations that are loaded." in text
 
 
-def test_a_rule_says_where_it_is_found_and_what_mends_it(client: Client, tmp_path: Path) -> None:
-    example(tmp_path)
+def test_a_rule_says_where_it_is_found_and_what_mends_it(client: Client, kept: Kept) -> None:
+    kept("example", example)
     text = client.get("/rules/MSG102/").content.decode()
     assert "Why is the settings page slow to open?" in text and "hello</a>" not in text
     assert 'href="/strategies/renumber-messages/"' in text and "derived from load() of Dispatch" in text

@@ -13,6 +13,7 @@ from inspector.actions.undo_repair import undo_repair
 from inspector.demo.creation import write_dispatch_store
 from inspector.models import Conversation, Finding, Repair, Source
 from tests.actions.building import applied, imported, merged
+from tests.kept import Kept
 from tests.views.imported import HEALTHY, INCIDENT, MERGED, example, many, rows, store
 
 pytestmark = pytest.mark.django_db
@@ -27,8 +28,8 @@ def test_an_empty_database_says_how_to_load_something(client: Client) -> None:
     assert client.get("/index.json").json()["rules"] == []
 
 
-def test_the_incident_stands_first_with_a_link_to_the_very_place(client: Client, tmp_path: Path) -> None:
-    example(tmp_path)
+def test_the_incident_stands_first_with_a_link_to_the_very_place(client: Client, kept: Kept) -> None:
+    kept("example", example)
     incident = Conversation.objects.get(native_id=INCIDENT)
     finding = incident.findings.get(code="MSG101")
     text = client.get("/").content.decode()
@@ -37,8 +38,8 @@ def test_the_incident_stands_first_with_a_link_to_the_very_place(client: Client,
     assert "Local single-operator mode" in text and "6 conversations" in text and "2 sources" in text
 
 
-def test_silent_errors_stand_before_loud_ones_and_those_before_warnings(client: Client, tmp_path: Path) -> None:
-    example(tmp_path)
+def test_silent_errors_stand_before_loud_ones_and_those_before_warnings(client: Client, kept: Kept) -> None:
+    kept("example", example)
     found = client.get("/index.json").json()["rules"]
     order = [(["error", "warning", "note"].index(rule["severity"]), not rule["silent"]) for rule in found]
     assert order == sorted(order) and len(set(order)) > 2
@@ -91,8 +92,8 @@ def test_a_hostile_title_is_shown_and_not_run(client: Client, tmp_path: Path) ->
         assert "&lt;script&gt;alert(1)" in text and "\\u202e" in text and "\\ud800" in text, address
 
 
-def test_a_finding_says_what_it_rests_on_and_what_mends_it(client: Client, tmp_path: Path) -> None:
-    example(tmp_path)
+def test_a_finding_says_what_it_rests_on_and_what_mends_it(client: Client, kept: Kept) -> None:
+    kept("example", example)
     finding = Finding.objects.get(conversation__native_id=INCIDENT, code="MSG101")
     text = client.get(f"/findings/{finding.oid}/").content.decode()
     assert f"/conversations/{finding.conversation.oid}/repairs/new/?strategy=renumber-messages" in text
@@ -101,16 +102,16 @@ def test_a_finding_says_what_it_rests_on_and_what_mends_it(client: Client, tmp_p
     assert "Can you read some files in this project" in text
 
 
-def test_each_of_two_findings_of_one_rule_has_its_own_page(client: Client, tmp_path: Path) -> None:
-    example(tmp_path)
+def test_each_of_two_findings_of_one_rule_has_its_own_page(client: Client, kept: Kept) -> None:
+    kept("example", example)
     twice = Finding.objects.filter(conversation__native_id=INCIDENT, code="TOOL202")
     found = [client.get(f"/findings/{finding.oid}.json").json() for finding in twice]
     assert [each["seqs"] for each in found] == [finding.seqs for finding in twice]
     assert len({tuple(each["seqs"]) for each in found}) == 2
 
 
-def test_the_twins_of_a_finding(client: Client, tmp_path: Path) -> None:
-    example(tmp_path)
+def test_the_twins_of_a_finding(client: Client, kept: Kept) -> None:
+    kept("example", example)
     finding = Finding.objects.filter(code="MSG101").first()
     assert finding is not None
     found = client.get(f"/findings/{finding.oid}.json").json()

@@ -12,6 +12,7 @@ from django.utils import timezone
 from inspector.actions import audit
 from inspector.models import Conversation, Finding, Problem, Repair, Source, Stream, StreamFinding, counting, occurrences
 from inspector.models.transactions import one_writer
+from tests.kept import Kept
 from tests.views.imported import MERGED, rows, store
 
 pytestmark = pytest.mark.django_db
@@ -68,6 +69,12 @@ LARGE = ("conversation", "conversationrule", "occurrence", "finding", "record", 
 def filled(tmp_path: Path) -> Source:
     """A source with a conversation that was imported, which all others are like."""
     return store(tmp_path / "a.db", rows("first", MERGED))
+
+
+def _many(folder: Path) -> Source:
+    source = filled(folder)
+    more(source, 0, 120)
+    return source
 
 
 def more(source: Source, start: int, count: int) -> None:
@@ -144,9 +151,8 @@ def test_the_number_of_queries_of_a_page_does_not_grow(client: Client, tmp_path:
     connection.vendor != "sqlite", reason="The plan of PostgreSQL depends on statistics: with these few rows it reads them all."
 )
 @pytest.mark.parametrize("address", PAGES)
-def test_a_page_looks_at_no_more_rows_than_it_shows(client: Client, tmp_path: Path, address: str) -> None:
-    source = filled(tmp_path)
-    more(source, 0, 120)
+def test_a_page_looks_at_no_more_rows_than_it_shows(client: Client, kept: Kept, address: str) -> None:
+    source = kept("lists", _many)
     for sql in queries_of(client, named(address, source)):
         # People propose repairs one by one: these are counted.
         if not sql.startswith("SELECT") or (sql.startswith('SELECT COUNT(*) AS "__count" FROM "inspector_repair"')):

@@ -15,6 +15,7 @@ from django.utils import timezone
 from inspector.actions.import_source import import_targets
 from inspector.demo.creation import write_dispatch_store
 from inspector.models import Conversation, Repair, Source, Stream
+from tests.kept import Kept
 from tests.programs.pi_openclaw.session_files import header, lines, u
 from tests.views.imported import HEALTHY, INCIDENT, MERGED, example, many, rows, store
 
@@ -39,8 +40,8 @@ def test_an_empty_list_says_how_to_fill_it(client: Client) -> None:
     }
 
 
-def test_a_row_says_stored_and_read_and_the_verdict(client: Client, tmp_path: Path) -> None:
-    example(tmp_path)
+def test_a_row_says_stored_and_read_and_the_verdict(client: Client, kept: Kept) -> None:
+    kept("example", example)
     incident = Conversation.objects.get(native_id=INCIDENT)
     (row,) = client.get(f"/conversations.json?q={incident.oid}").json()["conversations"]
     assert (row["chunks"], row["messages_stored"], row["messages_read"], row["silent"], row["refused"]) == (14, 9, 3, True, True)
@@ -50,8 +51,8 @@ def test_a_row_says_stored_and_read_and_the_verdict(client: Client, tmp_path: Pa
 
 
 @pytest.mark.parametrize("q", ["settings page", "E4A91B72-6d3c", "undo the listKeys", "UNDO THE LISTKEYS"])
-def test_the_search_finds_titles_ids_and_the_text_of_chunks(client: Client, tmp_path: Path, q: str) -> None:
-    example(tmp_path)
+def test_the_search_finds_titles_ids_and_the_text_of_chunks(client: Client, kept: Kept, q: str) -> None:
+    kept("example", example)
     assert titles(client, q=q) == ["Why is the settings page slow to open?"]
 
 
@@ -102,8 +103,8 @@ def test_hidden_characters_can_be_searched_for(client: Client, tmp_path: Path) -
     assert titles(client, q="%") == [] and titles(client, q="\x00") == []
 
 
-def test_states_part_the_conversations(client: Client, tmp_path: Path) -> None:
-    example(tmp_path)
+def test_states_part_the_conversations(client: Client, kept: Kept) -> None:
+    kept("example", example)
     damaged, healthy = titles(client, state="damaged"), titles(client, state="healthy")
     assert len(damaged) == 5 and healthy == ["Which port does the dev server listen on, and can I change it?"]
     assert set(titles(client, state="silent")) < set(damaged) and set(titles(client, state="refused")) < set(damaged)

@@ -10,6 +10,7 @@ from django.test import Client
 from inspector.actions.undo_repair import undo_repair
 from inspector.models import AuditEntry, Conversation, Problem, Repair, SavedView, Source
 from tests.actions.building import applied, imported, merged, proposed
+from tests.kept import Kept
 from tests.models.test_counting import written_again
 from tests.operators import OperatorClient
 from tests.views.imported import HEALTHY, MERGED, example, many, rows, store
@@ -67,8 +68,8 @@ def test_filters_are_in_the_address(client: Client, problem: Problem, query: str
     assert client.get(f"/?{query}").status_code == 200
 
 
-def test_lists_are_sorted_as_the_address_says(client: Client, tmp_path: Path) -> None:
-    example(tmp_path)
+def test_lists_are_sorted_as_the_address_says(client: Client, kept: Kept) -> None:
+    kept("example", example)
     found = client.get("/index.json?sort=conversations").json()["problems"]
     numbers = [row["conversations"] for row in found]
     assert numbers == sorted(numbers) and len(set(numbers)) > 1
@@ -122,8 +123,8 @@ def test_a_decision_is_in_the_history_and_in_the_audit_trail(client: Client, pro
     ]  # fmt: skip
 
 
-def test_many_are_decided_at_once_and_the_choice_stays(client: Client, tmp_path: Path) -> None:
-    example(tmp_path)
+def test_many_are_decided_at_once_and_the_choice_stays(client: Client, kept: Kept) -> None:
+    kept("example", example)
     chosen = list(Problem.objects.all()[:3])
     answer = client.post(
         "/problems/decide/", {"action": "acknowledge", "problem": [row.oid for row in chosen], "query": "severity=error&zzz=1&next=//x"}
@@ -261,8 +262,8 @@ def test_a_clock_that_is_wrong_does_not_move_the_days(client: Client, tmp_path: 
     assert client.get("/trends.json").json()["days_to"] == "2026-06-21"
 
 
-def test_json_of_the_inbox_keeps_its_members(client: Client, tmp_path: Path) -> None:
-    example(tmp_path)
+def test_json_of_the_inbox_keeps_its_members(client: Client, kept: Kept) -> None:
+    kept("example", example)
     report = client.get("/index.json").json()
     old = {"conversations", "chunks", "sources", "damaged", "gone", "read_at", "rules", "recent", "streams"}
     assert old | {"tabs", "problems", "to_review"} <= report.keys()

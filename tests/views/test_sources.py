@@ -22,6 +22,7 @@ from inspector.actions.set_write_back import set_write_back
 from inspector.demo.creation import write_dispatch_store
 from inspector.environment import os_user
 from inspector.models import AuditEntry, Conversation, Source
+from tests.kept import Kept
 from tests.operators import OperatorClient
 from tests.views.imported import HEALTHY, INCIDENT, MERGED, example, rows, store, torn_journal
 
@@ -48,8 +49,10 @@ def test_without_sources_the_list_says_how_to_load_one(client: Client) -> None:
     assert client.get("/sources.json").json() == {"sources": []}
 
 
-def test_the_list_says_what_each_source_holds(client: Client, tmp_path: Path, django_assert_max_num_queries: MaxQueries) -> None:
-    example(tmp_path)
+def test_the_list_says_what_each_source_holds(
+    client: Client, kept: Kept, tmp_path: Path, django_assert_max_num_queries: MaxQueries
+) -> None:
+    kept("example", example)
     for number in range(5):
         store(tmp_path / f"{number}.db", rows("one", MERGED))
     with django_assert_max_num_queries(7):
@@ -86,8 +89,8 @@ def test_keys_that_nobody_knows_are_said_and_the_file_is_not_called_damaged(clie
     assert "The file itself is damaged (row 3 missing" in client.get(f"/conversations/{conversation.oid}/").content.decode()
 
 
-def test_a_store_and_its_trace_name_each_other(client: Client, tmp_path: Path) -> None:
-    found = example(tmp_path)
+def test_a_store_and_its_trace_name_each_other(client: Client, kept: Kept) -> None:
+    found = kept("example", example)
     trace = Source.objects.get(is_trace=True)
     text = client.get(f"/sources/{found.oid}/").content.decode()
     assert f'href="/sources/{trace.oid}/"' in text and "dispatch-legacy" in text and '.backup copy.db"' in text
@@ -208,8 +211,8 @@ def test_off_loopback_both_switches_are_needed(source: Source, settings: Setting
     assert why_writable(source).startswith("An approved repair may be written") == web_may_write(source) == (master and own)
 
 
-def test_a_trace_has_neither_switch_nor_reader(tmp_path: Path) -> None:
-    example(tmp_path)
+def test_a_trace_has_neither_switch_nor_reader(kept: Kept) -> None:
+    kept("example", example)
     trace = Source.objects.get(is_trace=True)
     with pytest.raises(Refused, match="Nothing is ever written to a trace"):
         set_write_back(trace, "tester", True, True)
@@ -217,8 +220,8 @@ def test_a_trace_has_neither_switch_nor_reader(tmp_path: Path) -> None:
         set_deployed_reader(trace, "tester", "exact")
 
 
-def test_another_deployed_reader_judges_every_conversation_anew(client: Client, tmp_path: Path) -> None:
-    found = example(tmp_path)
+def test_another_deployed_reader_judges_every_conversation_anew(client: Client, kept: Kept) -> None:
+    found = kept("example", example)
     incident = Conversation.objects.get(native_id=INCIDENT)
     assert (incident.read_count, incident.findings.filter(code="MSG101").count()) == (3, 1)
     assert "exact is the deployed reader now; 6 conversations judged again" in said(client, f"/sources/{found.oid}/", reader="exact")

@@ -15,6 +15,7 @@ from inspector.demo.branch_incident import openclaw_files, pi_files
 from inspector.demo.creation import write_dispatch_store
 from inspector.demo.rollouts_incident import incident_files
 from inspector.models import Conversation
+from tests.kept import Kept
 from tests.views.imported import HEALTHY, INCIDENT, MERGED, example, many, rows, store
 
 pytestmark = pytest.mark.django_db
@@ -28,8 +29,8 @@ def test_without_conversations_it_says_how_to_load_some(client: Client) -> None:
     assert client.get("/whatif.json").json()["conversations"] == 0
 
 
-def test_each_reader_has_its_counts(client: Client, tmp_path: Path) -> None:
-    example(tmp_path)
+def test_each_reader_has_its_counts(client: Client, kept: Kept) -> None:
+    kept("example", example)
     found = client.get(f"/whatif.json?{EXACT}").json()
     counts = {each["reader_b"]: (each["better"]["count"], each["worse"]["count"], each["merged"]["count"]) for each in found["readers"]}
     assert len(counts) == 24
@@ -43,8 +44,8 @@ def test_each_reader_has_its_counts(client: Client, tmp_path: Path) -> None:
     assert (found["reader_b"], found["become_sendable"]["count"], found["counted"], found["total"]) == ("exact", 2, 6, 6)
 
 
-def test_a_row_says_where_the_readers_part_and_what_changes(client: Client, tmp_path: Path) -> None:
-    example(tmp_path)
+def test_a_row_says_where_the_readers_part_and_what_changes(client: Client, kept: Kept) -> None:
+    kept("example", example)
     incident = Conversation.objects.get(native_id=INCIDENT)
     text = client.get(f"/whatif/?{EXACT}").content.decode()
     assert "exact instead of dispatch-legacy</h1>" in text
@@ -56,14 +57,14 @@ def test_a_row_says_where_the_readers_part_and_what_changes(client: Client, tmp_
 
 
 @pytest.mark.parametrize(("show", "count"), [("worse", 1), ("sendable", 2), ("merged", 0), ("all", 3), ("nonsense", 3)])
-def test_the_rows_can_be_chosen(client: Client, tmp_path: Path, show: str, count: int) -> None:
-    example(tmp_path)
+def test_the_rows_can_be_chosen(client: Client, kept: Kept, show: str, count: int) -> None:
+    kept("example", example)
     assert len(client.get(f"/whatif.json?{EXACT}&show={show}").json()["differences"]) == count
     assert client.get(f"/whatif/?{EXACT}&show={show}").status_code == 200
 
 
-def test_what_stays_merged_is_listed_though_it_reads_the_same(client: Client, tmp_path: Path) -> None:
-    example(tmp_path)
+def test_what_stays_merged_is_listed_though_it_reads_the_same(client: Client, kept: Kept) -> None:
+    kept("example", example)
     found = client.get("/whatif.json?reader=dispatch-legacy&reader=dispatch-global-index").json()
     assert found["differ"]["count"] == 0 and len(found["differences"]) == 3
     assert all(each["still_merged"] for each in found["differences"])
@@ -101,9 +102,9 @@ def lay(folder: Path, contents: Mapping[str, bytes]) -> Path:
 
 
 @pytest.fixture
-def programs(tmp_path: Path) -> None:
+def programs(db: None, kept: Kept, tmp_path: Path) -> None:
     """Conversations of five programs, and two bodies of requests."""
-    example(tmp_path)
+    kept("example", example)
     (tmp_path / "gbrain.sql").write_bytes(gbrain_incident.script().encode())
     (tmp_path / "a.json").write_text('{"model": "gpt-5", "messages": [{"role": "user", "content": "hi"}]}')
     folders = (lay(tmp_path / "rollouts", incident_files()), lay(tmp_path / "openclaw", openclaw_files()), lay(tmp_path / "pi", pi_files()))
