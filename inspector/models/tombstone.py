@@ -38,13 +38,18 @@ class Tombstone(models.Model):
         return self.oid
 
     @property
+    def is_of_source(self) -> bool:
+        """Of a whole source: it has the id of the source in place of a conversation's."""
+        return self.conversation == self.source
+
+    @property
     def act(self) -> str:
-        return "removed" if self.conversation == self.source else "purged"
+        return "removed" if self.is_of_source else "purged"
 
     @property
     def comes_back(self) -> bool:
         """With the next import of its store: whoever removes a source forbids no import of it."""
-        return self.is_import_allowed or self.conversation == self.source
+        return self.is_import_allowed or self.is_of_source
 
     @property
     def sentence(self) -> str:

@@ -175,6 +175,11 @@ def forks_of(originals: Iterable[int]) -> dict[int, Conversation]:
     return {row.forked_by.conversation_id: row for row in rows.select_related("forked_by").order_by("pk") if row.forked_by} if pks else {}
 
 
+def forks_with(code: str, forks: Iterable[Conversation]) -> set[int]:
+    """Of these forks, those in which the rule is still detected: each was made for another problem."""
+    return set(ConversationRule.objects.filter(conversation__in=list(forks), code=code).values_list("conversation_id", flat=True))
+
+
 def is_without_demo(sources: Iterable[Source], chosen: str) -> bool:
     """Whether a list leaves the demo out, and so has to say it; `sources` are all that there are."""
     return not chosen and len({source.is_demo for source in sources}) == 2

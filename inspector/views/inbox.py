@@ -38,7 +38,18 @@ from inspector.rules.catalogue import RULES
 from inspector.strategies.base import Strategy
 from inspector.strategies.catalogue import strategy
 from inspector.views import facts, problem_list
-from inspector.views.conversation_list import DAMAGED, RULE_KEYS, SEVERITY_RANK, missing, newest_first, row_report, rows_of, with_rule
+from inspector.views.conversation_list import (
+    DAMAGED,
+    RULE_KEYS,
+    SEVERITY_RANK,
+    forks_of,
+    forks_with,
+    missing,
+    newest_first,
+    row_report,
+    rows_of,
+    with_rule,
+)
 from inspector.views.live import live
 from inspector.views.pages import absolute, as_json, as_markdown, origin_of, page, unless_unchanged
 from inspector.views.paging import ListWindow
@@ -301,10 +312,14 @@ def _fate(row: Finding) -> tuple[str, Repair | None]:
     """Why it is not found now, and the repair that did it."""
     conversation, next_one = row.conversation, row.revision + 1
     if row.is_open:
-        fork = conversation.repairs.filter(forks__isnull=False, state__in=UNDOABLE).order_by("pk").last()
-        if ConversationRule.objects.filter(conversation__forked_by=fork, conversation__is_gone=False, code=row.code).exists():
-            return "Carried on in a fork, which goes on in place of this conversation: the fork has it too, and it is counted there.", fork
-        return "Repaired by a fork, which goes on in place of this conversation; here it is still found, and not counted.", fork
+        fork = forks_of([conversation.pk]).get(conversation.pk)
+        if fork is None:
+            return "", None
+        if forks_with(row.code, [fork]):
+            sentence = "Carried on in a fork, which goes on in place of this conversation: the fork has it too, and it is counted there."
+        else:
+            sentence = "Repaired by a fork, which goes on in place of this conversation; here it is still found, and not counted."
+        return sentence, fork.forked_by
     repairs = conversation.repairs.filter(revision=row.revision, state__in=UNDOABLE).order_by("applied_at")
     repair = next((done for done in repairs if not done.options.get("fork_id")), None)
     if repair is not None:

@@ -445,7 +445,7 @@ def _missing(request: HttpRequest, sentence: str, tombstone: Tombstone | None = 
 
 
 def _store_of(tombstone: Tombstone) -> Source | None:
-    return Source.objects.filter(oid=tombstone.source).first() if tombstone.conversation != tombstone.source else None
+    return None if tombstone.is_of_source else Source.objects.filter(oid=tombstone.source).first()
 
 
 def _copies_page(request: HttpRequest, copies: Sequence[Copy]) -> HttpResponse:
@@ -465,7 +465,7 @@ def _purged(request: HttpRequest) -> Tombstone | None:
 
 def _is_there(tombstone: Tombstone) -> bool:
     """It was imported again since: then the link is wrong for another reason, such as a revision that never was."""
-    model = Source if tombstone.conversation == tombstone.source else Conversation
+    model = Source if tombstone.is_of_source else Conversation
     return model._default_manager.filter(oid=tombstone.conversation).exists()
 
 

@@ -19,7 +19,7 @@ from inspector.presentation.json_text import Json, json_fields
 from inspector.presentation.sparkline import Sparkline
 from inspector.presentation.visible import visible
 from inspector.views import problem_list
-from inspector.views.conversation_list import forks_of
+from inspector.views.conversation_list import forks_of, forks_with
 from inspector.views.live import live
 from inspector.views.pages import absolute, as_json, as_markdown, origin_of_source, page
 from inspector.views.paging import ListWindow, window
@@ -132,9 +132,7 @@ def _of_conversations(problem: Problem, occurrences: tuple[Occurrence, ...]) -> 
     rules = ConversationRule.objects.filter(conversation__in=ids, code=problem.code).order_by("-findings")
     first = dict(rules.values_list("conversation_id", "first__oid"))
     forks = forks_of(row.conversation_id for row in occurrences if row.conversation_id and row.state == _State.REPLACED)
-    still = set(
-        ConversationRule.objects.filter(conversation__in=forks.values(), code=problem.code).values_list("conversation_id", flat=True)
-    )
+    still = forks_with(problem.code, forks.values())
     waiting = {repair.conversation_id: repair for repair in Repair.objects.filter(conversation__in=ids, state__in=Repair.WAITING)}
     listed = []
     for row in occurrences:
