@@ -21,6 +21,7 @@
     if (finding) { address.searchParams.set("finding", finding); }
     return address.href;
   };
+  const menus = ":is(.account, .menu, .dropdown)[open]";
   document.addEventListener("click", async (event) => {
     const copies = event.target.closest("[data-copies]");
     if (copies) {
@@ -37,7 +38,7 @@
       // Who is no longer signed in is sent elsewhere, and that is not what was to be copied.
       if (answer.ok && !answer.redirected) { copy(link, await answer.text()); } else { window.location.href = link.href; }
     }
-    document.querySelectorAll("details.account[open]").forEach((menu) => { if (!menu.contains(event.target)) { menu.open = false; } });
+    document.querySelectorAll(menus).forEach((menu) => { if (!menu.contains(event.target)) { menu.open = false; } });
     const place = event.target.closest("[data-at]");
     if (place) { window.location.assign(`${place.closest("[data-map]").dataset.map}at=${place.dataset.at}#seq-${place.dataset.at}`); return; }
     const tab = event.target.closest("a[data-stage]");
@@ -261,6 +262,14 @@
 
   // Single keys, off while typing and with any modifier; the address bar's history keeps every choice.
   document.addEventListener("keydown", (event) => {
+    if (event.key === "Escape") {
+      document.querySelectorAll(menus).forEach((menu) => {
+        const within = menu.contains(document.activeElement);
+        menu.open = false;
+        if (within) { menu.querySelector("summary").focus(); }
+      });
+      return;
+    }
     if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, select, textarea") || keys.open) { return; }
     const target = { y: "[data-copy-link]", m: "[data-copy-from]" }[event.key] || `[data-key="${CSS.escape(event.key)}"]`;
     const row = event.key === "o" && document.activeElement.closest(".row-link");

@@ -40,6 +40,11 @@ class RepairGroup(models.Model):
         return self.oid
 
     @property
+    def strategies(self) -> list[str]:
+        """Those of all its plans, each once."""
+        return list(dict.fromkeys(name for member in self.members for name in member.get("strategies", ())))
+
+    @property
     def current(self) -> "list[Repair]":
         """Of each conversation the repair that was proposed last, in the order of `members`."""
         newest = {repair.conversation.oid: repair for repair in self.repairs.select_related("conversation__source").order_by("pk")}

@@ -52,3 +52,19 @@ def test_print_shows_the_content_and_not_the_controls(page: Page, live_server: L
     page.goto(f"{live_server.url}/rules/MSG101/")
     expect(page.locator("h1")).to_be_visible()
     expect(page.locator("header.top")).to_be_hidden()
+
+
+@pytest.mark.parametrize("page", ["with script"], indirect=True)
+def test_a_menu_closes_by_escape_and_by_a_click_outside(page: Page, live_server: LiveServer, incident: Conversation) -> None:
+    page.goto(f"{live_server.url}/conversations/{incident.oid}/")
+    menu = page.locator("details.dropdown", has=page.get_by_text("More", exact=True))
+    summary = menu.locator("summary")
+    summary.click()
+    expect(menu).to_have_attribute("open", "")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Escape")
+    expect(menu).not_to_have_attribute("open", "")
+    expect(summary).to_be_focused()
+    summary.click()
+    page.locator("h1").click()
+    expect(menu).not_to_have_attribute("open", "")

@@ -65,6 +65,33 @@ def test_a_number_of_a_message_leads_to_its_chunks_with_a_window_of_one_on_each_
     assert ("anthropic-2026-07", "messages.1", (2, 3)) in found.fires
 
 
+@pytest.mark.parametrize(
+    ("parameter", "values"),
+    [
+        ("messages.[1].role", {"n": "1"}),
+        ("messages[1].role", {"n": "1"}),
+        ("messages.1", {"n": "1"}),
+        ("messages[1].tool_calls[0].id", {"n": "1", "m": "0"}),
+        ("input[12].content[3]", {"n": "12", "m": "3"}),
+        ("messages", {}),
+        ("temperature", {}),
+        (None, {}),
+    ],
+)
+def test_a_place_in_the_field_next_to_the_text_is_read(parameter: str | None, values: dict[str, str]) -> None:
+    error = {"message": "Invalid parameter: messages with role 'tool' must be a response to a preceeding message with 'tool_calls'."}
+    error |= {"type": "invalid_request_error", "param": parameter, "code": None}
+    for text in (json.dumps({"error": error}), repr({"error": error}), json.dumps({"body": json.dumps({"error": error})})):
+        found = next(each for each in recognized(text) if each.rule.id == "OC-2")
+        assert found.values == values, text
+
+
+def test_a_place_in_the_field_next_to_the_text_leads_to_its_chunks() -> None:
+    text = """{'message': "Invalid parameter: messages with role 'tool' must be a response to a preceeding message with 'tool_calls'.", 'param': 'messages.[1].role'}"""
+    places = [place for each in explained_in(recognized(text), history(OPEN_CALL), "openai-chat+as-sent") for place in each.places]
+    assert [(place.path, place.seqs) for place in places] == [("messages.1", (2, 3))]
+
+
 def test_rules_that_share_a_text_are_all_candidates() -> None:
     text = "messages.2: `tool_use` ids were found without `tool_result` blocks immediately after: toolu_01. Each `tool_use` block must have a corresponding `tool_result` block in the next message."
     assert {found.rule.id for found in recognized(text)} >= {"AN-1", "AN-3", "AN-4"}

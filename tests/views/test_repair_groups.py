@@ -13,6 +13,7 @@ from django.test.utils import CaptureQueriesContext
 from inspector import background
 from inspector.actions.repair_groups import open_group
 from inspector.models import AuditEntry, BackgroundTask, Conversation, Problem, Repair, RepairGroup, Source, loading
+from inspector.presentation.repair.group_sum import sum_of
 from inspector.rules.catalogue import rule
 from inspector.views import repair_groups
 from tests.actions.building import Store, bring, chunk_key, everything, merged, proposed, put, row
@@ -260,6 +261,20 @@ def test_lists_have_one_row_of_a_group_and_each_repair_leads_to_it(client: Clien
     assert client.get("/index.json").json()["tabs"]["review"] == 1
     assert f'href="/repair-groups/{group.oid}/"' in text(client, f"/repairs/{group.current[0].oid}/")
     assert [repair["group"] for repair in client.get("/repairs.json").json()["repairs"]] == [group.oid] * 3
+
+
+def test_the_list_names_the_strategies_of_every_conversation_of_a_group(client: Client, problem: Problem) -> None:
+    group = propose(client, problem)
+    group.members[-1]["strategies"] = ["renumber-messages", "insert-interrupted-result"]
+    group.save()
+    assert "renumber-messages, insert-interrupted-result" in text(client, "/repairs/")
+
+
+def test_the_sum_says_first_what_gets_worse_and_how_much_it_leaves_out() -> None:
+    plan = {"ops": {}, "bytes": 10, "costs": [], "safety": ["safe"], "accepted": [False, True]}
+    better = {f"MSG10{number}": (2, 0) for number in range(1, 6)}
+    total = sum_of([plan | {"counts": better | {"TOOL401": (0, 1)}}, plan | {"counts": {"MSG101": (1, 0), "THINK101": (1, 1)}}])
+    assert "TOOL401 0 → 1 · MSG101 3 → 0 · MSG102 2 → 0 · MSG103 2 → 0 · 2 more rules change" in total.headline
 
 
 def test_the_copies_have_every_conversation(client: Client, problem: Problem) -> None:

@@ -20,6 +20,10 @@ MOST = 50
 LEAST_QUOTED = 40
 """Characters that a first sentence must have to identify its rule by itself."""
 _COLOURS = re.compile("\x1b\\[[0-9;]*m")
+# OpenAI names the place in a field next to the text (`"param": "messages.[1].role"`), some of its copies without the dot.
+_PARAMETER = re.compile(
+    r"""\bparam\b["']?\s*[:=]?\s*["']?(?:messages|input|contents)\.?\[?(?P<n>\d{1,8})\b\]?(?:\.\w+\.?\[(?P<m>\d{1,8})\])?"""
+)
 # The call may be one before the message that the text names, and its results one after it: reports of AN-1 differ in which they count.
 _WINDOW = {"AN-1": 1, "AN-1b": 1, "AN-3": 1, "AN-4": 1, "AN-4t": 1, "BR-1": 1}
 
@@ -66,6 +70,8 @@ class Explanation:
 def recognized(text: str) -> tuple[Candidate, ...]:
     """Every rule that may have answered so, the longest match first; a match inside of a longer one of another rule is left out."""
     shown = _plain(text)
+    parameter = _PARAMETER.search(shown)
+    named = {name: value for name, value in parameter.groupdict().items() if value} if parameter else {}
     candidates: dict[str, Candidate] = {}
     for profile in PROFILES:
         for rule in profile.rules:
@@ -76,7 +82,7 @@ def recognized(text: str) -> tuple[Candidate, ...]:
             match = next((match for pattern in (*rule.patterns(), *_first_sentences(rule)) if (match := pattern.search(shown))), None)
             if match:
                 values = {name: value for name, value in match.groupdict().items() if value}
-                candidates[rule.id] = Candidate((profile.name,), rule, values, match.span())
+                candidates[rule.id] = Candidate((profile.name,), rule, values if "n" in values else named | values, match.span())
     outermost = [candidate for candidate in candidates.values() if not any(_covers(other, candidate) for other in candidates.values())]
     return tuple(sorted(outermost, key=lambda candidate: (candidate.at[0] - candidate.at[1], candidate.rule.id)))[:MOST]
 

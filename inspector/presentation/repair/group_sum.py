@@ -9,6 +9,7 @@ from inspector.planning.preview import Preview
 from inspector.presentation.repair.plan import counts, headline
 from inspector.presentation.visible import size
 
+MOST_RULES = 4
 OPS = ("inserted", "removed", "changed", "reindexed")
 
 
@@ -45,7 +46,11 @@ class GroupSum:
         words = [f"{self.ops[op]:,} {'renumbered' if op == 'reindexed' else op}" for op in OPS if self.ops[op]]
         parts = [f"{self.number:,} conversation{'' if self.number == 1 else 's'}", f"chunks: {', '.join(words) or 'none change'}"]
         parts.append(f"{size(self.bytes)} written")
-        parts += [f"{code} {before:,} → {after:,}" for code, before, after in self.counts[:4]]
+        # What gets worse comes first: a reviewer must not miss it.
+        worst = sorted(self.counts, key=lambda row: row[2] <= row[1])
+        parts += [f"{code} {before:,} → {after:,}" for code, before, after in worst[:MOST_RULES]]
+        if more := worst[MOST_RULES:]:
+            parts.append(f"{len(more)} more rule{'' if len(more) == 1 else 's'} change")
         before, after = self.accepted
         parts.append(
             f"requests accepted: {before:,} → {after:,}" if before != after else f"requests accepted: {after:,} of {self.number:,}"
