@@ -27,7 +27,7 @@ from inspector.sources.reading import Server, Store
 from inspector.sources.streaming import OpenStore
 from inspector.sources.workers import Workers
 
-BATCH_CHUNKS, BATCH_BYTES, BATCH_CONVERSATIONS, BATCH_SECONDS = 5_000, 8 << 20, 200, 2.0
+BATCH_CHUNKS, BATCH_BYTES, BATCH_CONVERSATIONS, BATCH_SECONDS = 10_000, 8 << 20, 200, 2.0
 """What one transaction writes at most, and how long what was judged waits for it; a single conversation may be more."""
 TOGETHER_BYTES = 10 << 20
 """Of a batch whose payloads one statement writes. With several, two imports that share payloads could each wait for the other."""

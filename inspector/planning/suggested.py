@@ -1,12 +1,12 @@
 """Which of the strategies that a rule names repair a finding in this conversation: each is tried, since a rule knows only what may help."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from inspector.conversation.edits import Edit, EditMismatch, Plan, apply, between
 from inspector.planning.preview import is_named, safety_of
 from inspector.programs.catalogue import READ_ONLY, format_named
-from inspector.programs.formats import Change, Stored, WriteRefused, after
+from inspector.programs.formats import Change, Stored, WriteMode, WriteRefused, after
 from inspector.rules.base import Case, Finding, Severity, at_least, findings
 from inspector.rules.catalogue import rule
 from inspector.strategies.catalogue import strategy
@@ -40,11 +40,15 @@ class _CheckedCase:
 
 @dataclass(slots=True)
 class _Trial:
-    """One strategy alone: its edits and what they make of the conversation; as the first mode of the format that can writes it, else why none can."""
+    """One strategy alone: its edits and what they make of the conversation; as a mode of the format writes it, else why none can.
+
+    `written` is by the mode that writes least, `written_first` by the first one, which is what a person is offered.
+    """
 
     edits: Sequence[Edit]
     after: _CheckedCase
-    written: tuple[Plan, Sequence[Change]] | str | None = None
+    written: "_Written | None" = None
+    written_first: "_Written | None" = None
     read_back: _CheckedCase | None = None
 
 
@@ -69,12 +73,16 @@ def _suggested(before: _CheckedCase, finding: Finding, stored: Stored | None, tr
         # What rules on records look at, only the written form may show: another id, a line that is gone from the file.
         shows_late = bool(trial.edits) and not is_repaired and finding.code.startswith("STORE")
         if (is_repaired or shows_late) and stored is not None:
-            trial.written = trial.written or _written(before.case, trial.edits, name, stored)
-            if isinstance(trial.written, str):
-                refusals.append(trial.written)
+            if shows_late:
+                written = trial.written_first = trial.written_first or _written(before.case, trial.edits, name, stored)
+            else:
+                # That some mode can write it is all that is asked, and a new file of a long conversation takes longer than all its rules.
+                written = trial.written = trial.written_first or trial.written or _written(before.case, trial.edits, name, stored, _size)
+            if isinstance(written, str):
+                refusals.append(written)
                 continue
             if shows_late:
-                trial.read_back = trial.read_back or _read_back(before.case, *trial.written, stored)
+                trial.read_back = trial.read_back or _read_back(before.case, *written, stored)
                 is_repaired = _is_repaired(before, finding, trial.read_back)
         repairing += [name] if is_repaired or (shows_late and stored is None) else []
     if len(repairing) == len(finding.repaired_by):
@@ -103,21 +111,30 @@ def _is_repaired(before: _CheckedCase, finding: Finding, later: _CheckedCase) ->
     return finding.key not in keys and count < before.keys(finding)[1]
 
 
-def _written(case: Case, edits: Sequence[Edit], name: str, stored: Stored) -> tuple[Plan, Sequence[Change]] | str:
+_Written = tuple[Plan, Sequence[Change]] | str
+"""A plan of one mode with its changes; why no mode can write it, in the words of the first."""
+
+
+def _size(mode: WriteMode) -> int:
+    """A new conversation repeats the whole of the old one."""
+    return ("in-place", "", "fork").index(mode.alias)
+
+
+def _written(case: Case, edits: Sequence[Edit], name: str, stored: Stored, order: Callable[[WriteMode], int] = lambda mode: 0) -> _Written:
     format_ = format_named(case.conversation.format)
     if not format_.modes:
         return READ_ONLY[format_.name]
     # A plan for a tree is about the path.
     base = replace(stored, conversation=case.conversation) if case.tree is not None else stored
-    refusals: list[str] = []
-    for mode in format_.modes:
+    refusals: dict[str, str] = {}
+    for mode in sorted(format_.modes, key=order):
         options = format_.options(mode.name, base, _NEW_ID)
         plan = Plan("", base.conversation.native_id, mode.name, (name,), safety_of([strategy(name)]), "", tuple(edits), options)
         try:
             return plan, tuple(format_.write(plan, base))
         except (WriteRefused, EditMismatch) as problem:
-            refusals.append(str(problem))
-    return refusals[0]
+            refusals[mode.name] = str(problem)
+    return refusals[format_.modes[0].name]
 
 
 def _read_back(case: Case, plan: Plan, changes: Sequence[Change], stored: Stored) -> _CheckedCase:

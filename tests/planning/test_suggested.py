@@ -1,8 +1,9 @@
 """A finding names the strategies that repair it in this conversation, each held against the plan that it gives; where none does, it says why."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -13,7 +14,7 @@ from inspector.planning.preview import NothingToDo, Preview, compose, digest, pr
 from inspector.planning.suggested import suggested
 from inspector.programs.dispatch.format import DISPATCH
 from inspector.programs.dispatch.g0 import DISPATCH_G0, READ_ONLY
-from inspector.programs.formats import Cell, Format, Record, Stored, WriteRefused
+from inspector.programs.formats import Cell, Change, Format, Record, Stored, WriteRefused
 from inspector.programs.rollouts.format import ROLLOUTS
 from inspector.rules.base import Case, Finding, at_least, case_of, findings
 from inspector.rules.catalogue import RULES, rule
@@ -97,6 +98,46 @@ def test_of_the_crashed_session_and_of_its_crash_file(number: int) -> None:
     else:
         assert {each.repaired_by for each in suggestions} == {()}
         assert all("never written: repair the session that it names" in each.no_repair_reason for each in suggestions)
+
+
+class Refusing:
+    """A format that notes which modes were tried and refuses some of them, in words that name the mode."""
+
+    def __init__(self, format_: Format, refused: tuple[str, ...]) -> None:
+        self._format, self._refused, self.tried = format_, refused, list[str]()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._format, name)
+
+    def write(self, plan: Plan, base: Stored) -> Sequence[Change]:
+        alias = next(mode.alias for mode in self._format.modes if mode.name == plan.mode)
+        self.tried.append(alias)
+        if alias in self._refused:
+            raise WriteRefused(f"Not as {alias}.")
+        return self._format.write(plan, base)
+
+
+@in_one_test(
+    ("refused", "tried", "reason"),
+    [
+        ((), ["in-place"], ""),
+        (("in-place",), ["in-place", "fork"], ""),
+        (("in-place", "fork"), ["in-place", "fork"], "Not as fork."),
+    ],
+)
+def test_a_new_conversation_is_only_made_where_nothing_less_can_be_written(
+    refused: tuple[str, ...], tried: list[str], reason: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert [mode.alias for mode in ROLLOUTS.modes] == ["fork", "in-place"], "the first mode is the one that is offered"
+    records = [Record(key, Cell(data, "file")) for key, data in sorted(incident_files().items())]
+    base = next(each for each in ROLLOUTS.read(records) if each.conversation.native_id == SESSION)
+    case = case_of(base.conversation, "rollouts")
+    finding = next(each for each in findings(case, RULES) if each.code == "MSG401")
+    format_ = Refusing(ROLLOUTS, refused)
+    monkeypatch.setattr("inspector.planning.suggested.format_named", lambda name: format_)
+    (suggestion,) = suggested(case, [finding], base)
+    assert format_.tried == tried and suggestion.no_repair_reason == reason
+    assert suggestion.repaired_by == (() if reason else ("merge-same-role-messages",))
 
 
 BODY = "anthropic-request"

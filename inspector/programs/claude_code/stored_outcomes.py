@@ -49,11 +49,11 @@ def stored_outcomes(case: Case) -> tuple[Outcome, ...]:
         by_id[answer.call.call_id] = []
     seen: set[int | None] = set()
     for chunk in (case.tree or case.conversation).chunks:
-        if chunk.role not in ("user", "tool") or chunk.msg_idx in seen or not ("toolUseResult" in about_of(chunk) or _has_member(chunk)):
+        if chunk.role not in ("user", "tool") or chunk.msg_idx in seen:
             continue
         seen.add(chunk.msg_idx)
         id_ = _call_of(chunk, by_id, by_line)
-        if id_ and (value := _value(chunk)) is not None:
+        if id_ and ("toolUseResult" in about_of(chunk) or _has_member(chunk)) and (value := _value(chunk)) is not None:
             by_id[id_].append((chunk, value))
     in_files: dict[str, list[FileOutcome]] = {}
     for one in outcomes_in((case.tree or case.conversation).fact(OUTCOMES)):
