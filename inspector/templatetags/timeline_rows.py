@@ -28,6 +28,13 @@ _AS_STORED = '<span class="same" role="img" aria-label="as stored" title="as sto
 _ROLES = {"u": "user", "a": "assistant", "t": "tool", "s": "system"}
 _PLAIN = (Kind.TEXT, Kind.TOOL_CALL, Kind.TOOL_RESULT)
 """Kinds that a row shows by its words: a call by the name of its tool, and both by the way to the other half."""
+_PROSE = (Kind.TEXT, Kind.THINKING)
+"""Kinds whose words are Markdown, mostly."""
+_CODE = re.compile(
+    r"^ {0,3}(?P<fence>```+|~~~+)[^`\n]*+(?:\n(?!\s{0,3}(?P=fence))[^\n]*+)*+(?:\n\s{0,3}(?P=fence)[^\n]*+\n?+)?+|(?<!`)`[^`\n]{1,200}+`(?!`)",
+    re.MULTILINE,
+)
+"""A block of code in its fence, to the end of the text where that is cut off, and code in a line."""
 _JSON = re.compile(r'("(?:[^"\\]|\\.)*")(\s*:)?|(-?\b\d[\d.eE+-]*)|\b(true|false|null)\b')
 
 
@@ -174,7 +181,10 @@ class _Rows:
             left = chunk.arguments_left
         elif chunk.words:
             text = visible(chunk.words)
-            words, left = f'<span class="words">{self._marked(text)}</span>', chunk.words_left
+            words, left = (
+                f'<span class="words">{self._marked(text, with_code if chunk.kind in _PROSE else escape)}</span>',
+                chunk.words_left,
+            )
             is_marked = self._find is None or bool(self._find.search(text))
         else:
             words, left, is_marked = '<i class="quiet">(empty)</i>', 0, self._find is None
@@ -310,6 +320,18 @@ def _kinds(lost: Iterable[tuple[int, str, str]]) -> str:
 
 def _lane(roles: Sequence[str]) -> str:
     return f'<span class="lane" aria-hidden="true">{"".join(f"""<i class="{role}"></i>""" for role in roles)}</span>'
+
+
+def with_code(text: str) -> str:
+    """The code of Markdown in the letters of code, with its marks: no character is left out, since words are evidence."""
+    if "`" not in text and "~~~" not in text:
+        return escape(text)
+    parts, end = [], 0
+    for match in _CODE.finditer(text):
+        kind = ' class="block"' if match["fence"] else ""
+        parts += [escape(text[end : match.start()]), f"<code{kind}>{escape(match[0])}</code>"]
+        end = match.end()
+    return "".join(parts) + escape(text[end:])
 
 
 def _highlighted(text: str) -> str:

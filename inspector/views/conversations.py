@@ -22,7 +22,7 @@ from inspector.presentation.conversation.profile_verdicts import Profiles
 from inspector.presentation.conversation.timeline import Timeline, timeline
 from inspector.presentation.conversation.windows import Filter, shown
 from inspector.presentation.tree.text import tree_lines, tree_report
-from inspector.presentation.tree.view import TreeView, tree_view
+from inspector.presentation.tree.view import SMALL, TreeView, tree_view
 from inspector.presentation.visible import size, visible
 from inspector.profiles.catalogue import PROFILES
 from inspector.programs.registry import program_or_default
@@ -126,8 +126,9 @@ class ConversationPage:
 
     @property
     def is_tree_open(self) -> bool:
-        """Whether the address is about the tree."""
-        return bool(self.choice.leaf or self.choice.tree_start or self.choice.unfolded is not None)
+        """Whether the address is about the tree, or most of a small one is what the reader does not reach: then that is what happened, and the table does not have it."""
+        is_chosen = bool(self.choice.leaf or self.choice.tree_start or self.choice.unfolded is not None)
+        return is_chosen or (self.tree is not None and self.tree.entries <= SMALL and self.tree.reached * 2 < self.tree.entries)
 
 
 def _filter(row: Conversation, choice: Choice) -> Filter:

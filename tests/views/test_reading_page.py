@@ -1,6 +1,7 @@
 """What makes the page of a conversation readable: chips, equals signs, calls with their results, changes of the model, what a search matched."""
 
 import re
+from html import unescape
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,9 @@ from django.test import Client
 
 from inspector.actions.import_source import import_targets
 from inspector.models import Conversation
+from inspector.templatetags.timeline_rows import with_code
 from tests.actions.building import A, Store, T, U, imported, tc, tr
+from tests.folding import in_one_test
 from tests.programs.pi_openclaw.session_files import a, header, lines, text, u
 
 pytestmark = pytest.mark.django_db
@@ -88,6 +91,44 @@ def test_a_search_marks_its_matches_and_hides_nothing_else(client: Client, tmp_p
     assert row(page(client, conversation, "?q=%3Cb%3E"), 1).count("<mark>") == 2
     assert "<mark>" not in page(client, conversation)
     assert "the match is in the part of the row that is not shown here" in page(client, conversation, "?q=toolCallId")
+
+
+FENCED = "Use `a<b>`:\n\n```python\nprint('<x>')\n~~~\n``` \nand then ``` in a line"
+CUT_OFF = "~~~\n`one`\ntwo"
+
+
+@in_one_test(
+    ("words", "code"),
+    [
+        (FENCED, ["`a<b>`", "```python\nprint('<x>')\n~~~\n``` \n"]),
+        (CUT_OFF, [CUT_OFF]),
+        ("```\n```\nx\n```\ny\n```", ["```\n```\n", "```\ny\n```"]),
+        ("a ` b and `` c", []),
+        ("`over\nlines`", []),
+        ("1. `one`\n    ```not a fence```", ["`one`"]),
+        ("`" * 5_000, ["`" * 5_000]),
+    ],
+)
+def test_code_in_words_is_set_as_code_and_every_character_stays(words: str, code: list[str]) -> None:
+    shown = with_code(words)
+    assert [unescape(part) for part in re.findall(r"<code[^>]*>(.*?)</code>", shown, re.DOTALL)] == code
+    assert unescape(re.sub("</?code[^>]*>", "", shown)) == words
+
+
+def test_what_an_agent_says_may_have_code_and_what_a_tool_says_is_no_markdown(client: Client, tmp_path: Path) -> None:
+    conversation = imported(tmp_path / "a.db", Store().append(U("go")).append(A("see `x<y>`", tc("c1"))).append(T(tr("c1", "`x`"))))
+    shown = page(client, conversation)
+    assert "see <code>`x&lt;y&gt;`</code>" in row(shown, 2) and "<code" not in row(shown, 4)
+    assert "<code" not in row(page(client, conversation, "?q=see"), 2), "a search marks what it matched, across code too"
+
+
+@pytest.mark.parametrize(("lost", "is_open"), [(1, False), (2, False), (4, True)])
+def test_a_tree_is_open_where_the_path_is_less_than_half_of_it(client: Client, lost: int, is_open: bool, tmp_path: Path) -> None:
+    path = tmp_path / "s.jsonl"
+    other = [u(f"o{number}", None, f"lost {number}") for number in range(lost)]
+    path.write_bytes(lines(header(), *other, u("u1", None, "go"), a("a1", "u1", text("one"))))
+    shown = page(client, import_targets([str(path)], "tester")[0].source.conversations.get())
+    assert f'<details class="fold"{" open" if is_open else ""}><summary>Tree' in shown
 
 
 def test_another_model_is_a_change_in_the_row_where_it_begins(client: Client, tmp_path: Path) -> None:
