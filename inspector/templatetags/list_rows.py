@@ -37,13 +37,13 @@ def _conversation(row: Any, source: str, search_query: str) -> str:
     matching = ""
     if row.matching:
         matching = f'<a href="{href}?{escape(search_query)}">{row.matching} chunk{"" if row.matching == 1 else "s"} with this text</a>'
-    warns = " how-warning" if row.is_read_otherwise else ""
+    warns = " differs" if row.is_read_otherwise else ""
     return (
         f'<tr><td class="what"><a class="name row-link" href="{href}">{_clipped(shown.title or "Untitled", _TITLE)}</a>'
         f'<div class="quiet">{source} <span class="mono" title="{_clipped(shown.native_id, _ID)}">{_shown(shown.short_native_id)}</span>{status}</div>'
         f'{matching}</td><td class="n" data-label="chunks">{shown.chunk_count:,}</td>'
         f'<td class="n{warns}" data-label="messages stored → read">{shown.message_count:,} → {shown.read_count:,}</td>'
-        f'<td class="verdict"><span class="clamped">{escape(capfirst(visible(shown.verdict)))}</span></td>'
+        f'<td class="verdict{"" if row.badges or shown.refused else " quiet"}"><span class="clamped">{escape(capfirst(visible(shown.verdict)))}</span></td>'
         f'<td class="badges">{_badges(row)}</td><td class="when" data-label="last active">{when(shown.last_activity)}</td></tr>'
     )
 
@@ -58,7 +58,7 @@ def _badges(row: Any) -> str:
     elif shown.is_gone:
         parts.append('<span class="badge note">gone from the store</span>')
     if shown.has_silent:
-        parts.append('<span class="badge warn">silent</span>')
+        parts.append('<span class="badge note">silent</span>')
     if shown.refused:
         parts.append('<span class="badge">rejected</span>')
     # As links to the first place of each.
@@ -87,11 +87,11 @@ def _source_words(source: Source) -> str:
 
 def _problem(row: Any, source: str, summary_words: int) -> str:
     problem, noun = row.problem, row.problem.noun
-    silent = ' <span class="badge warn">silent</span>' if problem.silent else ""
+    silent = ' <span class="badge note">silent</span>' if problem.silent else ""
     about = ""
     if row.about:
         summary = capfirst(row.summary)
-        about = f'<span class="summary" title="{escape(summary)}">{escape(truncatewords(summary, summary_words))}</span>'
+        about = f'<div class="summary" title="{escape(summary)}">{escape(truncatewords(summary, summary_words))}</div>'
     ever = f'<span class="quiet">/{problem.total:,}</span>' if problem.total != problem.conversations else ""
     streams = f' <span class="quiet">stream{"" if problem.total == 1 else "s"}</span>' if problem.is_of_streams else ""
     is_decided = problem.state != "open" or problem.assigned_to
@@ -100,7 +100,7 @@ def _problem(row: Any, source: str, summary_words: int) -> str:
         f'<span class="sr">{escape(row.code)} in {_clipped(problem.source.name, _SOURCE)}</span></label></td>'
         f'<td class="what"><a class="name row-link" href="/problems/{problem.oid}/">{escape(row.name)}</a> '
         f'<span class="badge {row.severity}">{escape(row.code)}</span>{silent}'
-        f'<div class="quiet"><span class="source">{source}</span>{about}</div></td><td class="days">{spark(row.days)}</td>'
+        f'{about}</td><td class="source">{source}</td><td class="days">{spark(row.days)}</td>'
         f'<td class="n" title="{noun.capitalize()}s{": now, and ever" if ever else ""}" data-label="occurs in">{problem.conversations:,}{ever}{streams}</td>'
         f'<td class="when" data-label="last seen">{when(problem.last_seen)}</td>'
         f'<td class="state">{_state(problem) if is_decided else ""}</td></tr>'
@@ -113,7 +113,8 @@ def _state(problem: Any) -> str:
 
 
 def _clipped(text: str, limit: int) -> str:
-    return escape(clipped(text, limit)[0])
+    shown, left = clipped(text, limit)
+    return escape(f"{shown}…" if left else shown)
 
 
 def _shown(text: str) -> str:

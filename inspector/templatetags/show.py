@@ -72,7 +72,9 @@ def why_nowhere(action: str) -> str:
 
 @register.filter
 def clip(value: object, limit: int = text.CLIP) -> str:
-    return text.clipped(str(value), limit)[0]
+    """The beginning, with an ellipsis where there is more."""
+    shown, left = text.clipped(str(value), limit)
+    return f"{shown}…" if left else shown
 
 
 @register.filter

@@ -15,10 +15,11 @@ from inspector.conversation.model import Kind
 from inspector.conversation.queries import span_text
 from inspector.presentation.clock import moment
 from inspector.presentation.conversation.minimap import Tick
-from inspector.presentation.conversation.placed import PlacedChunk, ReadCell
+from inspector.presentation.conversation.placed import Mark, PlacedChunk, ReadCell
 from inspector.presentation.conversation.timeline import SentCell, Timeline, TimelineRow
 from inspector.presentation.masking import presentable
 from inspector.presentation.visible import clipped, visible
+from inspector.rules.base import Severity
 
 register = template.Library()
 _TOOL, _RESULT = 80, 300
@@ -49,6 +50,7 @@ def timeline_rows(context: Mapping[str, Any]) -> SafeString:
         revision=page.choice.revision,
         find=page.choice.find,
         known=page.selected.finding.message if page.selected else "",
+        read_severity=page.overview.read_severity,
         has_ledger=page.overview.ledger is not None,
         is_tree=page.tree is not None,
     )
@@ -59,7 +61,8 @@ def timeline_rows(context: Mapping[str, Any]) -> SafeString:
 def overview_map(context: Mapping[str, Any]) -> SafeString:
     """The minimap of `page` with its legend. A click on it leads to that place, by script: rows and findings have the links."""
     page, query = context["page"], _other_choices(context)
-    letters = {shape.classes.split()[0] for shape in page.overview.minimap.shapes}
+    drawn = {shape.classes for shape in page.overview.minimap.shapes}
+    letters = {classes.split()[0] for classes in drawn}
     keys = "".join(f'<span class="{letter} key">{role}</span>' for letter, role in _ROLES.items() if letter in letters)
     refused = page.profiles.refusals if page.profiles else ()
     shapes = "".join(f'<path class="{shape.classes}" d="{shape.path}"/>' for shape in page.overview.minimap.shapes)
@@ -76,10 +79,12 @@ def overview_map(context: Mapping[str, Any]) -> SafeString:
         for refusal in refused
     )
     return mark_safe(  # noqa: S308 (numbers, and names of our own)
-        f'<figure class="map"><svg class="strip" viewBox="0 0 1000 34" preserveAspectRatio="none" role="img" aria-label="Overview of '
+        f'<figure class="map severity {page.overview.read_severity}"><svg class="strip" viewBox="0 0 1000 34" preserveAspectRatio="none" role="img" aria-label="Overview of '
         f'{page.overview.chunks:,} chunks" data-map="?{query}">{shapes}{parts}{findings}{refusals}</svg><figcaption>{keys}'
-        + ('<span class="finding-key">finding</span>' if findings else "")
-        + '<span class="line-key" title="Messages as read; red where they are merged">read</span>'
+        + "".join(
+            f'<span class="finding-key severity {severity}">{severity}</span>' for severity in Severity if f"severity {severity}" in drawn
+        )
+        + '<span class="line-key" title="Messages as read; of another color where they are merged">read</span>'
         + ('<span class="refusal-key" title="Profiles reject the history from here">rejected</span>' if refused else "")
         + "</figcaption></figure>"
     )
@@ -102,6 +107,12 @@ def _shown(text: str) -> str:
     return escape(visible(text))
 
 
+def _severity(chunk: PlacedChunk) -> str:
+    """Classes by which words have the color of the worst that is found at the chunk."""
+    severities = {severity for _, severity in (*chunk.badges, *chunk.read_badges)}
+    return f"severity {next((str(severity) for severity in Severity if severity in severities), Severity.WARNING)}"
+
+
 def _line(text: str) -> str:
     """The beginning of a text on one line. Masked before it is one: what makes a secret one may be in the line before."""
     shown, left = clipped(" ".join(presentable(text).split()), _OTHER_HALF)
@@ -112,10 +123,20 @@ class _Rows:
     """Writes the rows of one page. `known`: the sentence that the page says of its finding, which no cell says again; `find`: what was searched."""
 
     def __init__(
-        self, *, timeline: Timeline, address: str, query: str, revision: int, find: str, known: str, has_ledger: bool, is_tree: bool
+        self,
+        *,
+        timeline: Timeline,
+        address: str,
+        query: str,
+        revision: int,
+        find: str,
+        known: str,
+        read_severity: str,
+        has_ledger: bool,
+        is_tree: bool,
     ) -> None:
         self._timeline, self._address, self._revision, self._known = timeline, address, revision, known
-        self._has_ledger, self._is_tree = has_ledger, is_tree
+        self._has_ledger, self._is_tree, self._read_severity = has_ledger, is_tree, read_severity
         self._query = query
         self._find = re.compile(re.escape(visible(find)), re.IGNORECASE) if find else None
         self._day = ""
@@ -134,8 +155,8 @@ class _Rows:
     def _row(self, row: TimelineRow) -> str:
         chunk = row.chunk
         turn = self._turn(row.turn) if row.turn else ""
-        badges = "".join(self._badge(code, chunk.seq) for code in chunk.badges)
-        departs = f'<span class="departs">{chunk.departs}</span>' if chunk.departs else ""
+        badges = "".join(self._badge(mark, chunk.seq) for mark in chunk.badges)
+        departs = f'<span class="departs severity {self._read_severity}">{chunk.departs}</span>' if chunk.departs else ""
         began = f"; turn began {moment(chunk.at)}" if chunk.at is not None else ""
         address = f"{self._address}chunks/{chunk.position}/?rev={self._revision}"
         kind = "" if chunk.kind == Kind.TEXT else f'<span class="{"sr" if chunk.kind in _PLAIN else "kind"}">{chunk.kind}</span>'
@@ -168,9 +189,10 @@ class _Rows:
         message = f'<span class="sr">{chunk.msg_idx}</span>' if is_same else "–" if chunk.msg_idx is None else chunk.msg_idx
         return f'<td class="idx">{message}</td><td class="idx">{"–" if chunk.chunk_idx is None else chunk.chunk_idx}</td>'
 
-    def _badge(self, code: str, seq: int | None) -> str:
+    def _badge(self, mark: Mark, seq: int | None) -> str:
+        code, severity = mark
         place = "#finding" if seq is None else f"#seq-{seq}"
-        return f'<a class="badge" href="?{self._query}finding={quote(code)}{"" if seq is None else f"&amp;at={seq}"}{place}">{escape(code)}</a> '
+        return f'<a class="badge {severity}" href="?{self._query}finding={quote(code)}{"" if seq is None else f"&amp;at={seq}"}{place}">{escape(code)}</a> '
 
     def _stored(self, chunk: PlacedChunk, address: str) -> str:
         change = f'<p class="change">model changed: {_shown(chunk.model_change)}</p>' if chunk.model_change else ""
@@ -210,10 +232,10 @@ class _Rows:
         if chunk.partner is not None:
             return notes + self._pair(chunk, chunk.partner)
         if chunk.elsewhere:
-            return f'{notes} <span class="why">no result on this path:</span> <a class="pair" href="#tree-{chunk.elsewhere[0]}">{_shown(chunk.elsewhere[1])}</a>'
+            return f'{notes} <span class="why {_severity(chunk)}">no result on this path:</span> <a class="pair" href="#tree-{chunk.elsewhere[0]}">{_shown(chunk.elsewhere[1])}</a>'
         if chunk.kind == Kind.TOOL_CALL:
-            return f'{notes} <span class="why">no result stored</span>'
-        return notes + (' <span class="why">no call stored</span>' if chunk.kind == Kind.TOOL_RESULT else "")
+            return f'{notes} <span class="why {_severity(chunk)}">no result stored</span>'
+        return notes + (f' <span class="why {_severity(chunk)}">no call stored</span>' if chunk.kind == Kind.TOOL_RESULT else "")
 
     def _pair(self, chunk: PlacedChunk, partner: int) -> str:
         place, is_here = self._places.get(chunk.seq), partner in self._places
@@ -250,14 +272,15 @@ class _Rows:
         name = f"<b>{label}</b>" if same or not role else f"<b>{label} · {role}</b>"
         count = f" · {cell.count} chunks" if cell.merged else ""
         continued = ' <span class="quiet">continued</span>' if cell.continued else ""
-        badges = "".join(f" {self._badge(code, None)}" for code in cell.badges)
+        badges = "".join(f" {self._badge(mark, None)}" for mark in cell.badges)
         # What a badge leads to is said by its finding; here it is on hover.
         hint = f' title="{_shown(cell.why)}"' if badges and cell.why and cell.why != self._known else ""
         needs_words = cell.why and cell.why != self._known and not hint
+        severity = f" severity {self._read_severity}" if cell.merged or needs_words else ""
         why = f'<p class="{"quiet" if cell.lost else "why"}">{_shown(cell.why)}</p>' if needs_words else ""
         lane = _lane(cell.lane) if cell.merged else ""
         return (
-            f'<td class="read" rowspan="{cell.span}"><div class="msg {cell.letter}{states}">{lane}'
+            f'<td class="read{severity}" rowspan="{cell.span}"><div class="msg {cell.letter}{states}">{lane}'
             f'<div class="content"{hint}>{same}{name}{count}{continued}{badges}{why}</div></div></td>'
         )
 

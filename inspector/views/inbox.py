@@ -1,7 +1,9 @@
 """The inbox, a tracker of problems, the most dangerous first; and the page of one finding."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from time import time
 
 from django.db.models import Count, Max, Min, OuterRef, Q, Subquery, Sum
 from django.http import Http404, HttpResponse
@@ -31,6 +33,7 @@ from inspector.planning.suggested import suggested
 from inspector.presentation import markdown
 from inspector.presentation.conversation import scan
 from inspector.presentation.json_text import Json, json_fields
+from inspector.presentation.visible import clipped
 from inspector.profiles.judging import judged
 from inspector.rules.base import Case, Origin, Rule, Severity, findings
 from inspector.rules.base import Finding as RuleFinding
@@ -54,10 +57,13 @@ from inspector.views.live import live
 from inspector.views.pages import absolute, as_json, as_markdown, origin_of, page, unless_unchanged
 from inspector.views.paging import ListWindow
 from inspector.views.problem_list import TABS, Choices, ProblemFilters, ProblemRow, known_rule
+from inspector.views.repair_rows import RepairRow
+from inspector.views.repair_rows import rows_of as rows_of_repairs
 from inspector.views.streams import summaries, worst
 
 RECENT = 12
-FIRST_ROWS, FIRST_WORDS = 9, 160
+FIRST_ROWS, FIRST_WORDS = 9, 193
+FIRST_REPAIRS, FIRST_WORDS_OF_REPAIRS = 11, 215
 """Rows of the first screen at 1440 x 900, and their words: with what is around them it has below 250."""
 HOLDING = Q(is_trace=False) | Q(stream_count__gt=0) | Q(gone_stream_count__gt=0)
 """Sources that may have problems: stores, and captures."""
@@ -118,6 +124,11 @@ class Start:
         first, end, _ = self.message.partition(". ")
         return first + end.strip()
 
+    @property
+    def shown(self) -> str:
+        """About what the line says."""
+        return f"Start here: {clipped(self.title, 50)[0]} {clipped(self.words, 110)[0]}"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InboxPage:
@@ -128,7 +139,7 @@ class InboxPage:
     tabs: tuple[Tab, ...]
     rows: tuple[ProblemRow, ...]
     here: ListWindow[Problem]
-    repairs: tuple[Repair, ...]
+    repairs: tuple[RepairRow, ...]
     choices: Choices
     views: tuple[SavedView, ...]
     start: Start | None
@@ -136,10 +147,20 @@ class InboxPage:
     @property
     def summary_words(self) -> int:
         """So many words of each summary that the first screen stays short: all of them, unless its rows say much else."""
-        rows = self.rows[:FIRST_ROWS]
-        words = [len(row.summary.split()) for row in rows]
-        others = sum(row.other_words for row in rows)
-        return next((most for most in range(max(words, default=1), 4, -1) if others + sum(min(most, n) for n in words) <= FIRST_WORDS), 4)
+        now, rows = int(time() * 1000), self.rows[:FIRST_ROWS]
+        others = sum(row.other_words(now) for row in rows) + (len(self.start.shown.split()) if self.start else 0)
+        return _most([len(row.summary.split()) for row in rows], others, FIRST_WORDS)
+
+    @property
+    def title_words(self) -> int:
+        """So many of each repair that waits for a review, for the same reason."""
+        now, rows = int(time() * 1000), self.repairs[:FIRST_REPAIRS]
+        return _most([len(row.title.split()) for row in rows], sum(row.other_words(now) for row in rows), FIRST_WORDS_OF_REPAIRS)
+
+
+def _most(words: Sequence[int], others: int, limit: int) -> int:
+    """The most words of each text with which all of them, and the others, are not more than the limit; at least 4."""
+    return next((most for most in range(max(words, default=1), 4, -1) if others + sum(min(most, n) for n in words) <= limit), 4)
 
 
 def rule_problems() -> tuple[RuleProblem, ...]:
@@ -196,7 +217,7 @@ def _inbox(request: OperatorRequest) -> InboxPage:
     here = problem_list.window_of(request, filters, problems, counts[filters.tab])
     rows = problem_list.rows_of(here.rows)
     is_review = filters.tab == problem_list.REVIEW
-    repairs = problem_list.waiting().select_related("conversation__source", "group") if is_review else ()
+    repairs = problem_list.to_review() if is_review else ()
     is_first = filters == ProblemFilters() and here.number == 1 and bool(rows)
     return InboxPage(
         totals=_totals(),
@@ -204,7 +225,7 @@ def _inbox(request: OperatorRequest) -> InboxPage:
         tabs=tuple(Tab(name, words, counts[name], replace(filters, tab=name).query) for name, words in TABS.items()),
         rows=rows,
         here=here,
-        repairs=tuple(repairs[:REVIEWS]),
+        repairs=rows_of_repairs(repairs[:REVIEWS]),
         choices=problem_list.choices(
             Source.objects.filter(HOLDING).only("oid", "path", "is_demo"),
             Source.objects.counted().filter(is_trace=False).order_by().values_list("format", flat=True).distinct(),
@@ -248,9 +269,9 @@ def inbox_json(request: OperatorRequest) -> HttpResponse:
             "next": content.here.older.query(request.GET) if content.here.older else "",
             "problems": [problem_list.problem_report(row) for row in content.rows],
             "to_review": [
-                json_fields(repair, "id=oid conversation=conversation.oid strategies proposed_by proposed_at")
-                | {"group": repair.group.oid if repair.group else ""}
-                for repair in content.repairs
+                json_fields(row.repair, "id=oid conversation=conversation.oid strategies proposed_by proposed_at")
+                | {"group": row.repair.group.oid if row.repair.group else ""}
+                for row in content.repairs
             ],
         }
     )

@@ -11,6 +11,7 @@ from django.db.models import Count, Q, QuerySet, Sum
 from inspector.middleware import OperatorRequest
 from inspector.models import Problem, ProblemDay, Repair, Source
 from inspector.models.problem import SEVERITIES, ProblemState, in_states, today
+from inspector.presentation.clock import age
 from inspector.presentation.json_text import Json, json_fields
 from inspector.presentation.sparkline import Sparkline, sparkline
 from inspector.presentation.visible import visible
@@ -19,6 +20,7 @@ from inspector.rules.base import Rule, RuleEntry
 from inspector.rules.catalogue import RULES, UnknownRule, rule
 from inspector.streams.violations import ALL_STREAM_RULES
 from inspector.views.paging import ListWindow, window
+from inspector.views.repair_rows import with_together
 
 REVIEW, OPEN, REPAIRED, IGNORED = "review", "open", "repaired", "ignored"
 TABS = {REVIEW: "To review", OPEN: "Open", REPAIRED: "Repaired", IGNORED: "Ignored"}
@@ -87,12 +89,12 @@ class ProblemRow:
         """Of the rule."""
         return self.about.summary if self.about else ""
 
-    @property
-    def other_words(self) -> int:
-        """Words of its row next to the summary: name, code, source, number, age, and what was decided."""
+    def other_words(self, now: int) -> int:
+        """Words of its row next to the summary: name, code, number, source, age, and what was decided. `now` in epoch milliseconds."""
         problem = self.problem
         decided = (problem.state != "open" or bool(problem.assigned_to)) * (1 + min(2, len(problem.assigned_to.split())))
-        return 6 + problem.silent + problem.is_of_streams + min(3, len(problem.source.name.split())) + decided
+        aged = len(age(problem.last_seen, now).split())
+        return 3 + problem.silent + problem.is_of_streams + min(3, len(problem.source.name.split())) + aged + decided
 
     @property
     def has_corrected_copy(self) -> bool:
@@ -181,6 +183,11 @@ def counts_of_tabs(rows: QuerySet[Problem]) -> dict[str, int]:
 def waiting() -> QuerySet[Repair]:
     """Repairs, or groups of them, that wait for a review."""
     return Repair.listed([Repair.State.PROPOSED])
+
+
+def to_review() -> QuerySet[Repair]:
+    """The same as rows of a list need them."""
+    return with_together(waiting().select_related("conversation__source", "group"), [Repair.State.PROPOSED])
 
 
 def window_of(request: OperatorRequest, filters: ProblemFilters, rows: QuerySet[Problem], total: int) -> ListWindow[Problem]:

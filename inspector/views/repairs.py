@@ -1,7 +1,7 @@
 """A repair from preview to undo. Every act is one POST that calls one public function."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -52,6 +52,7 @@ from inspector.conversation.tree import LEAF
 from inspector.environment import host_name
 from inspector.middleware import OperatorRequest, accepts, writes
 from inspector.models import Conversation, Repair, RepairComment, Source, loading
+from inspector.models.problem import SEVERITIES
 from inspector.models.transactions import one_snapshot
 from inspector.presentation import markdown
 from inspector.presentation.json_text import Json, json_fields
@@ -69,6 +70,8 @@ from inspector.views import facts
 from inspector.views.choice import conversation_or_404
 from inspector.views.pages import absolute, as_json, as_markdown, origin_of, page, unless_unchanged
 from inspector.views.paging import ListWindow, window
+from inspector.views.problem_list import known_rule
+from inspector.views.repair_rows import RepairRow, rows_of, with_together
 
 _TIME = re.compile("[0-9]{1,14}")
 _POSITION = re.compile("[0-9]{1,7}")
@@ -89,6 +92,8 @@ class NewRepairPage:
     strategies: tuple[Strategy, ...]
     named: frozenset[str]
     """Those that a finding names."""
+    detected: "tuple[DetectedRule, ...]"
+    """The rules that fire, the worst first."""
     near: frozenset[str]
     """These, the recommended and the chosen ones; the others are folded away."""
     recommended: tuple[str, ...]
@@ -114,6 +119,16 @@ class NewRepairPage:
     accounts: tuple[str, ...]
     work: Work | None = None
     """What computes the preview of a large conversation, until it is kept."""
+
+
+class DetectedRule(NamedTuple):
+    """What one rule found in the conversation: `message` of the first of them, and the strategies that repair them where each can be written."""
+
+    code: str
+    severity: str
+    number: int
+    message: str
+    strategies: tuple[str, ...]
 
 
 class Written(NamedTuple):
@@ -216,12 +231,14 @@ def _new_page(request: OperatorRequest, row: Conversation, work: Work | None) ->
     except Refused as refusal:
         preview = Shown(None, "", str(refusal))
     del base
+    strategies = tuple(of for of in STRATEGIES if of.applies_to(row.source.format))
     return NewRepairPage(
         row=row,
         chosen=choice.strategies,
         ticked=choice.strategies or (() if {"mode", "reader"} & request.GET.keys() else first_ticked(offer)),
-        strategies=tuple(of for of in STRATEGIES if of.applies_to(row.source.format)),
+        strategies=strategies,
         named=offer.named,
+        detected=_detected(row, preview.part, {of.name for of in strategies}),
         near=offer.named | {*offer.recommended, *choice.strategies},
         recommended=offer.recommended,
         mode=mode,
@@ -241,6 +258,22 @@ def _new_page(request: OperatorRequest, row: Conversation, work: Work | None) ->
         written=written_of(request),
         accounts=accounts(row.source),
     )
+
+
+def _detected(row: Conversation, part: PreviewPart | None, names: Collection[str]) -> tuple[DetectedRule, ...]:
+    """Where there is a preview, what it found; else one query, for what the last import did."""
+    if part is not None:
+        rows = [(damage.code, damage.severity, damage.times, damage.message) for damage in part.damage]
+    else:
+        rules = row.rules.select_related("first").only("code", "severity", "findings", "first__message")
+        rows = [(rule.code, rule.severity, rule.findings, rule.first.message) for rule in rules]
+    rows.sort(key=lambda rule: (SEVERITIES.index(rule[1]), rule[0]))
+    return tuple(DetectedRule(*rule, tuple(name for name in _repaired_by(rule[0]) if name in names)) for rule in rows)
+
+
+def _repaired_by(code: str) -> tuple[str, ...]:
+    about = known_rule(code)
+    return about.repaired_by if about else ()
 
 
 def _work_of_preview(request: HttpRequest, row: Conversation) -> Work | None:
@@ -633,12 +666,19 @@ class Tab(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class RepairList:
     here: ListWindow[Repair]
+    rows: tuple[RepairRow, ...]
     tabs: tuple[Tab, ...]
     tab: str
     total: int
     """In all tabs."""
     source: Source | None
     """Of which they are, where the address names one."""
+
+    @property
+    def conversations(self) -> int:
+        """Of all rows together; 0 where each has one, or others are on another page."""
+        total = sum(row.together for row in self.rows)
+        return total if self.here.pages == 1 and total != len(self.rows) else 0
 
 
 TABS = {
@@ -674,12 +714,14 @@ def repair_list(request: OperatorRequest) -> HttpResponse:
     counts = {tab: Repair.listed(states, source).count() for tab, states in TABS.items()}
     chosen = request.GET.get("tab", "")
     tab = chosen if chosen in TABS else next((name for name, count in counts.items() if count), "waiting")
-    here = window(_repairs_of_tab(tab, source), _sort(request), counts[tab], request.GET)
+    here = window(with_together(_repairs_of_tab(tab, source), TABS[tab]), _sort(request), counts[tab], request.GET)
     tabs = tuple(Tab(name, count, name == tab) for name, count in counts.items())
     return page(
         request,
         "repairs.html",
-        RepairList(here, tabs, tab, sum(counts.values()), Source.objects.filter(oid=source).first() if source else None),
+        RepairList(
+            here, rows_of(here.rows), tabs, tab, sum(counts.values()), Source.objects.filter(oid=source).first() if source else None
+        ),
         twins=("json",),
     )
 

@@ -10,7 +10,7 @@ from django.test import Client
 from inspector.actions.import_source import import_targets
 from inspector.models import Conversation
 from inspector.templatetags.timeline_rows import with_code
-from tests.actions.building import A, Store, T, U, imported, tc, tr
+from tests.actions.building import A, Store, T, U, er, imported, tc, tr
 from tests.folding import in_one_test
 from tests.programs.pi_openclaw.session_files import a, header, lines, text, u
 
@@ -42,11 +42,22 @@ def test_three_chips_lead_to_the_first_bad_points(client: Client, incident: Conv
     assert chips(page(client, incident, "?reader=exact%2Bkeep-thinking"))[1][0] == "Read all 9"
 
 
+def test_a_warning_is_never_shown_as_an_error(client: Client, incident: Conversation, tmp_path: Path) -> None:
+    """The chip, the badge in the row, the mark where reading goes wrong and the tick of the overview have the severity of what was found."""
+    warned = imported(tmp_path / "warned.db", Store().append(U("go"), A(er())))
+    only_warnings, errors = page(client, warned), page(client, incident)
+    for words in ('class="chip severity warning"', '<a class="badge warning" href="?finding=MSG2', 'class="severity warning" d="'):
+        assert words in only_warnings
+    assert 'severity error"' not in only_warnings.partition("<footer")[0] and 'class="badge error"' not in only_warnings
+    for words in ('class="chip severity error"', '<a class="badge error" href="?finding=MSG101', 'class="departs severity error"'):
+        assert words in errors
+
+
 def test_what_is_read_and_sent_as_it_is_stored_is_an_equals_sign(client: Client, incident: Conversation) -> None:
     exact = page(client, incident, "?reader=exact%2Bkeep-thinking")
     assert row(exact, 1).count(AS_STORED) == 2 and row(exact, 1).count("hello") == 1
     merged = page(client, incident)
-    read, sent = re.findall(r'<td class="(?:read|sent)".*?</td>', row(merged, 1), re.DOTALL)
+    read, sent = re.findall(r'<td class="(?:read|sent)[" ].*?</td>', row(merged, 1), re.DOTALL)
     assert AS_STORED not in read and "11 chunks" in read
     # Of a merged message the words are as stored, and where they come from is said.
     assert "hello" not in sent and '<p title="as stored: seq 1, 3-4, 6-7, 9">= 6 chunks</p>' in sent

@@ -11,6 +11,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from inspector import background
+from inspector.actions.decide_repair import approve_repair
 from inspector.actions.repair_groups import open_group
 from inspector.models import AuditEntry, BackgroundTask, Conversation, Problem, Repair, RepairGroup, Source, loading
 from inspector.presentation.repair.group_sum import sum_of
@@ -263,6 +264,15 @@ def test_lists_have_one_row_of_a_group_and_each_repair_leads_to_it(client: Clien
     assert [repair["group"] for repair in client.get("/repairs.json").json()["repairs"]] == [group.oid] * 3
 
 
+def test_a_row_says_how_many_conversations_of_its_group_are_in_the_tab(client: Client, problem: Problem) -> None:
+    group = propose(client, problem)
+    first = group.current[0]
+    approve_repair(first, "ann", first.plan_digest, statement="unfixed")
+    waiting, approved = (text(client, f"/repairs/?tab={tab}") for tab in ("waiting", "approved"))
+    assert "2 of 3 conversations: merged-messages" in waiting and "1 of 3 conversations: merged-messages" in approved
+    assert "1 to decide on, 2 conversations" in waiting and "to decide on" not in approved
+
+
 def test_the_list_names_the_strategies_of_every_conversation_of_a_group(client: Client, problem: Problem) -> None:
     group = propose(client, problem)
     group.members[-1]["strategies"] = ["renumber-messages", "insert-interrupted-result"]
@@ -275,6 +285,10 @@ def test_the_sum_says_first_what_gets_worse_and_how_much_it_leaves_out() -> None
     better = {f"MSG10{number}": (2, 0) for number in range(1, 6)}
     total = sum_of([plan | {"counts": better | {"TOOL401": (0, 1)}}, plan | {"counts": {"MSG101": (1, 0), "THINK101": (1, 1)}}])
     assert "TOOL401 0 → 1 · MSG101 3 → 0 · MSG102 2 → 0 · MSG103 2 → 0 · 2 more rules change" in total.headline
+    # Plans of an older version do not say what remains.
+    assert "remain" not in total.headline
+    left = [plan | {"counts": {}, "remaining": {"error": number, "warning": 1}} for number in (1, 0)]
+    assert sum_of(left).headline.endswith(" · 1 error and 2 warnings remain")
 
 
 def test_the_copies_have_every_conversation(client: Client, problem: Problem) -> None:

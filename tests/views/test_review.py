@@ -58,6 +58,7 @@ def test_the_page_says_what_is_wrong_before_the_diff_and_folds_the_rest_after_it
         *(
             '<p class="headline">4 chunks renumbered, no content changes, ',
             "MSG101 1 → 0",
+            " · no error or warning remains",
             ">MSG101</a> 4 messages of 2 turns share msgIdx 0",
         ),
         *("<i>1</i> <em>user</em> text hello", 'class="diff"', '<h2 id="talk">Comments</h2>'),
@@ -95,7 +96,7 @@ def test_the_preview_has_the_same_order_and_its_options_last(client: Client, con
         "<summary>Options: strategies, mode, reader",
     ]
     assert [page.find(words) for words in order] == sorted(page.find(words) for words in order) and page.find(order[0]) > 0
-    assert '<details class="fold" open>' in text(client, f"/conversations/{conversation.oid}/repairs/new/")
+    assert '<form method="get" id="choose" class="choose review"' in text(client, f"/conversations/{conversation.oid}/repairs/new/")
 
 
 def test_what_is_typed_with_a_proposal_is_on_its_page_and_in_its_twins(client: Client, conversation: Conversation) -> None:

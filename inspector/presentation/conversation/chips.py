@@ -3,11 +3,12 @@
 from dataclasses import dataclass
 
 from inspector.presentation.conversation.overview import Overview
+from inspector.rules.base import Severity
 
 
 @dataclass(frozen=True, slots=True)
 class Chip:
-    """`state`: `ok`, `bad`, or "" for neither. `seq` is its first bad point, None where it has none or that is no chunk."""
+    """`state`: `ok`, a severity, or "" for neither. `seq` is its first bad point, None where it has none or that is no chunk."""
 
     name: str
     words: str
@@ -22,28 +23,29 @@ def chips(about: Overview) -> tuple[Chip, Chip, Chip]:
 def _stored(about: Overview) -> Chip:
     is_damaged = about.damaged_from is not None
     words = f"{_messages(about.counts['messages_stored'])}{', damaged' if is_damaged else ''}"
-    return Chip("Stored", words, "bad" if is_damaged else "ok", about.damaged_from)
+    return Chip("Stored", words, about.stored_severity if is_damaged else "ok", about.damaged_from)
 
 
 def _read(about: Overview) -> Chip:
     if about.failure:
-        return Chip("Read", "nothing", "bad")
+        return Chip("Read", "nothing", Severity.ERROR)
     if about.observed:
         words = _messages(about.observed.prompt_messages) if about.observed.is_prompt_known else "not known"
         return Chip("Read then", words, "")
     stored, read = about.counts["messages_stored"], about.counts["messages_read"]
     words = f"{stored:,} → {read:,}" if stored != read else f"all {read:,}" if not about.reads_otherwise else f"{read:,}, otherwise"
     is_worse = about.reads_otherwise or about.left_out > 0
-    return Chip("Read", words, "bad" if is_worse else "ok" if stored == read else "", about.read_otherwise_from if is_worse else None)
+    state = about.read_severity if is_worse else "ok" if stored == read else ""
+    return Chip("Read", words, state, about.read_otherwise_from if is_worse else None)
 
 
 def _sent(about: Overview) -> Chip:
     if about.failure:
-        return Chip("Sent", "nothing", "bad")
+        return Chip("Sent", "nothing", Severity.ERROR)
     name = "Sent then" if about.observed else "Sent"
     if about.judged.pending:
         return Chip(name, about.judged.pending, "")
-    return Chip(name, about.judged.verdict, "ok" if about.judged.sendable else "bad", about.judged.first_bad)
+    return Chip(name, about.judged.verdict, "ok" if about.judged.sendable else Severity.ERROR, about.judged.first_bad)
 
 
 def _messages(count: int) -> str:

@@ -7,6 +7,7 @@ from inspector.conversation.model import Kind
 from inspector.presentation.conversation.columns import Columns, stored_message_count
 from inspector.presentation.conversation.row_words import hue, letter
 from inspector.presentation.conversation.timeline import runs_of
+from inspector.rules.base import Severity
 
 MOST = 400
 """Chunks that are drawn one by one; of more, each stands for its neighbors."""
@@ -14,6 +15,7 @@ LINKS = 80
 WIDTH = 1000.0
 _CHUNKS, _READ, _FINDINGS = (8, 14), (25, 5), (0, 6)
 """(top, height) of each lane."""
+_WORST_FIRST = tuple(Severity)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +58,12 @@ def minimap(all_columns: Columns) -> Minimap:
     for classes, start, span, lane in (*_chunk_boxes(all_columns), *_read_boxes(all_columns)):
         drawn.setdefault(classes, []).append(_box(start, span, len(chunks), lane))
     places = _finding_places(all_columns)
-    drawn["x"] = drawn.get("x", []) + [_box(place, 1, len(chunks), _FINDINGS) for place in places]
+    for place, (_, severity) in places.items():
+        drawn.setdefault(f"severity {severity}", []).append(_box(place, 1, len(chunks), _FINDINGS))
     step, finding_step = -(-len(chunks) // LINKS), max(1, -(-len(places) // LINKS))
     unit = WIDTH / len(chunks)
     links = [Tick(_length(at * unit), _length(unit * min(step, len(chunks) - at)), chunks[at].seq) for at in range(0, len(chunks), step)]
-    findings = [Tick(_length(at * unit + unit / 2 - 2), "4", seq) for at, seq in list(places.items())[::finding_step]]
+    findings = [Tick(_length(at * unit + unit / 2 - 2), "4", seq) for at, (seq, _) in list(places.items())[::finding_step]]
     return Minimap(tuple(Shape(classes, "".join(boxes)) for classes, boxes in drawn.items() if boxes), tuple(links), tuple(findings))
 
 
@@ -81,7 +84,7 @@ def _read_boxes(all_columns: Columns) -> Iterator[_Box]:
     classes: dict[int, str] = {}
     for index in {index for index in indexes if index is not None}:
         message = all_columns.read_messages[index]
-        classes[index] = "x" if stored_message_count(all_columns, message.chunks) > 1 else letter(message.role)
+        classes[index] = "merged" if stored_message_count(all_columns, message.chunks) > 1 else letter(message.role)
     runs = runs_of(indexes)
     if len(runs) <= 2 * MOST:
         yield from ((classes[index], start, span, _READ) for start, span, index in runs if index is not None)
@@ -90,16 +93,16 @@ def _read_boxes(all_columns: Columns) -> Iterator[_Box]:
     for at in range(0, len(indexes), step):
         among = [classes[index] for index in indexes[at : at + step] if index is not None]
         if among:
-            yield "x" if "x" in among else among[0], at, min(step, len(indexes) - at), _READ
+            yield "merged" if "merged" in among else among[0], at, min(step, len(indexes) - at), _READ
 
 
-def _finding_places(all_columns: Columns) -> dict[int, int]:
-    """Place of a chunk with a finding -> the first seq of that; MOST of them."""
+def _finding_places(all_columns: Columns) -> dict[int, tuple[int, str]]:
+    """Place of a chunk with a finding -> the first seq of that, and its severity; MOST of them. Of several at a chunk the worst one's."""
     places = {chunk.key: at for at, chunk in enumerate(all_columns.conversation.chunks)}
-    seqs: dict[int, int] = {}
-    for finding in all_columns.findings:
+    seqs: dict[int, tuple[int, str]] = {}
+    for finding in sorted(all_columns.findings, key=lambda finding: _WORST_FIRST.index(finding.severity)):
         if finding.key in places and finding.seqs and len(seqs) < MOST:
-            seqs.setdefault(places[finding.key], finding.seqs[0])
+            seqs.setdefault(places[finding.key], (finding.seqs[0], str(finding.severity)))
     return dict(sorted(seqs.items()))
 
 

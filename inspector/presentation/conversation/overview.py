@@ -92,6 +92,9 @@ class Overview:
     reads_otherwise: bool
     damaged_from: int | None
     """The first seq at which the store itself is damaged."""
+    stored_severity: str
+    read_severity: str
+    """The worst severity of what was found in the store, and of what its reader does with it."""
     read_otherwise_from: int | None
     """The first seq that is in another message than it was written in, or in none."""
     silent_from: int | None
@@ -169,6 +172,8 @@ def overview(
         left_out_on_purpose=_left_out_on_purpose(all_columns),
         reads_otherwise=reads_otherwise(all_columns, case.reading.grouped),
         damaged_from=_damaged_from(findings),
+        stored_severity=_worst(findings, Origin.STORE),
+        read_severity=_worst(findings, Origin.READER),
         read_otherwise_from=next((chunk.seq for chunk in chunks if chunk.key in all_columns.departs), None),
         silent_from=_silent_from(findings),
         inserted=inserted(all_columns),
@@ -218,6 +223,12 @@ def _left_out_on_purpose(all_columns: Columns) -> int:
 def _damaged_from(findings: Iterable[Finding]) -> int | None:
     damage = (finding for finding in findings if finding.origin is Origin.STORE and finding.severity is not Severity.NOTE)
     return min((finding.seqs[0] for finding in damage if finding.seqs), default=None)
+
+
+def _worst(findings: Iterable[Finding], origin: Origin) -> str:
+    """A warning where there is none: a page asks only for what is wrong."""
+    severities = {finding.severity for finding in findings if finding.origin is origin}
+    return str(next((severity for severity in Severity if severity in severities), Severity.WARNING))
 
 
 def _silent_from(findings: Iterable[Finding]) -> int | None:

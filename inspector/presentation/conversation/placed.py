@@ -45,6 +45,10 @@ class LedgerCell:
     """The program runs it without a call on purpose."""
 
 
+Mark = tuple[str, str]
+"""Of a finding its code and its severity."""
+
+
 @dataclass(frozen=True, slots=True)
 class ReadCell:
     span: int
@@ -54,7 +58,7 @@ class ReadCell:
     lane: tuple[str, ...]
     merged: bool
     why: str
-    badges: tuple[str, ...]
+    badges: tuple[Mark, ...]
     continued: bool
     lost: bool
     sent_as: str = ""
@@ -108,13 +112,13 @@ class PlacedChunk:
     """Why it is not from a tool."""
     turn: str
     partner: int | None
-    badges: tuple[str, ...]
+    badges: tuple[Mark, ...]
     departs: str
     stored: int | None
     read: int | None
     read_why: str
     is_intentional: bool
-    read_badges: tuple[str, ...]
+    read_badges: tuple[Mark, ...]
     read_note: str
     sent: int | None
     sent_why: str
@@ -299,18 +303,18 @@ class _Models:
         return f"{before} → {name}" if before else ""
 
 
-def _badges(findings: Sequence[Finding]) -> tuple[dict[tuple[Origin, str], tuple[str, ...]], dict[str, str]]:
-    """Codes by stage and chunk, and by chunk the sentence of the first that the reader causes. Damage of the stream shows next to the stored row."""
-    codes: dict[tuple[Origin, str], tuple[str, ...]] = {}
+def _badges(findings: Sequence[Finding]) -> tuple[dict[tuple[Origin, str], tuple[Mark, ...]], dict[str, str]]:
+    """Marks by stage and chunk, and by chunk the sentence of the first that the reader causes. Damage of the stream shows next to the stored row."""
+    marks: dict[tuple[Origin, str], tuple[Mark, ...]] = {}
     notes: dict[str, str] = {}
     # Of one rule that is found twice at a chunk, the last sentence counts.
     messages = {(finding.key, finding.code): finding.message for finding in findings}
     for finding in findings:
         stage = Origin.READER if finding.origin is Origin.READER else Origin.STORE
-        codes[stage, finding.key] = (*codes.get((stage, finding.key), ()), finding.code)
+        marks[stage, finding.key] = (*marks.get((stage, finding.key), ()), (finding.code, str(finding.severity)))
         if stage is Origin.READER:
             notes.setdefault(finding.key, messages[finding.key, finding.code])
-    return codes, notes
+    return marks, notes
 
 
 def _sent_parts(all_columns: Columns, index: int) -> dict[str, tuple[SentPart, ...]]:

@@ -134,7 +134,7 @@ def _read_cells(window: Window) -> Iterator[tuple[int, ReadCell]]:
     seen_indexes: set[int] = set()
     for start, span, (index, why, is_intentional) in runs_of([(row.read, row.read_why, row.is_intentional) for row in window.rows]):
         run = window.rows[start : start + span]
-        codes = tuple(code for row in run for code in row.read_badges)
+        marks = tuple(mark for row in run for mark in row.read_badges)
         if index is None:
             is_control = all(row.letter == "c" for row in run)
             label = (
@@ -146,7 +146,7 @@ def _read_cells(window: Window) -> Iterator[tuple[int, ReadCell]]:
                 if is_intentional
                 else "left out"
             )
-            yield start, ReadCell(span, run[0].letter, label, len(run), (), False, why, codes, False, True)
+            yield start, ReadCell(span, run[0].letter, label, len(run), (), False, why, marks, False, True)
             continue
         message = window.read[index]
         lane = tuple(row.role_letter for row in run)
@@ -163,7 +163,7 @@ def _read_cells(window: Window) -> Iterator[tuple[int, ReadCell]]:
                 lane,
                 message.several > 1,
                 why,
-                codes,
+                marks,
                 index in seen_indexes,
                 False,
                 is_as_stored=message.several == 1 and all(row.role_letter == letter(message.role) and not row.is_altered for row in run),

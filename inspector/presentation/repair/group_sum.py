@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from inspector.planning.preview import Preview
-from inspector.presentation.repair.plan import counts, headline
+from inspector.presentation.repair.plan import counts, headline, remaining, remaining_words
 from inspector.presentation.visible import size
 
 MOST_RULES = 4
@@ -20,6 +20,7 @@ def plan_facts(preview: Preview) -> dict[str, Any]:
         "ops": {op: ops[op] for op in OPS},
         "bytes": preview.bytes_written,
         "counts": counts(preview),
+        "remaining": remaining(preview),
         "accepted": [preview.before.judgement.sendable, preview.after.judgement.sendable],
         "profile": preview.after.judgement.profile,
         "safety": sorted(map(str, preview.plan.safety)),
@@ -40,34 +41,44 @@ class GroupSum:
     costs: tuple[tuple[str, int], ...]
     """Sentence, and of how many conversations."""
     safety: str
+    remaining: Mapping[str, int] | None
+    """Severity -> findings after all of them; None where a plan of an older version does not say it."""
+
+    @property
+    def did(self) -> str:
+        """What they write."""
+        words = [f"{self.ops[op]:,} {'renumbered' if op == 'reindexed' else op}" for op in OPS if self.ops[op]]
+        return f"chunks: {', '.join(words) or 'none change'} · {size(self.bytes)} written"
+
+    @property
+    def outcome(self) -> str:
+        """What the requests and the findings are like after them."""
+        before, after = self.accepted
+        accepted = f"requests accepted: {before:,} → {after:,}" if before != after else f"requests accepted: {after:,} of {self.number:,}"
+        return accepted if self.remaining is None else f"{accepted} · {remaining_words(self.remaining)}"
 
     @property
     def headline(self) -> str:
-        words = [f"{self.ops[op]:,} {'renumbered' if op == 'reindexed' else op}" for op in OPS if self.ops[op]]
-        parts = [f"{self.number:,} conversation{'' if self.number == 1 else 's'}", f"chunks: {', '.join(words) or 'none change'}"]
-        parts.append(f"{size(self.bytes)} written")
+        parts = [f"{self.number:,} conversation{'' if self.number == 1 else 's'}", self.did]
         # What gets worse comes first: a reviewer must not miss it.
         worst = sorted(self.counts, key=lambda row: row[2] <= row[1])
         parts += [f"{code} {before:,} → {after:,}" for code, before, after in worst[:MOST_RULES]]
         if more := worst[MOST_RULES:]:
             parts.append(f"{len(more)} more rule{'' if len(more) == 1 else 's'} change")
-        before, after = self.accepted
-        parts.append(
-            f"requests accepted: {before:,} → {after:,}" if before != after else f"requests accepted: {after:,} of {self.number:,}"
-        )
-        return " · ".join(parts)
+        return " · ".join([*parts, self.outcome])
 
 
 def sum_of(plans: Iterable[Mapping[str, Any]]) -> GroupSum:
     """`plans` as `plan_facts` has them; one that could not be made is left out."""
     plans = [plan for plan in plans if plan]
-    ops, before, after, costs = Counter[str](), Counter[str](), Counter[str](), Counter[str]()
+    ops, before, after, costs, left = Counter[str](), Counter[str](), Counter[str](), Counter[str](), Counter[str]()
     for plan in plans:
         ops.update(plan["ops"])
         for code, (old, new) in plan["counts"].items():
             before[code] += old
             after[code] += new
         costs.update(set(plan["costs"]))
+        left.update(plan.get("remaining", {}))
     return GroupSum(
         len(plans),
         {op: ops[op] for op in OPS},
@@ -76,4 +87,5 @@ def sum_of(plans: Iterable[Mapping[str, Any]]) -> GroupSum:
         (sum(plan["accepted"][0] for plan in plans), sum(plan["accepted"][1] for plan in plans)),
         tuple(costs.most_common()),
         " and ".join(sorted({word for plan in plans for word in plan["safety"]})) or "safe",
+        dict(left) if all("remaining" in plan for plan in plans) else None,
     )

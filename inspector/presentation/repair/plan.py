@@ -1,7 +1,7 @@
 """A plan as `repair --json` has it: what is approved, what it changes, and the findings and verdicts before and after."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from inspector.conversation.edits import Insert, Remove, Replace, Set
 from inspector.conversation.model import Chunk
@@ -12,6 +12,7 @@ from inspector.presentation.json_text import Json, json_fields
 from inspector.presentation.repair.observed_rejection import profiles_report
 from inspector.presentation.visible import size, visible
 from inspector.programs.formats import Change
+from inspector.rules.base import Severity
 
 _ROWS = (
     ("inserted", "inserted"),
@@ -32,7 +33,7 @@ _COUNTED = 4
 
 
 def headline(preview: Preview) -> str:
-    """What the plan does and what that is good for: `14 chunks renumbered, no content changes, 2.6 KB written · MSG101 1 → 0 · PROFILE: rejected → accepted`."""
+    """What the plan does and what that is good for: `14 chunks renumbered, no content changes, 2.6 KB written · MSG101 1 → 0 · PROFILE: rejected → accepted · 1 warning remains`."""
     ops = Counter(row.op for row in preview.rows)
     words = ("inserted", "removed", "changed")
     parts = [f"{_first(ops[op], 'chunk', 'chunks')} {op}" for op in words if ops[op]]
@@ -45,7 +46,27 @@ def headline(preview: Preview) -> str:
     more = [f"{len(changed) - _COUNTED} more rules"] if len(changed) > _COUNTED else []
     before, after = (("accepted" if side.judgement.sendable else "rejected") for side in (preview.before, preview.after))
     verdict = f"{preview.after.judgement.profile}: {before} → {after}" if before != after else f"{preview.after.judgement.profile}: {after}"
-    return " · ".join([", ".join(parts), *changed[:_COUNTED], *more, verdict])
+    return " · ".join([", ".join(parts), *changed[:_COUNTED], *more, verdict, remaining_words(remaining(preview))])
+
+
+def parts_of(line: str) -> tuple[str, str]:
+    """Of a headline what the plan does, and what the request and the findings are like after it; between them are the counts of rules."""
+    did, *others = line.split(" · ")
+    return did, " · ".join(part for part in others if ":" in part or "remain" in part)
+
+
+def remaining(preview: Preview) -> dict[str, int]:
+    """Severity -> findings after the plan; notes ask for nothing, and are left out."""
+    after = Counter[str]()
+    for kind, count in preview.after.counts.items():
+        after[str(kind.severity)] += count
+    return {str(severity): after[severity] for severity in Severity if severity is not Severity.NOTE}
+
+
+def remaining_words(counted: Mapping[str, int]) -> str:
+    """`1 error and 2 warnings remain`, or `no error or warning remains`."""
+    words = [_first(number, severity, f"{severity}s") for severity, number in counted.items() if number]
+    return f"{' and '.join(words)} remain{'s' if sum(counted.values()) == 1 else ''}" if words else "no error or warning remains"
 
 
 def counts(preview: Preview) -> dict[str, list[int]]:

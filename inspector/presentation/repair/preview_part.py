@@ -25,7 +25,7 @@ from inspector.profiles.base import Judgement
 from inspector.programs.formats import Cell, Change
 from inspector.programs.registry import program_or_default
 from inspector.projections.base import Prompt, WireMessage
-from inspector.rules.base import Case, Finding, by_rule
+from inspector.rules.base import Case, Finding, Severity, by_rule
 
 EDGE = 3
 """Rows whose content is equal that are shown next to a change; the others between two changes are folded."""
@@ -63,10 +63,13 @@ class DiffRun:
 
 @dataclass(frozen=True, slots=True)
 class RuleCount:
+    """`severity`: the worst of its findings."""
+
     code: str
     name: str
     before: int
     after: int
+    severity: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,11 +162,15 @@ class PreviewPart:
 
 def diff_runs(rows: Sequence[DiffRow]) -> tuple[DiffRun, ...]:
     runs = []
-    for op, group in groupby(rows, key=lambda row: row.op):
-        run = tuple(group)
+    groups = [(op, tuple(group)) for op, group in groupby(rows, key=lambda row: row.op)]
+    for place, (op, run) in enumerate(groups):
         if op in ("same", "reindexed") and len(run) > 2 * EDGE + 1:
-            between = run[EDGE:-EDGE]
-            runs.append(DiffRun(op, run[:EDGE], between[:FOLDED], run[-EDGE:], len(between[FOLDED:])))
+            # Nothing changes before the first run and after the last one: what is shown of them is next to a change.
+            is_alone = len(groups) == 1 or op == "reindexed"
+            start = EDGE if place or is_alone else 0
+            end = len(run) - (EDGE if place < len(groups) - 1 or is_alone else 0)
+            between = run[start:end]
+            runs.append(DiffRun(op, run[:start], between[:FOLDED], run[end:], len(between[FOLDED:])))
         else:
             runs.append(DiffRun(op, run[:RUN], (), (), len(run[RUN:])))
     return tuple(runs)
@@ -180,12 +187,14 @@ def _first_runs(runs: Sequence[DiffRun]) -> tuple[DiffRun, ...]:
 
 
 def _counts(before: Mapping[FindingKind, int], after: Mapping[FindingKind, int]) -> tuple[RuleCount, ...]:
-    named = {kind.code: kind.rule for kind in (*before, *after)}
+    worst: dict[str, FindingKind] = {}
+    for kind in sorted((*before, *after), key=lambda kind: tuple(Severity).index(kind.severity)):
+        worst.setdefault(kind.code, kind)
     sides = [Counter[str](), Counter[str]()]
     for of_side, counts in zip(sides, (before, after), strict=True):
         for kind, count in counts.items():
             of_side[kind.code] += count
-    return tuple(RuleCount(code, name, sides[0][code], sides[1][code]) for code, name in sorted(named.items()))
+    return tuple(RuleCount(code, kind.rule, sides[0][code], sides[1][code], str(kind.severity)) for code, kind in sorted(worst.items()))
 
 
 _MESSAGES = (

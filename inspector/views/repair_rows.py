@@ -1,0 +1,98 @@
+"""The rows of lists of repairs: which findings each takes away, which it makes, and what of its conversations is in the list."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from django.db.models import Count, OuterRef, QuerySet, Subquery
+from django.db.models.functions import Coalesce
+
+from inspector.models import Repair
+from inspector.presentation.clock import age
+from inspector.presentation.repair.group_sum import sum_of
+from inspector.presentation.repair.plan import parts_of
+
+SHOWN_CHANGES = 4
+
+
+class Change(NamedTuple):
+    """Findings of one rule before and after."""
+
+    code: str
+    before: int
+    after: int
+
+    @property
+    def words(self) -> str:
+        if self.after == 0:
+            return self.code
+        return f"{self.code} {self.before:,}→{self.after:,}" if self.before else f"{self.code} +{self.after:,}"
+
+    @property
+    def is_worse(self) -> bool:
+        return self.after > self.before
+
+
+@dataclass(frozen=True, slots=True)
+class RepairRow:
+    """One repair, or those of a group that are in the list: `together` of `whole`. `did` is what the plan writes, `outcome` what that is good for."""
+
+    repair: Repair
+    changes: tuple[Change, ...]
+    left_out: int
+    """Rules that change and are not in `changes`."""
+    did: str
+    outcome: str
+    strategies: tuple[str, ...]
+    together: int
+    whole: int
+
+    @property
+    def title(self) -> str:
+        if (group := self.repair.group) is None:
+            return str(self.repair.conversation.title or self.repair.conversation.short_native_id)
+        share = f"{self.whole}" if self.together == self.whole else f"{self.together} of {self.whole}"
+        return f"{share} conversation{'' if self.whole == 1 else 's'}: {group.rule}"
+
+    @property
+    def href(self) -> str:
+        return f"/repair-groups/{self.repair.group.oid}/" if self.repair.group else f"/repairs/{self.repair.oid}/"
+
+    def other_words(self, now: int) -> int:
+        """Words of its row next to the title, as the inbox shows it: rules, strategies, source, people, and when it was proposed."""
+        repair = self.repair
+        rules = sum(len(change.words.split()) for change in self.changes) + 2 * bool(self.left_out)
+        names = (
+            min(3, len(repair.conversation.source.name.split())) + min(2, len(repair.proposed_by.split())) + min(2, len(repair.reviewers))
+        )
+        return rules + len(self.strategies) + names + len(age(int(repair.proposed_at.timestamp() * 1000), now).split())
+
+
+def with_together(rows: QuerySet[Repair], states: Iterable[str]) -> QuerySet[Repair]:
+    """With `together`: of the group of each how many repairs are in one of the states, of each conversation the newest; 0 of a repair alone."""
+    newer = Repair.objects.filter(group=OuterRef("group"), conversation=OuterRef("conversation"), pk__gt=OuterRef("pk"))
+    of_group = Repair.objects.filter(group=OuterRef("group"), state__in=tuple(states)).exclude(pk__in=Subquery(newer.values("pk")))
+    number = of_group.order_by().values("group").annotate(n=Count("pk")).values("n")
+    return rows.annotate(together=Coalesce(Subquery(number), 0))
+
+
+def rows_of(repairs: Iterable[Repair]) -> tuple[RepairRow, ...]:
+    return tuple(map(_row, repairs))
+
+
+def _row(repair: Repair) -> RepairRow:
+    counts: Any
+    if (group := repair.group) is not None:
+        total = sum_of(member["plan"] for member in group.members)
+        counts, (did, outcome), strategies = total.counts, (total.did, total.outcome), group.strategies
+        whole = len(group.members)
+    else:
+        counts = [(code, before, after) for code, (before, after) in repair.counts.items()]
+        (did, outcome), strategies, whole = parts_of(repair.summary), repair.strategies, 1
+    changed = [Change(*row) for row in counts if row[1] != row[2]]
+    # What gets worse comes first: a reviewer must not miss it.
+    changed.sort(key=lambda change: not change.is_worse)
+    together = getattr(repair, "together", whole) or whole
+    return RepairRow(
+        repair, tuple(changed[:SHOWN_CHANGES]), len(changed[SHOWN_CHANGES:]), did, outcome, tuple(strategies), min(together, whole), whole
+    )
