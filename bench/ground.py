@@ -104,6 +104,11 @@ class Ground:
         return inputs.fleet(self.folder / "fleet", self.scaled(890), (self.scaled(1_000), self.scaled(10_000)))
 
     @cached_property
+    def claude_fleet(self) -> list[Path]:
+        """The same number of session files and chunks, of Claude Code."""
+        return inputs.claude_fleet(self.folder / "claude", self.scaled(890), (self.scaled(1_000), self.scaled(10_000)))
+
+    @cached_property
     def fleet_folders(self) -> tuple[str, ...]:
         return tuple(sorted({str(path.parent) for path in self.fleet}))
 

@@ -1,4 +1,4 @@
-"""Stores of any size, the same on every run: the payloads of agents at work, written as session files of pi and OpenClaw and as a dispatch.db.
+"""Stores of any size, the same on every run: the payloads of agents at work, written as session files of pi, OpenClaw and Claude Code and as a dispatch.db.
 
 python -m bench.inputs OUT [--conversations N] [--chunks M] writes a dispatch.db.
 """
@@ -160,6 +160,53 @@ def fleet(folder: Path, per_file: int, large: tuple[int, ...], files: int = 100)
         home.mkdir(parents=True, exist_ok=True)
         paths.append(session(home / f"{number:03}.jsonl", size, number, is_openclaw, loses=number % 10 == 0))
     return paths
+
+
+def claude_session(path: Path, total: int, seed: int) -> Path:
+    """A session file of Claude Code with `total` chunks, one a line: lines of one answer have its id."""
+    random = Random(seed)
+    session_id, parent, answer = path.stem, None, ""
+    with path.open("w") as file:
+        for number, (kind, payload) in enumerate(chunks(random, total)):
+            line = {"parentUuid": parent, "isSidechain": False, "userType": "external", "cwd": "/home/dev/project"}
+            line |= {"sessionId": session_id, "version": "2.0.0", "gitBranch": "main"}
+            parent = str(UUID(int=random.getrandbits(128), version=4))
+            stamp = f"2026-09-{21 + number % 7:02}T{number // 3600 % 24:02}:{number // 60 % 60:02}:{number % 60:02}.000Z"
+            if kind in ("user", "result"):
+                answer = ""
+                line |= {"type": "user", "message": {"role": "user", "content": _claude_content(kind, payload)}}
+            else:
+                answer = answer or f"msg_{random.getrandbits(96):024x}"
+                message = {"role": "assistant", "content": _claude_content(kind, payload), "id": answer, "type": "message"}
+                message |= {"model": "claude-sonnet-4-5", "stop_reason": None, "stop_sequence": None, "usage": _CLAUDE_USAGE}
+                line |= {"type": "assistant", "message": message, "requestId": f"req_{answer[4:]}"}
+            file.write(_line(line | {"uuid": parent, "timestamp": stamp}))
+    return path
+
+
+_CLAUDE_USAGE = {"input_tokens": 10, "output_tokens": 20, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0}
+
+
+def _claude_content(kind: str, payload: Payload) -> str | list[dict[str, Any]]:
+    if kind == "user":
+        return str(payload["text"])
+    if kind == "result":
+        about = {"tool_use_id": payload["toolCallId"], "content": payload["content"], "is_error": payload["isError"]}
+        return [{"type": "tool_result", **about}]
+    if kind == "call":
+        return [{"type": "tool_use", "id": payload["toolCallId"], "name": payload["toolName"], "input": payload["input"]}]
+    if kind == "thinking":
+        return [{"type": "thinking", "thinking": payload["text"], "signature": payload["text"][:64]}]
+    return [{"type": "text", "text": payload["text"]}]
+
+
+def claude_fleet(folder: Path, per_file: int, large: tuple[int, ...], files: int = 100) -> list[Path]:
+    """As `fleet`, of Claude Code: one project."""
+    home = folder / "projects" / "-home-dev-project"
+    home.mkdir(parents=True, exist_ok=True)
+    sizes = [per_file] * files + list(large)
+    ids = [UUID(int=Random(number).getrandbits(128), version=4) for number in range(len(sizes))]
+    return [claude_session(home / f"{id_}.jsonl", size, number) for number, (id_, size) in enumerate(zip(ids, sizes, strict=True))]
 
 
 # dispatch.db

@@ -41,15 +41,19 @@ def parsed_and_inserted(files: Sequence[Path], address: str) -> None:
 
 
 def _chunks_of(file: Path) -> Iterator[tuple[object, ...]]:
-    seq = 0
+    """Of pi and OpenClaw, whose first line names the session, and of Claude Code, where each line does."""
+    seq, native_id = 0, ""
     with file.open(encoding="utf-8") as lines:
-        native_id = json.loads(next(lines))["id"]
         for line in lines:
             entry = json.loads(line)
-            message = entry["message"]
-            for block in message["content"]:
+            message = entry.get("message")
+            if message is None:
+                native_id = entry["id"]
+                continue
+            session, content = entry.get("sessionId") or native_id, message["content"]
+            for block in [{"type": "text", "text": content}] if isinstance(content, str) else content:
                 seq += 1
-                yield native_id, seq, message["role"], block["type"], entry["timestamp"], json.dumps(block)
+                yield session, seq, message["role"], block["type"], entry["timestamp"], json.dumps(block)
 
 
 def copied(store: Path, address: str) -> None:

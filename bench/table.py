@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import count
+from pathlib import Path
 from urllib.parse import quote
 
 from bench import bodies, inputs, plain, start, streams
@@ -53,13 +54,15 @@ class Row:
 # Imports
 
 
-def import_of_sessions(ground: Ground) -> Measured:
-    ground.fleet  # noqa: B018
+def import_of_sessions(name: str, ground: Ground) -> Measured:
+    """`name`: of the files of the ground."""
+    files: list[Path] = getattr(ground, name)
+    folders = sorted({str(path.parent) for path in files})
     yardstick: list[float] = []
     runs: list[Ran] = []
     for _ in range(ground.rounds):
-        yardstick.append(timed(lambda: plain.parsed_and_inserted(ground.fleet, ground.plain_address)))
-        runs.append(command(ground.fresh("fleet"), "import_source", *ground.fleet_folders))
+        yardstick.append(timed(lambda: plain.parsed_and_inserted(files, ground.plain_address)))
+        runs.append(command(ground.fresh(name), "import_source", *folders))
     wall, cpu = min(run.wall for run in runs), min(run.cpu for run in runs)
     text = f"{wall:.1f} s, {cpu:.1f} s of CPU, yardstick {min(yardstick):.1f} s; {max(run.peak for run in runs):,.0f} MB"
     return Measured(min(yardstick) / wall, noise(yardstick), text)
@@ -347,7 +350,8 @@ def long_stream(ground: Ground) -> Measured:
 PLAIN_LIST, PLAIN_CHUNKS = "plain page, 50 rows", "plain page, 100 rows"
 _PREVIEW = f"repairs/new/{REPAIR}"
 ROWS = (
-    Row(name="import-sessions", work="import 100,000 chunks, 102 sessions", yardstick="parse and insert (rate)", goal=0.35, is_least=True, measure=import_of_sessions),
+    Row(name="import-sessions", work="import 100,000 chunks, 102 sessions", yardstick="parse and insert (rate)", goal=0.35, is_least=True, measure=partial(import_of_sessions, "fleet")),
+    Row(name="import-claude-code", work="the same, of Claude Code, a chunk a line", yardstick="parse and insert (rate)", goal=0.35, is_least=True, measure=partial(import_of_sessions, "claude_fleet")),
     Row(name="import-dispatch", work="import 1,000,000 chunks, dispatch.db", yardstick="parse and insert (rate)", goal=0.5, is_least=True, measure=import_of_dispatch),
     Row(name="import-unchanged", work="import 102 files again, above a start", yardstick="start of a command", goal=0.3 / START, milliseconds=300, measure=unchanged_import),
     Row(name="import-grown", work="10,000 chunks grown by 10: database", yardstick="bytes of the new lines", goal=8, measure=grown_bytes),

@@ -1,13 +1,17 @@
 """The stores of the benchmark: as large as asked, the same every time, and of rows that read well."""
 
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from random import Random
 
-from bench import inputs
+from bench import inputs, plain
 from inspector.conversation.model import Kind
 from inspector.programs.dispatch.format import DISPATCH
 from inspector.programs.formats import Cell, Record
+from inspector.rules.base import case_of, findings
+from inspector.rules.catalogue import RULES
 from inspector.sources.reading import Store, read
 from inspector.text import jsontext
 
@@ -38,6 +42,27 @@ def test_sessions_are_those_of_both_programs_with_as_many_chunks_as_asked(tmp_pa
     assert [content.format.name for content in contents if isinstance(content, Store)] == ["pi", "openclaw", "pi", "openclaw"]
     assert [len(chunks_of(path)) for path in paths] == [40, 40, 40, 300]
     assert {chunk.kind for chunk in chunks_of(paths[3])} == KINDS
+
+
+def test_sessions_of_claude_code_are_read_whole_and_damaged_nowhere(tmp_path: Path) -> None:
+    paths = inputs.claude_fleet(tmp_path, 40, (300,), 2)
+    store = read(paths[0].parent)
+    assert isinstance(store, Store) and store.format.name == "claude-code"
+    assert sorted(len(stored.conversation.chunks) for stored in store.conversations) == [40, 40, 300]
+    cases = [case_of(stored.conversation, store.format.default_reader) for stored in store.conversations]
+    assert {chunk.kind for case in cases for chunk in case.conversation.chunks} == KINDS
+    assert sum(len(case.conversation.chunks) for case in cases) == 380, "a resume reaches every line"
+    assert {finding.code for case in cases for finding in findings(case, RULES)} <= {"THINK401", "TOOL101"}, (
+        "but for the last turn, which is cut"
+    )
+
+
+def test_the_plain_loop_reads_as_many_chunks_of_either_shape(tmp_path: Path) -> None:
+    for name, files in (("pi", inputs.fleet(tmp_path, 40, (), 2)), ("claude", inputs.claude_fleet(tmp_path, 40, (), 2))):
+        address = str(tmp_path / f"{name}.sqlite3")
+        plain.parsed_and_inserted(files, address)
+        with closing(sqlite3.connect(address)) as own:
+            assert own.execute("SELECT count(*), count(DISTINCT conversation) FROM chunks").fetchone() == (80, 2)
 
 
 def test_a_lost_result_and_words_are_where_they_are_asked_for(tmp_path: Path) -> None:
