@@ -27,6 +27,10 @@ _OTHER_HALF = 90
 """Characters that the row of a call says of its result, and that of a result of its call, where the other is not the next row."""
 _AS_STORED = '<span class="same" role="img" aria-label="as stored" title="as stored">=</span>'
 _ROLES = {"u": "user", "a": "assistant", "t": "tool", "s": "system"}
+_REJECTED = (
+    (True, " mine", "rejected", "The chosen profile rejects the history from here"),
+    (False, "", "rejected by other profiles", "The chosen profile does not reject it here, and others do"),
+)
 _PLAIN = (Kind.TEXT, Kind.TOOL_CALL, Kind.TOOL_RESULT)
 """Kinds that a row shows by its words: a call by the name of its tool, and both by the way to the other half."""
 _PROSE = (Kind.TEXT, Kind.THINKING)
@@ -64,19 +68,20 @@ def overview_map(context: Mapping[str, Any]) -> SafeString:
     drawn = {shape.classes for shape in page.overview.minimap.shapes}
     letters = {classes.split()[0] for classes in drawn}
     keys = "".join(f'<span class="{letter} key">{role}</span>' for letter, role in _ROLES.items() if letter in letters)
-    refused = page.profiles.refusals if page.profiles else ()
+    # Other providers than the chosen one say what would be if: they are no error of this conversation.
+    refused = [(refusal, page.choice.profile in refusal.profiles) for refusal in (page.profiles.refusals if page.profiles else ())]
     shapes = "".join(f'<path class="{shape.classes}" d="{shape.path}"/>' for shape in page.overview.minimap.shapes)
     parts = "".join(_map_part(tick, "part", 8, 26, f"from seq {tick.seq}") for tick in page.overview.minimap.links)
     findings = "".join(_map_part(tick, "part", 0, 8, f"finding at seq {tick.seq}") for tick in page.overview.minimap.findings)
     refusals = "".join(
         _map_part(
             refusal.tick,
-            f"refusal{' mine' if page.choice.profile in refusal.profiles else ''}",
+            f"refusal{' mine' if is_mine else ''}",
             0,
             34,
             f"rejected from seq {refusal.seq} by {', '.join(refusal.profiles)}",
         )
-        for refusal in refused
+        for refusal, is_mine in refused
     )
     return mark_safe(  # noqa: S308 (numbers, and names of our own)
         f'<figure class="map severity {page.overview.read_severity}"><svg class="strip" viewBox="0 0 1000 34" preserveAspectRatio="none" role="img" aria-label="Overview of '
@@ -85,7 +90,11 @@ def overview_map(context: Mapping[str, Any]) -> SafeString:
             f'<span class="finding-key severity {severity}">{severity}</span>' for severity in Severity if f"severity {severity}" in drawn
         )
         + '<span class="line-key" title="Messages as read; of another color where they are merged">read</span>'
-        + ('<span class="refusal-key" title="Profiles reject the history from here">rejected</span>' if refused else "")
+        + "".join(
+            f'<span class="refusal-key{classes}" title="{title}">{words}</span>'
+            for is_mine, classes, words, title in _REJECTED
+            if any(is_mine is own for _, own in refused)
+        )
         + "</figcaption></figure>"
     )
 

@@ -159,6 +159,13 @@ def test_the_overview_says_who_refuses_from_where_and_who_accepts(client: Client
     assert re.search(r"rejected from seq 12 by openai-chat", line) and "passes all known rules for" in line
     assert all(each.name in line for each in PROFILES)
     assert '<rect class="refusal mine"' in page and "rejected from seq 12 by openai-chat" in page
+    assert '<span class="refusal-key mine"' in page
+
+
+def test_what_only_other_profiles_reject_is_no_error_of_the_overview(client: Client, session: Conversation) -> None:
+    page = client.get(f"/conversations/{session.oid}/").content.decode()
+    assert '<rect class="refusal"' in page and "rejected by other profiles" in page
+    assert "refusal mine" not in page and "refusal-key mine" not in page
 
 
 def test_a_profile_that_refuses_offers_its_repair_or_says_why_there_is_none(
