@@ -4,10 +4,14 @@ Tests that use the database are marked `database`, and those that need a server 
 `only_settles` asks it nothing but whether a repair was interrupted, which others ask on PostgreSQL.
 """
 
+import fcntl
 import gc
+import importlib
 import os
 import re
+import sqlite3
 from collections.abc import Callable, Iterator
+from contextlib import closing, suppress
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,6 +33,37 @@ hypothesis_settings.load_profile("inspector")
 pytest.register_assert_rewrite("tests.strategies", "tests.programs")
 
 
+WORKER = os.environ.get("PYTEST_XDIST_WORKER", "")
+USED_BY = {
+    "_django_clear_site_cache": "",
+    "_django_db_marker": "django_db",
+    "_django_isolate_apps": "django_isolate_apps",
+    "_django_set_urlconf": "urls",
+    "_django_setup_unittest": "",
+    "_live_server_helper": "live_server",
+    "_template_string_if_invalid_marker": "ignore_template_errors",
+    "monkeypatch": "",
+}
+"""Fixtures that pytest-django gives every item, with the mark or fixture without which each does nothing here: they took longer than most tests do."""
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """In a fresh checkout every module of the tests is rewritten and compiled first, and all workers of xdist would do it in the same order at the
+    same time: the second begins at the end, so that each finds half of them compiled by the other."""
+    if WORKER != "gw1" or session.config.args != session.config.getini("testpaths"):
+        return
+    for path in sorted(session.config.rootpath.glob("tests/**/test_*.py"), reverse=True):
+        # What cannot be imported is named when it is collected.
+        with suppress(Exception, pytest.skip.Exception):
+            importlib.import_module(".".join(path.relative_to(session.config.rootpath).with_suffix("").parts))
+
+
+def pytest_collection_finish() -> None:
+    """What was imported and collected stays until the end: the collector need not look through it again."""
+    gc.freeze()
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     from django.core.management import call_command
 
@@ -48,6 +83,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         is_asked = item.get_closest_marker("django_db") or {"db", "transactional_db"} & set(getattr(item, "fixturenames", ()))
         if is_asked and not _is_settling_alone(item):
             item.add_marker(pytest.mark.database)
+        _leave_out_unused(item)
+
+
+def _leave_out_unused(item: pytest.Item) -> None:
+    """What a test or another fixture asks for by its name is still made."""
+    if isinstance(item, pytest.Function):
+        names = set(item.fixturenames) | {mark.name for mark in item.iter_markers()}
+        own = item._fixtureinfo.argnames
+        item.fixturenames = [name for name in item.fixturenames if name in own or USED_BY.get(name, name) in names]
 
 
 def _is_settling_alone(item: pytest.Item) -> bool:
@@ -74,6 +118,23 @@ def client() -> Client:
     from tests.operators import OperatorClient
 
     return OperatorClient()
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, django_db_blocker: Any) -> None:
+    """The test database. Of the workers of xdist one migrates an SQLite database, and the others copy it while it is empty."""
+    if not WORKER or connection.vendor != "sqlite":
+        request.getfixturevalue("django_db_setup")
+        return
+    path = tmp_path_factory.getbasetemp().parent / "migrated.sqlite3"
+    with path.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        is_first = connection.settings_dict["TEST"]["MIGRATE"] = not path.exists()
+        request.getfixturevalue("django_db_setup")
+        with django_db_blocker.unblock(), closing(sqlite3.connect(path)) as migrated:
+            connection.ensure_connection()
+            source, target = (connection.connection, migrated) if is_first else (migrated, connection.connection)
+            source.backup(target)
 
 
 @pytest.fixture(scope="session")

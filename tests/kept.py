@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from django.conf import settings
-from django.db import connection
+from django.db import connection, transaction
 
 from inspector.models import SearchText, searching
 
@@ -78,5 +78,7 @@ def _rows(table: str) -> list[tuple[Any, ...]]:
 
 
 def _put(rows: Rows) -> None:
-    for table, values in rows.items():
-        _database().executemany(f'INSERT INTO "{table}" VALUES ({", ".join("?" * len(values[0]))})', values)
+    """At once: rows refer to those of tables that come later."""
+    with transaction.atomic():
+        for table, values in rows.items():
+            _database().executemany(f'INSERT INTO "{table}" VALUES ({", ".join("?" * len(values[0]))})', values)

@@ -8,6 +8,7 @@ import pytest
 
 from tests.commands.running import run
 from tests.folding import in_one_test
+from tests.kept import Kept
 
 ROOT = Path(__file__).resolve().parents[2]
 README = ROOT / "README.md"
@@ -56,11 +57,15 @@ FINDINGS = {"scan", "whatif"}
 TUTORIALS = sorted(path for path in (ROOT / "docs" / "tutorials").glob("*.md") if path.name != "index.md")
 
 
+def demo_in(folder: Path) -> Path:
+    assert run("demo", "--folder", folder / "var/demo").status == 0
+    return folder
+
+
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("tutorial", TUTORIALS, ids=lambda path: path.stem)
-def test_commands_of_a_tutorial_work(tutorial: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert run("demo", "--folder", "var/demo").status == 0
+def test_commands_of_a_tutorial_work(tutorial: Path, kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(kept("demo of the tutorials", demo_in))
     repair = ""
     commands = COMMAND.findall(tutorial.read_text())
     assert len(commands) >= 5

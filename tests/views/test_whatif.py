@@ -101,15 +101,19 @@ def lay(folder: Path, contents: Mapping[str, bytes]) -> Path:
     return folder
 
 
-@pytest.fixture
-def programs(db: None, kept: Kept, tmp_path: Path) -> None:
-    """Conversations of five programs, and two bodies of requests."""
-    kept("example", example)
-    (tmp_path / "gbrain.sql").write_bytes(gbrain_incident.script().encode())
-    (tmp_path / "a.json").write_text('{"model": "gpt-5", "messages": [{"role": "user", "content": "hi"}]}')
-    folders = (lay(tmp_path / "rollouts", incident_files()), lay(tmp_path / "openclaw", openclaw_files()), lay(tmp_path / "pi", pi_files()))
-    for path in (*folders, tmp_path / "gbrain.sql", tmp_path / "a.json"):
+def of_programs(folder: Path) -> None:
+    example(folder)
+    (folder / "gbrain.sql").write_bytes(gbrain_incident.script().encode())
+    (folder / "a.json").write_text('{"model": "gpt-5", "messages": [{"role": "user", "content": "hi"}]}')
+    folders = (lay(folder / "rollouts", incident_files()), lay(folder / "openclaw", openclaw_files()), lay(folder / "pi", pi_files()))
+    for path in (*folders, folder / "gbrain.sql", folder / "a.json"):
         import_targets([str(path)], "tester")
+
+
+@pytest.fixture
+def programs(db: None, kept: Kept) -> None:
+    """Conversations of five programs, and two bodies of requests."""
+    kept("programs", of_programs)
 
 
 @pytest.mark.usefixtures("programs")

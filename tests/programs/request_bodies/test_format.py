@@ -344,7 +344,7 @@ _ANY: st.SearchStrategy[Any] = st.recursive(
 
 @pytest.mark.parametrize("wire", WIRES)
 @given(values=st.lists(_ANY, min_size=1, max_size=4), beside=_ANY)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_any_json_at_all_is_read_and_written_back(wire: str, values: list[Any], beside: Any) -> None:
     shape = FORMATS[wire].shape
     body = {
