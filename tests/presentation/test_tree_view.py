@@ -133,13 +133,13 @@ def test_a_last_line_without_id_hides_all() -> None:
 def test_a_cycle_is_cut_once_and_marked() -> None:
     found = branches([say("u1", "a1"), say("a1", "u1", TEXT)])
     assert marks(found) == [("u1", "cycle")]
-    assert (found.up, len(found.order)) == ([-1, 0], 2)
+    assert (list(found.up), len(found.order)) == ([-1, 0], 2)
 
 
 def test_a_reused_id_is_drawn_below_the_entry_that_it_replaced() -> None:
     found = branches([say("u1", None), say("a1", "u1", TEXT), say("u1", "a1"), say("a2", "u1", TEXT)], "openclaw-2026.7")
     assert states(found)["u1"] == "replaced"
-    assert found.up == [-1, 0, 1, 2]
+    assert list(found.up) == [-1, 0, 1, 2]
     assert [key for key, kind in marks(found) if kind == "duplicate id"] == ["u1", "u1#2"]
     assert not found.ends(0)
 

@@ -1,17 +1,19 @@
 """What the rules and the provider's profile say of a conversation, as plain values: nothing here reads or writes a database, so that any process can do it."""
 
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 
 from inspector.conversation.model import Conversation
 from inspector.presentation.conversation.resuming import is_accepted
 from inspector.presentation.conversation.verdict import verdict
-from inspector.presentation.conversation.whole import LARGE, Whole, whole
+from inspector.presentation.conversation.whole import LARGE, Whole, is_tried, whole
 from inspector.presentation.visible import visible
 from inspector.profiles.answering import own_judges
 from inspector.profiles.judging import judged
 from inspector.programs.formats import Stored
 from inspector.rules.base import Case, Finding, Severity, case_of, findings, stored_messages
 from inspector.rules.catalogue import RULES
+from inspector.text.at_hand import apart
 from inspector.traces.model import Trace
 
 VERSION = 60
@@ -65,7 +67,12 @@ def examined(stored: Stored, judges: Judges, surroundings: Surroundings, is_long
     """`is_long`: the blocks are made as they are read, once. Raises UnknownReader, UnknownProjection, UnknownProfile."""
     content = stored.conversation
     case = case_in(content, judges.reader, surroundings)
-    results = findings(case, RULES)
+    # What rules worked out is for the trial of repairs; where there is none, its memory is for what follows.
+    is_trial_next = is_tried(stored)
+    with nullcontext() if is_trial_next else apart():
+        results = findings(case, RULES)
+    if not is_trial_next:
+        case.cached.clear()
     projection, profile = own_judges(content, judges.projection, judges.profile)
     prompt, judgement = judged(case.reading, content, profile, projection)
     headline = verdict(case, results, judgement)

@@ -55,6 +55,11 @@ def blocks_of(case: Case, all_columns: Columns, branches: Branches | None) -> It
     return blocks(all_columns, places, (lambda chunk: cells(lane, chunk)) if lane else lambda chunk: ())
 
 
+def is_tried(stored: Stored) -> bool:
+    """Whether suggested repairs are tried before somebody asks."""
+    return sum(len(record.value.data) for record in stored.records) < TRIED_BYTES
+
+
 def whole(
     case: Case, findings: Sequence[Finding], prompt: Prompt, judgement: Judgement, verdict: str, projection: str, stored: Stored
 ) -> Whole:
@@ -62,13 +67,15 @@ def whole(
     # First, since a trial needs as much memory again: what it leaves at hand is gone before the columns are made.
     recommended: tuple[Strategy, ...] = ()
     tried_findings = list(findings)
-    if sum(len(record.value.data) for record in stored.records) < TRIED_BYTES:
+    if is_tried(stored):
         with apart():
             recommended = without_waiting(case, findings, judgement, projection).candidate.strategies
             tried_findings = tried(case, findings, stored)
     all_columns = columns(case, case.reading.messages, case.reading.dropped, prompt, judgement, findings)
-    branches = branches_of(case)
-    own = own_leaves(case.tree, case.tree.format) if case.tree is not None else ()
+    # Each path through the tree leaves its entries at hand, and nobody asks for them again.
+    with apart():
+        branches = branches_of(case)
+        own = own_leaves(case.tree, case.tree.format) if case.tree is not None else ()
     about = overview(case, findings, prompt, judgement, verdict, all_columns, None, branches, own)
     headline = Headline(about, tuple(strategy.name for strategy in recommended))
     return packed_whole(headline, case, tried_findings, all_columns, branches)

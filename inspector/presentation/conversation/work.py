@@ -14,6 +14,7 @@ from inspector.presentation.conversation.revision_content import (
     revision_head,
     revision_parts,
 )
+from inspector.presentation.conversation.whole import TRIED_BYTES
 from inspector.programs.catalogue import format_named
 from inspector.programs.formats import Listed, Record, Stored, read_listed
 from inspector.sources import files, folders, reading
@@ -22,7 +23,7 @@ from inspector.sources.files import FileContent
 from inspector.sources.problems import SourceProblem
 from inspector.sources.spool import FileShelf, Parts
 from inspector.sources.streaming import informed
-from inspector.text.at_hand import at_work
+from inspector.text.at_hand import apart, at_work
 from inspector.text.shelf import shelving
 from inspector.traces.model import Problem
 from inspector.traces.tree import build
@@ -139,7 +140,10 @@ def _long(task: Task, places: Mapping[str, Any]) -> Generator[tuple[str, Any], N
     if is_same and task.known is not None and task.known.is_judged:
         return Done(task.listed.native_id, None, None)
     with at_work(), shelving(FileShelf()) if task.size >= HUGE else nullcontext():
-        stored, content, whole = _read(task), None, None
+        # Its parsed lines are at hand for a trial of repairs, which reads the file again.
+        with nullcontext() if task.size < TRIED_BYTES else apart():
+            stored = _read(task)
+        content = whole = None
         if not is_same:
             yield from revision_parts(stored)
             content = revision_head(stored)

@@ -1,6 +1,7 @@
 """The branches of a session file: which entry hangs below which, what the path read reaches, and where damage cuts it off."""
 
 import re
+from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
@@ -26,6 +27,7 @@ from inspector.presentation.tree.model import (
     Branches,
     Node,
     counted,
+    indexes,
     name_of,
     short,
 )
@@ -80,7 +82,8 @@ def _nodes(tree: Conversation) -> Iterator[Node]:
         about = chunks[0].payload.get("entry")
         if isinstance(about, Mapping):
             id_, parent, kind = (value if isinstance(value := about.get(name), str) else "" for name in ("id", "parentId", "type"))
-            yield Node(index, key, id_, parent or None, kind, about, chunks, True, "fused" not in about, line)
+            # Nearly every key is the id: one text in memory for both.
+            yield Node(index, id_ if id_ == key else key, id_, parent or None, kind, about, chunks, True, "fused" not in about, line)
         else:
             id_, parent = _named(chunks[0])
             kind = "" if chunks[0].kind is Kind.UNREADABLE else "session"
@@ -154,7 +157,7 @@ def _follow_reader(tree: Branches) -> None:
 
 
 def _cut_cycles(tree: Branches, replaced: Mapping[str, Sequence[int]]) -> None:
-    walked_by = [-1] * len(tree.nodes)
+    walked_by = indexes(-1, len(tree.nodes))
     first = tree.path[0] if tree.path else -1
     for start in range(len(tree.nodes)):
         at, chain = start, list[int]()
@@ -200,38 +203,42 @@ def _mark_damage(tree: Branches, by_id: Mapping[str, int], replaced: Mapping[str
 def _order(tree: Branches) -> None:
     """Depth first. The path keeps its lane, elsewhere the largest child does, so that lanes are no more than the logarithm of the entries."""
     count = len(tree.nodes)
-    tree.children = [[] for _ in range(count)]
+    tree.heavy, tree.lane, tree.place = indexes(-1, count), indexes(0, count), indexes(0, count)
     for index, above in enumerate(tree.up):
-        if above >= 0:
-            tree.children[above].append(index)
+        if above < 0:
+            continue
+        if above in tree.forks:
+            tree.forks[above].append(index)
+        elif tree.heavy[above] >= 0:
+            tree.forks[above] = [tree.heavy[above], index]
+        else:
+            tree.heavy[above] = index
     roots = [index for index, above in enumerate(tree.up) if above < 0]
-    first = list(roots)
+    first = array("q", roots)
     for index in first:
-        first += tree.children[index]
-    size = [1] * count
+        first.extend(tree.children(index))
+    size = indexes(1, count)
     for index in reversed(first):
         if tree.up[index] >= 0:
             size[tree.up[index]] += size[index]
     trunk = set(_upward(tree, tree.leaf)) if tree.path else set()
-    tree.heavy, tree.lane = [-1] * count, [0] * count
+    for index, children in tree.forks.items():
+        tree.heavy[index] = max(children, key=lambda child: (child in trunk, tree.link[child] != UNPLACED, size[child], child))
     stack = roots[::-1]
     while stack:
         index = stack.pop()
         tree.order.append(index)
-        children = tree.children[index]
-        if not children:
+        heavy = tree.heavy[index]
+        if heavy < 0:
             continue
-        heavy = max(children, key=lambda child: (child in trunk, tree.link[child] != UNPLACED, size[child], child))
-        tree.heavy[index] = heavy
-        light = [child for child in children if child != heavy]
+        light = [child for child in tree.forks.get(index, ()) if child != heavy]
         for child in light:
             tree.lane[child] = tree.lane[index] + 1
         tree.lane[heavy] = tree.lane[index]
         stack += [heavy, *reversed(light)]
-    tree.place = [0] * count
     for at, index in enumerate(tree.order):
         tree.place[index] = at
-    tree.end = [at + size[index] - 1 for index, at in enumerate(tree.place)]
+    tree.end = array("q", (at + size[index] - 1 for index, at in enumerate(tree.place)))
 
 
 def _upward(tree: Branches, index: int | None) -> Iterator[int]:

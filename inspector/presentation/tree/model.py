@@ -1,7 +1,8 @@
 """A session file as branches: nodes, the parent of each and how it is known, and the marks to show."""
 
 import re
-from collections.abc import Mapping
+from array import array
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -66,25 +67,31 @@ class MissingResult:
     where: str
 
 
+def indexes(initial: int = 0, count: int = 0) -> "array[int]":
+    """So many times `initial`. Of half a million nodes a list takes five times as much."""
+    return array("q", [initial]) * count
+
+
 @dataclass(slots=True)
 class Branches:
     """`up` and `link` say per node what it is drawn below (-1 = nothing) and how; `order` is depth first, the way on last; `path` from its root.
 
-    `heavy` is the child by which a node's lane goes on (-1 = none), `lane` counts from 0. `summarized` are path nodes that a compaction replaces.
+    `heavy` is the child by which a node's lane goes on (-1 = none), `forks` are the children of nodes that have several, `lane` counts from 0.
+    `summarized` are path nodes that a compaction replaces.
     """
 
     reader: str
     nodes: tuple[Node, ...]
     path: tuple[int, ...] = ()
-    up: list[int] = field(default_factory=list)
+    up: "array[int]" = field(default_factory=indexes)
     link: list[str] = field(default_factory=list)
-    children: list[list[int]] = field(default_factory=list)
-    heavy: list[int] = field(default_factory=list)
-    lane: list[int] = field(default_factory=list)
-    order: list[int] = field(default_factory=list)
-    place: list[int] = field(default_factory=list)
+    heavy: "array[int]" = field(default_factory=indexes)
+    forks: dict[int, list[int]] = field(default_factory=dict)
+    lane: "array[int]" = field(default_factory=indexes)
+    order: "array[int]" = field(default_factory=indexes)
+    place: "array[int]" = field(default_factory=indexes)
     """Per node, its place in the order, and in `end` that of the last node below it: all between them is its branch."""
-    end: list[int] = field(default_factory=list)
+    end: "array[int]" = field(default_factory=indexes)
     state: list[str] = field(default_factory=list)
     summarized: frozenset[int] = frozenset()
     marks: dict[int, list[Mark]] = field(default_factory=dict)
@@ -117,9 +124,14 @@ class Branches:
             if node.is_entry and node.is_read and node.type != "leaf" and self.state[node.index] != REPLACED and not self.below(node.index)
         ]
 
+    def children(self, index: int) -> Sequence[int]:
+        if index in self.forks:
+            return self.forks[index]
+        return () if self.heavy[index] < 0 else (self.heavy[index],)
+
     def below(self, index: int) -> list[int]:
         """Children as the programs see them: not those that only we place there."""
-        return [child for child in self.children[index] if self.link[child] not in (CUT, UNPLACED)]
+        return [child for child in self.children(index) if self.link[child] not in (CUT, UNPLACED)]
 
     def ends(self, index: int) -> bool:
         """Whether a program can take it for its leaf."""

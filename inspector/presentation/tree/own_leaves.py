@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from hashlib import sha256
 from itertools import groupby
 
 from inspector.conversation.model import Conversation
@@ -27,11 +28,15 @@ def own_leaves(tree: Conversation, format_name: str) -> tuple[OwnLeaf, ...]:
     for name in clients(format_name):
         if (path := reader(name).path) is not None:
             walks[path] = (*walks.get(path, ()), name)
-    leaves: dict[tuple[str, ...], OwnLeaf] = {}
+    leaves: dict[str, OwnLeaf] = {}
     for path, readers in walks.items():
         conversation = path(unchosen)
-        keys = tuple(key for key, _ in groupby(chunk.key.rpartition(".")[0] for chunk in conversation.chunks))
+        reached, entries = 0, sha256()
+        for key, _ in groupby(chunk.key.rpartition(".")[0] for chunk in conversation.chunks):
+            reached += 1
+            entries.update(f"{len(key)} {key}".encode("utf-8", "surrogatepass"))
+        same = entries.hexdigest()
         line = (conversation.chunks[-1].msg_idx or 0) + counted(format_name)[1] if conversation.chunks else None
-        before = leaves[keys].readers if keys in leaves else ()
-        leaves[keys] = OwnLeaf((*before, *readers), conversation.fact(PATH) or "", line, len(keys))
+        before = leaves[same].readers if same in leaves else ()
+        leaves[same] = OwnLeaf((*before, *readers), conversation.fact(PATH) or "", line, reached)
     return tuple(leaves.values())

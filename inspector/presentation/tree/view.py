@@ -250,7 +250,7 @@ def _is_distinct(tree: Branches, index: int) -> bool:
     """First of a branch, fork, leaf, compaction, damage: what a straight run must not hide."""
     above = tree.up[index]
     begins = above < 0 or tree.heavy[above] != index or tree.link[index] not in (STORED, REBASED)
-    ends = len(tree.children[index]) != 1 or not tree.below(index) or index in tree.path[-_LAST:]
+    ends = len(tree.children(index)) != 1 or not tree.below(index) or index in tree.path[-_LAST:]
     return begins or ends or index in tree.marks or tree.nodes[index].type in _BOUNDS
 
 

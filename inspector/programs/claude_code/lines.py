@@ -37,8 +37,13 @@ _WORDS = {"summary": "summary", "system": "content", "queue-operation": "content
 _REPEATED = frozenset(
     ("type", "userType", "cwd", "sessionId", "version", "gitBranch", "slug", "entrypoint", "requestId", "role", "model", "id")
 )
-_IN_MEMORY = ("entry", "type", "toolCallId", "toolName")
+_IN_MEMORY = ("entry", "type", "toolCallId", "toolName", "stepId", "isError")
 """Members of a payload that nearly everybody asks for."""
+_IN_MEMORY_OF_ENTRIES = (
+    *("id", "parentId", "type", "message", "fused", "isSidechain", "subtype", "logicalParentUuid", "isMeta", "isApiErrorMessage"),
+    *("isVisibleInTranscriptOnly", "sessionId", "version", "requestRef", "role", "notUtf8"),
+)
+"""Members of an entry that rules ask all lines for, or the walk along the path."""
 
 
 @dataclass(slots=True)
@@ -50,6 +55,10 @@ class Session:
     lines: int = 0
     ended: bool = True
     keys: dict[str, int] = field(default_factory=dict)
+    last_id: Any = None
+    """Of the line before, which nearly every line has for its parent: one text in memory for both."""
+    messages: dict[Any, tuple[str, Any]] = field(default_factory=dict)
+    """By type, what the last line said of its message next to the content, with how it is written: lines of one answer say the same."""
 
 
 # A repair reads its file as it is stored, to write it, and as its preview has it.
@@ -82,15 +91,20 @@ def _chunks(session: Session, line: SessionLine, part: RecordPart, raw: bytes) -
         reason = f"{part.reason}, in the line at byte {line.offset:,}{torn}"
         return [Chunk(f"{place}.0", first, "", Kind.UNREADABLE, {}, line.index, None, raw, part.damage, reason)]
     entry = about(value)
+    if session.last_id is not None and entry["parentId"] == session.last_id:
+        entry["parentId"] = session.last_id
+    session.last_id = entry["id"]
     if part.number:
         entry["fused"] = part.number
     if NOT_UTF8 in line.states:
         entry["notUtf8"] = True
     key = _key(session.keys, place if part.number else entry.get("id") or place)
     at, parent = milliseconds(value.get("timestamp")), entry.get("parentId")
+    own = {"message": _message_as_before(session, entry)} if "message" in entry else {}
+    kept_entry = shelved(entry, _IN_MEMORY_OF_ENTRIES, **own)
 
     def chunk(number: int, block: WireBlock, index: int | None) -> Chunk:
-        payload = shelved(block.payload, _IN_MEMORY, entry=entry)
+        payload = shelved(block.payload, _IN_MEMORY, entry=kept_entry)
         own_key, seq = f"{key}.{number}", first + number
         return Chunk(own_key, seq, block.role, block.kind, payload, line.index, index, raw, block.damage, block.reason, at, parent)
 
@@ -126,6 +140,19 @@ def _shared(value: Mapping[str, Any], left_out: Container[str]) -> dict[str, Any
         for name, item in value.items()
         if name not in left_out
     }
+
+
+def _message_as_before(session: Session, entry: Mapping[str, Any]) -> Any:
+    """What the line says of its message; the very object of the last line of its type where that says the same."""
+    message = entry["message"]
+    # As text, since 1 and true are equal.
+    written = repr(message)
+    kind = entry.get("type")
+    if not isinstance(kind, str):
+        return message
+    if kind not in session.messages or session.messages[kind][0] != written:
+        session.messages[kind] = written, message
+    return session.messages[kind][1]
 
 
 def _key(counts: dict[str, int], base: str) -> str:

@@ -20,8 +20,11 @@ _NEVER_ABOUT = ("content", "output", "command", "summary")
 _WORDS = {"compaction": "summary", "branch_summary": "summary", "label": "label", "session_info": "name"}
 _REPEATED = frozenset(("type", "role", "api", "provider", "model", "stopReason", "toolName"))
 """Members with the same few words in most entries."""
-_IN_MEMORY_OF_ENTRIES = ("id", "parentId", "type", "role", "fused", "provider")
-_IN_MEMORY_OF_PAYLOADS = ("entry", "toolCallId", "toolName", "stepId", "isError", "wire")
+_IN_MEMORY_OF_ENTRIES = (
+    *("id", "parentId", "type", "role", "fused", "provider"),
+    *("api", "model", "stopReason", "appendMode", "excludeFromContext"),
+)
+_IN_MEMORY_OF_PAYLOADS = ("entry", "toolCallId", "toolName", "stepId", "isError", "wire", "spelling")
 """Members that are in memory even where a long file's others are not: the path is walked by them, and calls are compared by them."""
 _YEAR_3000 = 32_503_680_000_000
 
