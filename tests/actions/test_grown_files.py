@@ -14,7 +14,7 @@ from tests.programs.pi_openclaw.session_files import a, call, header, lines, r, 
 pytestmark = pytest.mark.django_db
 
 
-def turn(number: int, words: str = "w" * 600) -> bytes:
+def turn(number: int, words: str = "w" * 2000) -> bytes:
     """Four lines with five chunks."""
     before = f"r{number - 1}" if number else None
     return lines(
@@ -24,7 +24,7 @@ def turn(number: int, words: str = "w" * 600) -> bytes:
     )
 
 
-SESSION = [lines(header()), *(turn(number) for number in range(300))]
+SESSION = [lines(header()), *(turn(number) for number in range(100))]
 
 
 def kept() -> int:
@@ -58,7 +58,7 @@ def test_a_file_that_grew_by_ten_lines_costs_ten_lines(tmp_path: Path) -> None:
     row = import_(tmp_path / "s", old)
     bytes_before, rows, chunks, texts = kept(), Record.objects.count(), ChunkRow.objects.count(), SearchText.objects.count()
     assert bytes_before == len(old) and rows > 10
-    more = b"".join(turn(number) for number in range(300, 303)) + lines(u("u303", "r302", "on"))
+    more = b"".join(turn(number) for number in range(100, 103)) + lines(u("u103", "r102", "on"))
     row = import_(tmp_path / "s", old + more)
     assert kept() - bytes_before == len(more)
     assert (Record.objects.count() - rows, ChunkRow.objects.count() - chunks, SearchText.objects.count() - texts) == (1, 13, 1)
@@ -71,11 +71,11 @@ def test_a_file_that_grew_by_ten_lines_costs_ten_lines(tmp_path: Path) -> None:
 
 
 EDITS = {
-    "a line in the middle is another": [*SESSION[:150], turn(149, "other"), *SESSION[151:]],
-    "turns are inserted": [*SESSION[:150], lines(u("x1", "r148", "inserted")), *SESSION[150:]],
-    "turns are removed": [*SESSION[:150], *SESSION[160:]],
+    "a line in the middle is another": [*SESSION[:50], turn(49, "other"), *SESSION[51:]],
+    "turns are inserted": [*SESSION[:10], lines(u("x1", "r8", "inserted")), *SESSION[10:]],
+    "turns are removed": [*SESSION[:10], *SESSION[20:]],
     "the header is another": [lines(header(cwd="/elsewhere")), *SESSION[1:]],
-    "two places changed": [*SESSION[:3], turn(2, "other"), *SESSION[4:290], turn(289, "another"), *SESSION[291:]],
+    "two places changed": [*SESSION[:3], turn(2, "other"), *SESSION[4:90], turn(89, "another"), *SESSION[91:]],
 }
 
 

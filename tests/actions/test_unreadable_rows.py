@@ -41,21 +41,26 @@ ROWS: dict[str, tuple[bytes, str]] = {
 }
 
 
-@pytest.mark.parametrize(("value", "reason"), ROWS.values(), ids=ROWS)
-def test_an_unreadable_row_is_seen_with_its_reason_and_its_bytes(tmp_path: Path, client: Client, value: bytes, reason: str) -> None:
-    conversation = imported(tmp_path / "a.db", {**merged().values, chunk_key(5): value})
-    chunk = loading.stored(conversation).conversation.chunks[4]
-    assert chunk.kind is Kind.UNREADABLE and reason in chunk.reason and chunk.raw == value
-    record = Record.objects.get(conversation=conversation, key=chunk_key(5))
-    row = ChunkRow.objects.get(conversation=conversation, key=chunk_key(5))
-    assert row.kind == "unreadable" and (row.payload, row.size) == (record.payload_id if value else "", len(value))
-    assert bytes(record.payload.data) == value
+def test_unreadable_rows_are_seen_with_their_reasons_and_bytes(tmp_path: Path, client: Client) -> None:
+    first = 5
+    conversation = imported(
+        tmp_path / "a.db", {**merged().values, **{chunk_key(seq): value for seq, (value, _) in enumerate(ROWS.values(), start=first)}}
+    )
     page = client.get(f"/conversations/{conversation.oid}/")
     assert page.status_code == 200 and len(page.content) < 200_000
-    assert reason in page.content.decode().replace("&quot;", '"')
-    one = client.get(f"/conversations/{conversation.oid}/chunks/4/")
-    assert one.status_code == 200 and "This row cannot be read" in one.content.decode()
-    assert client.get(f"/conversations/{conversation.oid}/chunks/4/raw/").content == value
+    chunks = loading.stored(conversation).conversation.chunks
+    for seq, (name, (value, reason)) in enumerate(ROWS.items(), start=first):
+        chunk = chunks[seq - 1]
+        assert chunk.kind is Kind.UNREADABLE and reason in chunk.reason and chunk.raw == value, name
+        record = Record.objects.get(conversation=conversation, key=chunk_key(seq))
+        row = ChunkRow.objects.get(conversation=conversation, key=chunk_key(seq))
+        assert (row.kind, row.payload, row.size) == ("unreadable", record.payload_id if value else "", len(value)), name
+        assert bytes(record.payload.data) == value, name
+        assert reason in page.content.decode().replace("&quot;", '"'), name
+        one = client.get(f"/conversations/{conversation.oid}/chunks/{seq - 1}/")
+        assert one.status_code == 200 and "This row cannot be read" in one.content.decode(), name
+        assert reason in one.content.decode().replace("&quot;", '"'), name
+        assert client.get(f"/conversations/{conversation.oid}/chunks/{seq - 1}/raw/").content == value, name
     for ending in ("json", "md"):
         assert client.get(f"/conversations/{conversation.oid}.{ending}").status_code == 200
     assert bring(tmp_path / "a.db")[0].unchanged == 1

@@ -50,6 +50,8 @@ SAMPLES = {
 
 
 @pytest.mark.parametrize("check", kit.CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("name", SAMPLES)
+@pytest.mark.parametrize(
+    "name", [name if name in ("resumed", "one object") else pytest.param(name, marks=pytest.mark.slow) for name in SAMPLES]
+)
 def test_gemini_cli_keeps_what_the_kit_asks(name: str, check: kit.Check, tmp_path: Path) -> None:
     check(SAMPLES[name], tmp_path / "store")
