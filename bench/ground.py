@@ -120,6 +120,14 @@ class Ground:
         return path
 
     @cached_property
+    def session_import(self) -> tuple[Path, Ran]:
+        """A session file of nearly 200 MB, which is over the usual limit, imported."""
+        path = inputs.session(self.folder / "session.jsonl", self.scaled(290_000), 80)
+        ran = command(self.fresh("session") | {"INSPECTOR_LARGEST_FILE": "256"}, "import_source", str(path))
+        assert f"{self.scaled(290_000):,} chunks" in ran.output, f"not read whole, so that nothing was measured: {ran.output}"
+        return path, ran
+
+    @cached_property
     def dispatch_import(self) -> tuple[Ran, list[float]]:
         """Imported once, between two turns of the yardstick, whose seconds are returned too."""
         from bench import plain
