@@ -4,6 +4,7 @@ import pytest
 
 from inspector.conversation.edits import Edit, EditMismatch, Insert, Remove, Replace, apply, between
 from inspector.conversation.model import Chunk, Conversation, Kind
+from tests.folding import in_one_test
 
 
 def chunk(key: str, words: str = "") -> Chunk:
@@ -18,7 +19,7 @@ def of(*chunks: Chunk) -> Conversation:
     return Conversation("one", "pi", chunks)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("edits", "expected"),
     [
         ([], [A, B, C]),

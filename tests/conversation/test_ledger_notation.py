@@ -4,6 +4,7 @@ import pytest
 
 from inspector.conversation import notation
 from inspector.conversation.model import Conversation, Execution, Fact
+from tests.folding import in_one_test
 from tests.programs.dispatch.random_histories import INPUTS, TEXTS
 from tests.programs.gbrain.conformance_rows import ROWS, Case, conversation
 
@@ -23,19 +24,19 @@ def test_every_member_comes_back() -> None:
     assert again(*RUNS) == RUNS
 
 
-@pytest.mark.parametrize("text", TEXTS)
+@in_one_test("text", TEXTS)
 def test_whatever_an_id_a_name_or_an_error_says(text: str) -> None:
     run = Execution("execution:000001", 1, text, text, text, 0, text, text, text)
     assert again(run) == (run,)
 
 
-@pytest.mark.parametrize("value", INPUTS, ids=str)
+@in_one_test("value", INPUTS, ids=str)
 def test_whatever_a_value_is(value: object) -> None:
     run = Execution("execution:000001", 1, "a", "head", "complete", 0, value, value)
     assert again(run) == (run,)
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.number)
+@in_one_test("row", ROWS, ids=lambda row: row.number)
 def test_a_job_comes_back_with_its_runs_and_its_facts(row: Case) -> None:
     found = conversation(row.number)
     loaded, _ = notation.load(notation.dump(found))
@@ -52,7 +53,7 @@ def test_a_fact_of_that_name_is_told_from_a_run() -> None:
     assert (loaded.facts, loaded.ledger) == (facts, RUNS[:1])
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("line", "said"),
     [
         ("@execution 1.0 a head", "a run needs: message.place call tool status"),

@@ -2,11 +2,10 @@
 
 import json
 
-import pytest
-
 from inspector.conversation import notation
 from inspector.conversation.model import Chunk
 from inspector.programs.pi_openclaw.pi import PI
+from tests.folding import in_one_test
 from tests.programs.pi_openclaw.session_files import call, entry, header, lines, records, u
 
 
@@ -18,7 +17,7 @@ def stored(spelled: str) -> Chunk:
     return found.conversation.chunks[-1]
 
 
-@pytest.mark.parametrize("spelled", ["0.00003", "-0.0000125", "1e-7", "3e-05", "2.5", "12"])
+@in_one_test("spelled", ["0.00003", "-0.0000125", "1e-7", "3e-05", "2.5", "12"])
 def test_a_number_is_shown_as_the_line_has_it(spelled: str) -> None:
     shown = notation.dump_chunk(stored(spelled))
     assert f'"cost":{spelled},"note":"3e-05"' in shown

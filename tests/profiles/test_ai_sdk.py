@@ -18,7 +18,7 @@ def test_what_is_refused_and_what_nearly_is(name: str) -> None:
     assert fired(AI_SDK_7_PROFILE, body.messages) == list(body.seven)
 
 
-@pytest.mark.parametrize("name", [name for name, body in BODIES.items() if body.text])
+@in_one_test("name", [name for name, body in BODIES.items() if body.text])
 def test_ai_7_breaks_on_what_it_converts(name: str) -> None:
     assert [found.text for found in violations(AI_SDK_7_PROFILE, BODIES[name].messages)] == [BODIES[name].text]
 
@@ -45,7 +45,7 @@ def test_any_body_is_judged(profile: Profile) -> None:
     assert_takes_any_body(profile, [user(), assistant("Reading.", call(), APPROVAL), tool(result(), APPROVED)])
 
 
-@pytest.mark.parametrize("rule", RULES_6, ids=lambda rule: rule.id)
+@in_one_test("rule", RULES_6, ids=lambda rule: rule.id)
 def test_texts_are_recognised(rule: ProviderRule) -> None:
     assert_knows_its_text(rule)
 

@@ -187,7 +187,7 @@ def test_an_id_may_be_used_again_in_a_later_turn(shape: str, refused: list[tuple
     assert found(PROFILE, anthropic(shape)) == refused
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("shape", "refused"),
     [
         ("u a[W U] u[R]", []),
@@ -202,7 +202,7 @@ def test_a_blank_text_is_taken_before_a_call_of_its_message_only(shape: str, ref
     assert sorted(found(PROFILE, anthropic(shape))) == sorted(refused)
 
 
-@pytest.mark.parametrize("identity", ["", "a b", "tool:1", "é", None, 7])
+@in_one_test("identity", ["", "a b", "tool:1", "é", None, 7])
 def test_the_form_of_a_call_id(identity: Any) -> None:
     messages = call(id=identity)
     assert ("AN-7", "messages.1.content.0.tool_use.id") in found(PROFILE, messages)
@@ -213,7 +213,7 @@ def test_the_name_of_a_called_tool(name: Any) -> None:
     assert ("AN-27", "messages.1.content.0.tool_use.name") in found(PROFILE, call(name=name))
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("model", "takes"),
     [
         (OLD, True),
@@ -253,7 +253,7 @@ def test_a_prefill_must_not_end_in_white_space() -> None:
     assert found(PROFILE, [*anthropic("u"), {"role": "assistant", "content": " It is"}], model=OLD) == []
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("shape", "path"),
     [
         ("u a[U] u[R]", "messages.1.content.0.type"),
@@ -278,7 +278,7 @@ def test_the_answer_says_what_stands_in_the_place_of_thinking() -> None:
     assert "but found `text`. When `thinking` is enabled, a final `assistant` message" in told.text
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("shape", "path"),
     [
         ("u a[K T U1 K T U2] u[R1 R2]", "messages.1.content.3"),
@@ -309,7 +309,7 @@ def test_the_incident_is_told_in_the_words_and_at_the_index_of_its_crash() -> No
     )
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("shape", "ended"),
     [
         ("u a[U]", {"AN-1": True, "AN-10": True}),

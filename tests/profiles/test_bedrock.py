@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from inspector.profiles.bedrock import BEDROCK_PROFILE as PROFILE
+from tests.folding import in_one_test
 from tests.profiles.judged import found, said
 
 
@@ -64,7 +65,7 @@ NOVA = [
 ]
 
 
-@pytest.mark.parametrize("rule", CASES)
+@in_one_test("rule", CASES)
 def test_a_body_that_fires_and_one_that_nearly_does(rule: str) -> None:
     fires, path, nearly = CASES[rule]
     assert found(PROFILE, fires) == [(rule, path)]

@@ -60,7 +60,7 @@ def test_no_rule_recognises_what_is_no_error(rule: ProviderRule) -> None:
         assert not any(pattern.search(text) for pattern in rule.patterns())
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("text", "ids"),
     [
         ("API Error: 400 due to tool use concurrency issues. Run /rewind to recover the conversation.", {"AN-1", "AN-2", "AN-3", "AN-4", "AN-4t"}),

@@ -6,6 +6,7 @@ import pytest
 
 from inspector.profiles.base import ProviderRule
 from inspector.profiles.gemini import GEMINI_3_PROFILE, GEMINI_PROFILE, RULES, RULES_3, is_strict
+from tests.folding import in_one_test
 from tests.profiles.asking import assert_knows_its_text, assert_table_is_whole, assert_takes_any_body, fired, violations
 from tests.profiles.judged import found, said
 
@@ -65,12 +66,12 @@ TAKEN = [
 ]
 
 
-@pytest.mark.parametrize(("rule", "path", "contents"), REFUSED)
+@in_one_test(("rule", "path", "contents"), REFUSED)
 def test_what_is_refused(rule: str, path: str, contents: list[Part]) -> None:
     assert fired(GEMINI_PROFILE, contents) == [(rule, path)]
 
 
-@pytest.mark.parametrize("contents", TAKEN)
+@in_one_test("contents", TAKEN)
 def test_what_is_nearly_refused(contents: list[Part]) -> None:
     assert fired(GEMINI_PROFILE, contents) == []
 
@@ -83,7 +84,7 @@ def test_results_of_one_turn_are_in_one_content() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("name", "refuses"),
     [
         ("gemini-3.5-flash-lite", True),
@@ -121,7 +122,7 @@ SIGNATURES = [
 ]
 
 
-@pytest.mark.parametrize(("what", "contents", "paths"), SIGNATURES)
+@in_one_test(("what", "contents", "paths"), SIGNATURES)
 def test_gemini_3_wants_a_signature_at_the_first_call_of_each_step(what: str, contents: list[Part], paths: list[str]) -> None:
     assert fired(GEMINI_3_PROFILE, contents) == [("GE-8", path) for path in paths]
     assert fired(GEMINI_PROFILE, contents) == []
@@ -147,7 +148,7 @@ def test_any_body_is_judged(profile: Any) -> None:
     assert_takes_any_body(profile, [ASK, model("Reading.", SIGNED, CALL), user(RESULT, RESULT), model("Rounding."), MORE])
 
 
-@pytest.mark.parametrize("rule", RULES_3, ids=lambda rule: rule.id)
+@in_one_test("rule", RULES_3, ids=lambda rule: rule.id)
 def test_texts_are_recognised(rule: ProviderRule) -> None:
     assert_knows_its_text(rule)
 

@@ -110,7 +110,7 @@ OF_ONE_VERSION = [
 ]
 
 
-@pytest.mark.parametrize(("what", "messages", "strict", "now"), OF_ONE_VERSION)
+@in_one_test(("what", "messages", "strict", "now"), OF_ONE_VERSION)
 def test_versions_differ(what: str, messages: list[Msg], strict: list[tuple[str, str]], now: list[tuple[str, str]]) -> None:
     assert fired(MISTRAL_STRICT_PROFILE, messages) == strict
     assert fired(MISTRAL_PROFILE, messages) == now
@@ -143,7 +143,7 @@ def test_any_body_is_judged(profile: Profile) -> None:
     assert_takes_any_body(profile, [SYSTEM, ASK, calls(A, B), {**result(A), "name": "read_file"}, result(B), ANSWER, MORE])
 
 
-@pytest.mark.parametrize("rule", {rule.id: rule for rule in (*STRICT_RULES, *RULES)}.values(), ids=lambda rule: rule.id)
+@in_one_test("rule", {rule.id: rule for rule in (*STRICT_RULES, *RULES)}.values(), ids=lambda rule: rule.id)
 def test_texts_are_recognised(rule: ProviderRule) -> None:
     assert_knows_its_text(rule)
 

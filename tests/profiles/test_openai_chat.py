@@ -7,6 +7,7 @@ import pytest
 from inspector.profiles.base import Profile
 from inspector.profiles.deepseek import DEEPSEEK_THINKING
 from inspector.profiles.openai_chat import OPENAI_CHAT
+from tests.folding import in_one_test
 from tests.profiles.judged import found, said
 
 GO = {"role": "user", "content": "words"}
@@ -50,7 +51,7 @@ TABLES = [
 ]
 
 
-@pytest.mark.parametrize(("profile", "rule", "case"), TABLES, ids=[rule for _, rule, _ in TABLES])
+@in_one_test(("profile", "rule", "case"), TABLES, ids=[rule for _, rule, _ in TABLES])
 def test_a_body_that_fires_and_one_that_nearly_does(profile: Profile, rule: str, case: Case) -> None:
     fires, path, nearly = case
     assert found(profile, fires) == [(rule, path)]
@@ -87,7 +88,7 @@ def test_what_an_assistant_may_say_instead_of_content(instead: str) -> None:
     assert found(OPENAI_CHAT, [{"role": "user", "content": None, instead: {"id": "x"}}]) == [("OC-6", "messages.0")]
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("value", "kind"), [({}, "an object"), ([], "an array"), (None, "null"), (1, "an integer"), (1.5, "a decimal"), (True, "a boolean")]
 )
 def test_arguments_that_are_no_string_are_told_by_what_they_are(value: Any, kind: str) -> None:

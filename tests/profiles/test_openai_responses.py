@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import pytest
-
 from inspector.profiles.base import ProviderRule
 from inspector.profiles.openai_responses import OPENAI_RESPONSES_PROFILE as PROFILE
 from inspector.profiles.openai_responses import RULES
@@ -104,7 +102,7 @@ def test_an_empty_call_id_is_refused_at_the_call_and_at_its_output() -> None:
     )
 
 
-@pytest.mark.parametrize("kind", CALL_TYPES)
+@in_one_test("kind", CALL_TYPES)
 def test_a_call_and_an_output_are_named_as_the_provider_names_them(kind: str) -> None:
     words = CALL_TYPES[kind].words
     texts = [found.text for found in violations(PROFILE, [of_type(kind, "call_9"), of_type(CALL_TYPES[kind].output, "call_8"), MORE])]
@@ -132,7 +130,7 @@ def test_any_body_is_judged() -> None:
     assert_takes_any_body(PROFILE, [SAID, thought(), call(id="fc_1"), output(), answer(), MORE])
 
 
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
+@in_one_test("rule", RULES, ids=lambda rule: rule.id)
 def test_texts_are_recognised(rule: ProviderRule) -> None:
     assert_knows_its_text(rule)
 

@@ -2,11 +2,10 @@
 
 from typing import Any
 
-import pytest
-
 from inspector.profiles.base import ProviderRule
 from inspector.profiles.templates import ALTERNATING_TEMPLATE as PROFILE
 from inspector.profiles.templates import RULES
+from tests.folding import in_one_test
 from tests.profiles.asking import assert_knows_its_text, assert_table_is_whole, assert_takes_any_body, fired, violations
 
 Msg = dict[str, Any]
@@ -56,12 +55,12 @@ TAKEN = [
 ]
 
 
-@pytest.mark.parametrize(("rule", "path", "messages"), REFUSED)
+@in_one_test(("rule", "path", "messages"), REFUSED)
 def test_what_is_refused(rule: str, path: str, messages: list[Msg]) -> None:
     assert fired(PROFILE, messages) == [(rule, path)]
 
 
-@pytest.mark.parametrize("messages", TAKEN)
+@in_one_test("messages", TAKEN)
 def test_what_is_nearly_refused(messages: list[Msg]) -> None:
     assert fired(PROFILE, messages) == []
 
@@ -77,7 +76,7 @@ def test_any_body_is_judged() -> None:
     assert_takes_any_body(PROFILE, [SYSTEM, listed(ASK, "text"), CALL, RESULT, ANSWER, MORE])
 
 
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
+@in_one_test("rule", RULES, ids=lambda rule: rule.id)
 def test_texts_are_recognised(rule: ProviderRule) -> None:
     assert_knows_its_text(rule)
 

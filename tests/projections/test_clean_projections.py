@@ -18,6 +18,7 @@ from inspector.projections.base import Prompt, PromptPart
 from inspector.projections.catalogue import all_projections, projection
 from inspector.readers.catalogue import reader
 from inspector.wires import ids as request_ids
+from tests.folding import in_one_test
 from tests.programs.dispatch.test_hostile import FEW, kinds, values, words
 
 WIRES = ["anthropic", "openai-chat", "openai-responses", "gemini", "bedrock", "mistral", "ai-sdk"]
@@ -224,12 +225,12 @@ PLAIN["mistral"] = [
 ]
 
 
-@pytest.mark.parametrize("wire", WIRES)
+@in_one_test("wire", WIRES)
 def test_one_round_in_each_shape(wire: str) -> None:
     assert made(wire, *ROUND).values == PLAIN[wire]
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("wire", "outside"),
     [
         ("anthropic", [{"type": "text", "text": "be kind"}]),
@@ -300,7 +301,7 @@ def test_as_sent_two_speakers_are_never_one_message() -> None:
     assert len(made("anthropic+as-sent", ("user", text(), 0), ("assistant", text(), 0)).values) == 2
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("wire", "empty", "held"),
     [
         ("anthropic", "null", {"content": None}),
@@ -360,7 +361,7 @@ def test_what_a_wire_had_beside_goes_back_to_the_same_wire_only() -> None:
     assert lost(other) == {3: "a block of a kind that is not known, as anthropic has it"}
 
 
-@pytest.mark.parametrize("wire", WIRES)
+@in_one_test("wire", WIRES)
 def test_a_block_with_members_of_wrong_types_goes_back_as_it_was(wire: str) -> None:
     broken = {"type": "control", "block": 5, "wire": wire}
     chunk = Chunk("k", 1, "user", Kind.UNREADABLE, broken, 0, 0, damage="wrong-type", reason="a number")
@@ -541,7 +542,7 @@ ODD_BODIES: dict[str, list[Block]] = {
 }
 
 
-@pytest.mark.parametrize("wire", WIRES)
+@in_one_test("wire", WIRES)
 def test_a_body_that_was_read_comes_out_as_it_was_sent(wire: str) -> None:
     body = PLAIN[wire] + ODD_BODIES[wire]
     root = projection(wire).project([]).root

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from inspector.programs.gemini_cli.reader import PROJECTION, read
+from tests.folding import in_one_test
 from tests.programs.gemini_cli.chats import of_bytes
 from tests.published_programs import gemini_cli
 
@@ -23,7 +24,7 @@ def test_every_chat_was_resumed_three_times() -> None:
     assert set(SENT) == set(FILES) and {len(requests) for requests in SENT.values()} == {gemini_cli.RESUMES}
 
 
-@pytest.mark.parametrize("name", FILES)
+@in_one_test("name", FILES)
 def test_our_reader_gives_the_request_of_the_first_resume(name: str) -> None:
     messages = read(of_bytes(FILES[name]).conversation).messages
     assert PROJECTION.project(messages).values == SENT[name][0]

@@ -3,13 +3,12 @@
 import json
 from typing import Any
 
-import pytest
-
 from inspector.programs.catalogue import format_named
 from inspector.programs.formats import Cell, Record
 from inspector.rules.base import case_of, findings
 from inspector.rules.catalogue import RULES
 from inspector.wires.names import WIRES
+from tests.folding import in_one_test
 
 CALL = {"id": "call_a", "type": "function", "function": {"name": "ls", "arguments": "{}"}}
 CALL_2 = {"id": "call_b", "type": "function", "function": {"name": "ls", "arguments": "{}"}}
@@ -147,7 +146,7 @@ BODIES: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("name", BODIES)
+@in_one_test("name", BODIES)
 def test_a_clean_body_has_no_findings(name: str) -> None:
     format_ = format_named(name.partition(",")[0])
     (stored,) = format_.read([Record("request.json", Cell(json.dumps(BODIES[name]).encode(), "file"))])

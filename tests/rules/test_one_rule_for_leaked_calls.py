@@ -2,8 +2,6 @@
 
 from itertools import product
 
-import pytest
-
 from inspector.conversation.model import Chunk, Conversation, Fact, Kind
 from inspector.rules.base import case_of, findings
 from inspector.rules.catalogue import rule
@@ -55,7 +53,7 @@ def test_a_stream_and_a_stored_turn_of_the_same_parts_agree(parts: list[Part]) -
     assert in_store(parts, apart=False) == in_stream(parts)
 
 
-@pytest.mark.parametrize(("leak", "after"), list(product([LS, SEED], [after for after in AFTER if ("text", "Here you are.") not in after])))
+@in_one_test(("leak", "after"), list(product([LS, SEED], [after for after in AFTER if ("text", "Here you are.") not in after])))
 def test_what_says_nothing_after_the_call_hides_nothing(leak: str, after: list[Part]) -> None:
     parts = [("thinking", leak), *after]
 

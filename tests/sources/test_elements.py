@@ -11,7 +11,7 @@ from tests.folding import in_one_test
 M = Element.MEMBER
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("text", "expected"),
     [
         ('["a"]', '["a","x"]'),
@@ -36,7 +36,7 @@ def test_taking_out_what_was_added_gives_every_byte_back(text: str, name: str) -
     assert spliced(added, element, None) == text.encode()
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("text", "gone", "expected"),
     [
         ('["a","b","c"]', b"a", '["b","c"]'),
@@ -66,7 +66,7 @@ def test_what_is_there_or_not_there_already_is_told() -> None:
         spliced(b'["a"]', b"b", None)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "text",
     [
         "{}", "null", '"a"', "[1]", '["a",]', '[,"a"]', '["a" "b"]', '["a"', '["a"]x', "[[]]", '["a",null]', "[" * 100_000,
@@ -89,7 +89,7 @@ WITH = [
 ]
 
 
-@pytest.mark.parametrize(("text", "expected"), WITH)
+@in_one_test(("text", "expected"), WITH)
 def test_a_member_is_added_and_removing_it_gives_every_byte_back(text: str, expected: str) -> None:
     assert spliced(text.encode(), None, ENTRY.encode(), M) == expected.encode()
     assert spliced(expected.encode(), ENTRY.encode(), None, M) == text.encode()
@@ -101,7 +101,7 @@ def test_a_member_that_its_program_spelled_in_another_way_is_removed_all_the_sam
     assert spliced(later.encode(), ENTRY.encode(), None, M) == b'{"a":2,"z":3}'
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("text", "before", "after", "error"),
     [
         (f"{{{ENTRY}}}", None, ENTRY, Present),

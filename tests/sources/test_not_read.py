@@ -11,6 +11,7 @@ import pytest
 
 from inspector.sources.problems import SourceProblem
 from inspector.sources.reading import UNREAD_FILES, Store, read
+from tests.folding import in_one_test
 from tests.profiles.evidence import evidence
 from tests.programs.pi_openclaw.session_files import a, header, lines, r, u
 
@@ -222,7 +223,7 @@ def test_real_files_of_these_programs_are_named() -> None:
     assert wrong == []
 
 
-@pytest.mark.parametrize(("name", "what"), TRACES.items())
+@in_one_test(("name", "what"), TRACES.items())
 def test_real_traces_are_named(name: str, what: str) -> None:
     folder, _, file = name.rpartition("/")
     assert f" is {what}, which Inspector does not read yet" in refusal(evidence(file, folder))

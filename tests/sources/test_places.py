@@ -75,7 +75,7 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("typed", "why"), REFUSED)
+@in_one_test(("typed", "why"), REFUSED)
 def test_an_address_that_cannot_be_read_is_refused_and_not_repeated(typed: str, why: str) -> None:
     with pytest.raises(NoAddress) as caught:
         place(typed)
@@ -84,7 +84,7 @@ def test_an_address_that_cannot_be_read_is_refused_and_not_repeated(typed: str, 
     assert not any(part in str(caught.value) for part in (SECRET, "ann@", "db.example", "brain"))
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "path", ["store.db", "./host=x", "/tmp/user=ann/store.db", "a:b/c.db", "agent:main:bob@host", "02c9ab", "brain.pglite", "C:\\x"]
 )
 def test_what_is_no_address_is_a_path(path: str) -> None:

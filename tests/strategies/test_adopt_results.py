@@ -1,7 +1,6 @@
 """What `adopt-results` makes of a history, what it leaves alone, and that a second run finds nothing."""
 
-import pytest
-
+from tests.folding import in_one_test
 from tests.strategies.before_and_after import ANTHROPIC, OPENAI, SESSION, TURN, TWO_CALLS, Row, assert_strategy
 
 ROWS = (
@@ -25,6 +24,6 @@ ROWS = (
 )
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.name}: {row.what}")
+@in_one_test("row", ROWS, ids=lambda row: f"{row.name}: {row.what}")
 def test_strategy(row: Row) -> None:
     assert_strategy(row)

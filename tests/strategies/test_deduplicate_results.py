@@ -2,8 +2,7 @@
 
 from collections.abc import Sequence
 
-import pytest
-
+from tests.folding import in_one_test
 from tests.programs.dispatch.appended_stores import A, Block, Store, T, U, appended, tc, tr
 from tests.programs.dispatch.strategies.repaired_rows import MODES, codes, key, nothing_to_do, repaired, rows
 
@@ -26,7 +25,7 @@ def test_the_copy_behind_the_call_is_kept_and_its_neighbours_keep_their_bytes() 
     assert [(change.key, change.after) for change in changes] == [(key(1), None), (key(6), None)]
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "store",
     [
         results(tr("a", "one"), tr("a", "two")),

@@ -21,6 +21,7 @@ from inspector.strategies.catalogue import strategy
 from inspector.traces.log_record import record_of
 from inspector.traces.model import Trace
 from inspector.traces.tree import build
+from tests.folding import in_one_test
 from tests.programs.dispatch.appended_stores import A, Block, Store, T, U, appended, er, tc, th, tr
 from tests.programs.dispatch.previews import OPTIONS
 from tests.programs.dispatch.strategies.incidents import TURN, believed, trace_of
@@ -85,7 +86,7 @@ def body(wire: str, value: Any, *names: str) -> tuple[Case, Case]:
     return case, case_of(bodies.stored(wire, bodies.written(wire, held, *edits)).conversation, "as-sent")
 
 
-@pytest.mark.parametrize("wire", SHAPES)
+@in_one_test("wire", SHAPES)
 def test_request_bodies(wire: str) -> None:
     assert set(SHAPES) == set(bodies.FORMATS)
     before, later = body(wire, SHAPES[wire], PROMOTE)

@@ -54,7 +54,7 @@ def test_an_id_that_is_taken_is_not_given_again() -> None:
     assert rows(repaired(store, "promote-leaked-call"))[3]["chunk"]["toolCallId"] == "insp-4-2"
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("text", "before", "name", "input"),
     [
         ("<function=ls></function>", "", "ls", {}),

@@ -8,6 +8,7 @@ import pytest
 from inspector.programs.dispatch.projection import arguments
 from inspector.programs.formats import Cell
 from inspector.strategies.sanitize_arguments import sanitized
+from tests.folding import in_one_test
 from tests.programs.dispatch.appended_stores import A, Store, T, U, appended, tc, tr
 from tests.programs.dispatch.strategies.repaired_rows import MODES, codes, key, nothing_to_do, repaired, rows, with_rows
 
@@ -34,7 +35,7 @@ def test_only_the_input_changes_and_every_other_byte_of_the_row_stays() -> None:
     assert (change.key, change.after) == (key(2), Cell((head + '{"path":"/src","n":1}' + tail).encode()))
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("text", "value"),
     [
         ('{"path":"/src/main.ts"}', {"path": "/src/main.ts"}),

@@ -55,7 +55,7 @@ def test_what_is_not_said_to_lose_anything_keeps_every_call_and_result(name: str
         assert not {found for found in before - after if found[0] in (Kind.TOOL_CALL, Kind.TOOL_RESULT)}, title
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name != "answer-before-user"])
+@in_one_test("name", [name for name in NAMES if name != "answer-before-user"])
 def test_a_body_is_written_with_every_untouched_message_byte_for_byte(name: str) -> None:
     preview = previewed(WRONG, [name])
     (change,) = preview.changes
@@ -68,7 +68,7 @@ def test_a_body_is_written_with_every_untouched_message_byte_for_byte(name: str)
     assert cache_mark in after["messages"][-1]["content"] or name == "end-with-user"
 
 
-@pytest.mark.parametrize("name", NAMES)
+@in_one_test("name", NAMES)
 def test_what_was_written_needs_no_second_run(name: str) -> None:
     try:
         once = written(previewed(WRONG, [name]))

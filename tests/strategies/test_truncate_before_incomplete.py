@@ -5,6 +5,7 @@ import pytest
 from inspector.conversation.edits import Safety
 from inspector.strategies.catalogue import strategy
 from inspector.strategies.truncate_before_incomplete import forgotten
+from tests.folding import in_one_test
 from tests.programs.pi_openclaw.session_files import a, call, entry, header, lines, text, u
 from tests.programs.pi_openclaw.shapes import chain
 from tests.programs.pi_openclaw.strategies.repaired_trees import (
@@ -22,7 +23,7 @@ from tests.programs.pi_openclaw.strategies.repaired_trees import (
 )
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("shape", "left"),
     [
         ("U A(c1) R(c1=ok) U", "U A(c1) R(c1=ok) U"),

@@ -2,12 +2,11 @@
 
 from typing import Any
 
-import pytest
-
 from inspector.conversation.model import Chunk, Conversation, Kind
 from inspector.streams.aligning import DifferenceKind, aligned, answer_of, last_answer, traced_answer
 from inspector.streams.model import Side
 from inspector.streams.run import one_side
+from tests.folding import in_one_test
 
 from .spoken import block, exchange, messages, reason
 
@@ -26,7 +25,7 @@ def came() -> list[Any]:
     return list(answer_of(one_side(exchange(CAME), Side.CLIENT).answers))
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("stored", "expected"),
     [
         ([THINKING, TEXT, CALL], []),

@@ -148,9 +148,7 @@ def test_without_a_list_of_tools_only_what_cannot_be_ordinary_text_is_a_call(spe
 SCHEMAS = {"f": {"type": "object", "properties": {"x": {"type": "integer"}, "t": {"type": "string"}}}}
 
 
-@pytest.mark.parametrize(
-    "spelling", [each for each in SPELLINGS if each.guessed == ("x",)], ids=lambda each: f"{each.syntax} {each.title}".strip()
-)
+@in_one_test("spelling", [each for each in SPELLINGS if each.guessed == ("x",)], ids=lambda each: f"{each.syntax} {each.title}".strip())
 def test_a_schema_decides_what_a_value_is(spelling: Spelling) -> None:
     (found,) = text_calls(spelling.text, SCHEMAS, CONTENT)
     assert (found.arguments, found.guessed) == ({"x": 1}, ())
@@ -160,7 +158,7 @@ def test_a_schema_decides_what_a_value_is(spelling: Spelling) -> None:
     assert (found.arguments, found.guessed) == ({"x": "one"}, ("x",))
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("text", "trouble"),
     [
         ('<tool_call>{"name": "f", "arguments": {"x": 1}, "id": 7}</tool_call>', "members that this form does not know: id"),

@@ -170,7 +170,7 @@ DAMAGED_OWN = {
 }
 
 
-@pytest.mark.parametrize(("data", "problems"), DAMAGED_OWN.values(), ids=DAMAGED_OWN)
+@in_one_test(("data", "problems"), DAMAGED_OWN.values(), ids=DAMAGED_OWN)
 def test_damaged_own_captures_are_read_as_far_as_they_go(data: str, problems: list[str]) -> None:
     exchange = one(data, "a.capture.jsonl", "stream-capture")
     assert list(exchange.problems) == problems
@@ -236,7 +236,7 @@ def test_raw() -> None:
     assert one(b'{"model":"m","created_at":"2024","message":{"content":"x"},"done":false}\n', "x", "raw").keeps_reads is False
 
 
-@pytest.mark.parametrize("keep", range(0, 60, 7))
+@in_one_test("keep", range(0, 60, 7))
 def test_raw_packed_and_cut(keep: int) -> None:
     whole = gzip.compress(SSE * 50)
     exchange = one(whole[: len(whole) - keep], "x.sse.gz", "raw")
@@ -355,7 +355,7 @@ BODIES = {
 }
 
 
-@pytest.mark.parametrize("body", BODIES.values(), ids=BODIES)
+@in_one_test("body", BODIES.values(), ids=BODIES)
 def test_vcr(body: str) -> None:
     exchange = one(cassette(body, "{Content-Type: [text/event-stream], Content-Encoding: [gzip]}"), "a.yaml", "vcr")
     assert (body_of(exchange), exchange.problems, exchange.request) == (SSE, (), {"model": "m", "stream": True})
@@ -408,7 +408,7 @@ HOSTILE = {
 }
 
 
-@pytest.mark.parametrize(("data", "said"), HOSTILE.values(), ids=HOSTILE)
+@in_one_test(("data", "said"), HOSTILE.values(), ids=HOSTILE)
 def test_hostile_yaml_is_refused_in_a_sentence(data: str, said: str) -> None:
     assert said in refusal(data, "a.yaml")
 

@@ -61,7 +61,7 @@ def test_the_place_decides_and_says_why(text: str, inside: Where, is_call: bool,
     assert (found.is_call, reason in found.reasons[0]) == (is_call, True), found.reasons
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("text", "tools", "confidence"),
     [
         ('[TOOL_CALLS]ls[ARGS]{"a": 1}', ["ls"], "high"),

@@ -9,6 +9,7 @@ from inspector.streams.correcting import correct
 from inspector.streams.model import End, Exchange, How, Read, Side
 from inspector.streams.run import one_side
 from inspector.streams.two_sides import judged
+from tests.folding import in_one_test
 
 from .spoken import ASKED, DONE, ROLE, call, chat, chunk, exchange, finish, line, ndjson, sse, text, usage
 
@@ -37,7 +38,7 @@ def of_both(found: Exchange) -> dict[str, str]:
     return {each.rule.name: each.severity.value for each in sides.evidence}
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("stream", "how", "expected"),
     [
         pytest.param(sse(ROLE, HI, finish()), How.EOF, "note", id="the finish reason came, the server closed"),
@@ -106,7 +107,7 @@ def openrouter(words: str, finish: str | None = None, **more: Any) -> dict[str, 
 COUNTS = {"prompt_tokens": 1, "completion_tokens": 2, "total_tokens": 3}
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("records", "expected"),
     [
         pytest.param(
@@ -142,7 +143,7 @@ def thought(words: str, **more: Any) -> dict[str, Any]:
 
 
 # As the openai package (3.54.0) answers: its stream helper joins lists by `index` from the second record on.
-@pytest.mark.parametrize(
+@in_one_test(
     ("thoughts", "expected"),
     [
         pytest.param([thought("a", index=0), thought("b", index=0)], set(), id="with an index"),
@@ -160,7 +161,7 @@ def test_fragments_of_reasoning_without_an_index(thoughts: list[dict[str, Any]],
     assert all(each.severity is Severity.WARNING and not each.rule.silent for each in found.evidence)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("declared", "expected"),
     [
         ("application/x-jsonl", set()),
@@ -181,7 +182,7 @@ def test_the_types_of_json_lines(declared: str, expected: set[str]) -> None:
 UI = "AI SDK UI message stream"
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("data", "name"),
     [
         pytest.param(sse({"type": "start"}, {"type": "text-start", "id": "0"}, {"type": "finish"}, DONE), UI, id="a UI message stream"),

@@ -87,7 +87,7 @@ def test_no_terminal_is_missed_behind_a_record_of_another_framing() -> None:
     assert found.protocol == "openai-chat" and "ollama-chat" in found.problems[0]
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("record", "name"),
     [
         ({"candidates": []}, "Gemini"),

@@ -5,6 +5,7 @@ from base64 import b64encode
 import pytest
 
 from inspector.text.images import ImageHeader, header, problem
+from tests.folding import in_one_test
 
 PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + (640).to_bytes(4, "big") + (480).to_bytes(4, "big") + b"\0" * 8
 GIF = b"GIF89a" + (640).to_bytes(2, "little") + (480).to_bytes(2, "little")
@@ -17,7 +18,7 @@ LOSSLESS = b"RIFF\0\0\0\0WEBPVP8L\0\0\0\0\x2f" + (639 | 479 << 14).to_bytes(4, "
 EXTENDED = b"RIFF\0\0\0\0WEBPVP8X\x0a\0\0\0\0\0\0\0" + (639).to_bytes(3, "little") + (479).to_bytes(3, "little")
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("data", "media_type"),
     [
         (PNG, "image/png"),

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from inspector.text import pieces
 from inspector.text.pieces import LEAST, MOST, Kept, Piece
+from tests.folding import in_one_test
 
 
 def rows(placed: list[Piece], first: int = 1) -> list[Kept]:
@@ -58,7 +59,7 @@ def test_any_bytes_come_back_through_any_changes(values: list[bytes], least: int
             kept = rows(placed, 100 * (number + 1))
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "data", [b"", b"\n", b"one", b"one\n", b"a\r\nb\r\n\0\xff", b"\n" * 100_000, b"x" * 300_000, b"a\n" + b"x" * 300_000 + b"\nb\n"]
 )
 def test_values_at_the_edges_come_back(data: bytes) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from inspector.text.timestamps import milliseconds
+from tests.folding import in_one_test
 
 
 @pytest.fixture
@@ -26,7 +27,7 @@ def test_a_time_without_a_zone_is_in_utc_whatever_the_zone_of_the_machine(text: 
     assert milliseconds(text) == 1_785_578_400_123
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "value", [None, 5, 5.5, True, [], {}, "", "yesterday", "1969-12-31T23:59:59Z", "0001-01-01T00:00:00+23:00", "2026-13-01T00:00:00"]
 )
 def test_what_is_no_time_has_none(value: Any) -> None:

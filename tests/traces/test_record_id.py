@@ -4,6 +4,7 @@ import pytest
 
 from inspector.text.js_json import canonical, number, parse
 from inspector.traces.record_id import fnv1a, record_id
+from tests.folding import in_one_test
 from tests.traces.stores import EXAMPLES
 
 
@@ -18,7 +19,7 @@ def test_the_body_is_part_of_the_id() -> None:
     assert record_id({**record, "body": "another"}) != record_id(record)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("value", "spelled"),
     [
         (1.0, "1"), (-0.0, "0"), (0, "0"), (1e20, "100000000000000000000"), (1e21, "1e+21"), (1e-6, "0.000001"), (1e-7, "1e-7"),
@@ -65,7 +66,7 @@ def test_hostile_nesting_is_a_value_error_and_no_crash() -> None:
         canonical(deep)
 
 
-@pytest.mark.parametrize("text", ["NaN", '{"a":Infinity}', "-Infinity", "{", "", "'a'"])
+@in_one_test("text", ["NaN", '{"a":Infinity}', "-Infinity", "{", "", "'a'"])
 def test_what_javascript_refuses_is_refused(text: str) -> None:
     with pytest.raises(ValueError):
         parse(text)

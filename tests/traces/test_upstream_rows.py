@@ -2,7 +2,7 @@
 
 import importlib
 
-import pytest
+from tests.folding import in_one_test
 
 ANSWERED = {
     "id is 16 hex, deterministic": "test_record_id.test_ids_of_upstreams_own_examples",
@@ -20,7 +20,7 @@ ONLY_A_WRITER = (
 )
 
 
-@pytest.mark.parametrize("row", ANSWERED)
+@in_one_test("row", ANSWERED)
 def test_each_row_that_a_reader_can_answer_has_a_test(row: str) -> None:
     module, name = ANSWERED[row].split(".")
     assert callable(getattr(importlib.import_module(f"tests.traces.{module}"), name))

@@ -22,7 +22,7 @@ CACHED = [{"role": "user", "content": [{"type": "text", "text": "x", "cache_cont
 CALL = {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}
 
 
-@pytest.mark.parametrize("wire", sorted(BODIES))
+@in_one_test("wire", sorted(BODIES))
 def test_whole_bodies_and_bare_lists_are_told_apart(wire: str) -> None:
     body = BODIES[wire]
     bare = body if isinstance(body, list) else next(body[name] for name in ("messages", "contents", "input") if name in body)
@@ -122,7 +122,7 @@ def test_what_several_shapes_share_is_asked_for_by_name(value: Any) -> None:
         format_of(json.dumps(value).encode())
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "value",
     [
         *(
