@@ -41,6 +41,8 @@ class OccurrenceRow:
     occurrence: Occurrence
     finding: str
     href: str
+    message: str = ""
+    """What the first finding says; "" where it is found no more."""
     fork: Conversation | None = None
     is_in_fork: bool = False
     """Whether the fork has it too: it was made for another problem."""
@@ -130,18 +132,18 @@ def _waiting(problem: Problem) -> tuple[int, str]:
 def _of_conversations(problem: Problem, occurrences: tuple[Occurrence, ...]) -> tuple[OccurrenceRow, ...]:
     ids = [row.conversation_id for row in occurrences]
     rules = ConversationRule.objects.filter(conversation__in=ids, code=problem.code).order_by("-findings")
-    first = dict(rules.values_list("conversation_id", "first__oid"))
+    first = {pk: (oid, message) for pk, oid, message in rules.values_list("conversation_id", "first__oid", "first__message")}
     forks = forks_of(row.conversation_id for row in occurrences if row.conversation_id and row.state == _State.REPLACED)
     still = forks_with(problem.code, forks.values())
     waiting = {repair.conversation_id: repair for repair in Repair.objects.filter(conversation__in=ids, state__in=Repair.WAITING)}
     listed = []
     for row in occurrences:
         if (about := row.conversation) is not None:
-            finding = first.get(about.pk, "")
+            finding, message = first.get(about.pk, ("", ""))
             href = f"/conversations/{about.oid}/{f'?finding={finding}' if finding else ''}"
             fork = forks.get(about.pk)
             is_in_fork = fork is not None and fork.pk in still
-            listed.append(OccurrenceRow(row, finding, href, fork, is_in_fork, waiting.get(about.pk)))
+            listed.append(OccurrenceRow(row, finding, href, message, fork, is_in_fork, waiting.get(about.pk)))
     return tuple(listed)
 
 
@@ -150,7 +152,7 @@ def _of_streams(problem: Problem, occurrences: tuple[Occurrence, ...]) -> tuple[
     # Of each stream the first stays.
     first = {finding.stream_id: finding for finding in findings.select_related("stream").order_by("-pk")}
     return tuple(
-        OccurrenceRow(row, finding.oid, finding.href) if finding else OccurrenceRow(row, "", f"/streams/{row.stream.oid}/")
+        OccurrenceRow(row, finding.oid, finding.href, finding.message) if finding else OccurrenceRow(row, "", f"/streams/{row.stream.oid}/")
         for row in occurrences
         if row.stream
         for finding in (first.get(row.stream.pk),)

@@ -64,7 +64,7 @@ class GroupSum:
         worst = sorted(self.counts, key=lambda row: row[2] <= row[1])
         parts += [f"{code} {before:,} → {after:,}" for code, before, after in worst[:MOST_RULES]]
         if more := worst[MOST_RULES:]:
-            parts.append(f"{len(more)} more rule{'' if len(more) == 1 else 's'} change")
+            parts.append(f"{len(more)} more rule{' changes' if len(more) == 1 else 's change'}")
         return " · ".join([*parts, self.outcome])
 
 
