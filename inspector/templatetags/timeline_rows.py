@@ -289,7 +289,7 @@ class _Rows:
         why = f'<p class="{"quiet" if cell.lost else "why"}">{_shown(cell.why)}</p>' if needs_words else ""
         lane = _lane(cell.lane) if cell.merged else ""
         return (
-            f'<td class="read{severity}" rowspan="{cell.span}"><div class="msg {cell.letter}{states}">{lane}'
+            f'<td class="read" rowspan="{cell.span}"><div class="msg {cell.letter}{states}{severity}">{lane}'
             f'<div class="content"{hint}>{same}{name}{count}{continued}{badges}{why}</div></div></td>'
         )
 

@@ -452,7 +452,7 @@ def test_where_the_reader_fails_nothing_is_said_to_be_sent(get: Get, tmp_path: P
 def test_an_id_of_any_length_is_cut_and_says_how_much(get: Get, tmp_path: Path) -> None:
     long_id = "x" * 3000
     page = get(imported(tmp_path / "a.db", Store().append(U("go"), to=long_id), long_id))
-    assert f"{'x' * 200} … 2,800 characters more" in page and "x" * 201 not in page.split("<h1>", 1)[0].split("</title>", 1)[1]
+    assert f"{'x' * 200}… 2,800 characters more" in page and "x" * 201 not in page.split("<h1>", 1)[0].split("</title>", 1)[1]
 
 
 def span_of_step(name: str, parent: str = "", **more: object) -> dict[str, object]:
