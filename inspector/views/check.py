@@ -61,6 +61,20 @@ class CheckPage:
     error: str = ""
     """A provider's error that came with it."""
 
+    @property
+    def others_said(self) -> str:
+        """What those of other wire shapes say of the same history; the fewer of the two kinds by name."""
+        passing = [verdict.name for verdict in self.others if verdict.judgement.sendable]
+        subject = f"{len(self.others)} profiles of other wire shapes, of the same history"
+        if not passing:
+            return f"{subject}: all reject it"
+        rejecting = [verdict.name for verdict in self.others if not verdict.judgement.sendable]
+        if not rejecting:
+            return f"{subject}: it passes all"
+        if len(passing) <= len(rejecting):
+            return f"{subject}: {len(rejecting)} reject it, and it passes {', '.join(passing)}"
+        return f"{subject}: it passes {len(passing)}, and is rejected by {', '.join(rejecting)}"
+
 
 def _body(request: OperatorRequest) -> bytes:
     """The bytes: of the upload, else pasted, else carried along. Raises NoBody."""

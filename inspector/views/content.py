@@ -106,7 +106,7 @@ def _all_profiles(row: Conversation, choice: Choice) -> Profiles | None:
     return _profiles(row.pk, row.source.projection, choice.reader, choice.revision, choice.leaf, read_at(row))
 
 
-@bounded_cache(MEGABYTE, lambda profiles: 1_000)
+@bounded_cache(MEGABYTE, lambda profiles: 20_000)
 def _profiles(pk: int, projection: str, reader: str, revision: int, leaf: str, read: tuple[Hashable, ...]) -> Profiles:
     """`read`: when the store and its traces were read, since a case says both."""
     case = loading.case(Conversation.objects.select_related("source").get(pk=pk), reader, revision, leaf)

@@ -155,9 +155,13 @@ def test_hostile_content_is_shown_and_does_nothing(client: Client, tmp_path: Pat
 
 def test_the_overview_says_who_refuses_from_where_and_who_accepts(client: Client, incident: Conversation) -> None:
     page = client.get(f"/conversations/{incident.oid}/").content.decode()
-    line = words(page[page.index('<p class="verdicts-of-all">') : page.index("</p>", page.index('<p class="verdicts-of-all">'))])
-    assert re.search(r"rejected from seq 12 by openai-chat", line) and "passes all known rules for" in line
-    assert all(each.name in line for each in PROFILES)
+    table = page[page.index('id="profiles"') : page.index("</table>", page.index('id="profiles"'))]
+    lines = [words(row) for row in table.split("<tr")[2:]]
+    assert sorted(line.split()[1] for line in lines) == sorted(each.name for each in PROFILES)
+    assert any(re.search(r"openai-chat rejected seq 12 OC-2 messages\.1", line) for line in lines)
+    assert re.search(r"openai-responses passes passes all known rules", lines[-2]), "those that accept it come last"
+    froms = [int(match[1]) for line in lines if (match := re.search(r"rejected (?:valid as a prefix )?seq (\d+)", line))]
+    assert froms == sorted(froms) and len(froms) > 5
     assert '<rect class="refusal mine"' in page and "rejected from seq 12 by openai-chat" in page
     assert '<span class="refusal-key mine"' in page
 

@@ -1,16 +1,20 @@
 """The verdict of every profile on one history: which reject it and from where, and which would accept it."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from inspector.conversation.model import Conversation
 from inspector.presentation.conversation.minimap import Tick, tick
-from inspector.profiles.base import Judgement, Profile
+from inspector.presentation.visible import beginning
+from inspector.profiles.base import Judgement, Profile, Violation
 from inspector.profiles.catalogue import PROFILES
 from inspector.profiles.judging import judgement_of
 from inspector.projections.base import Prompt
 from inspector.projections.catalogue import for_wire
 from inspector.rules.base import Case
+
+SHOWN = 400
+"""Characters of a violation that a line keeps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,19 +40,39 @@ class Refusal:
 
 
 @dataclass(frozen=True, slots=True)
+class ProfileLine:
+    """What one profile says: the first of its `count` violations, and the first `seq` that any of them points at."""
+
+    name: str
+    projection: str
+    first: Violation | None
+    count: int
+    seq: int | None
+    is_prefix_valid: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Profiles:
-    """What all profiles say of one history, in few words: `refusing` of `total` refuse; `unplaced` of them point at no chunk."""
+    """What all profiles say of one history: `refusing` of `total` refuse. `lines` begin with those that refuse, by the seq from which they do."""
 
     total: int
     refusing: int
     refusals: tuple[Refusal, ...]
-    unplaced: tuple[str, ...]
-    accepting: tuple[str, ...]
+    lines: tuple[ProfileLine, ...]
 
 
 def profiles_of(conversation: Conversation, verdicts: Sequence[ProfileVerdict]) -> Profiles:
-    refusing = sum(not verdict.judgement.sendable for verdict in verdicts)
-    return Profiles(len(verdicts), refusing, refusals(conversation, verdicts), unplaced(verdicts), accepting(verdicts))
+    lines = sorted(map(_line, verdicts), key=lambda line: (line.first is None, line.seq is None, line.seq or 0))
+    refusing = sum(line.first is not None for line in lines)
+    return Profiles(len(verdicts), refusing, refusals(conversation, verdicts), tuple(lines))
+
+
+def _line(verdict: ProfileVerdict) -> ProfileLine:
+    judgement = verdict.judgement
+    first = next(iter(judgement.violations), None)
+    # Lines are kept for the next page: neither all the seqs nor a text of any length.
+    kept = first and replace(first, seqs=(), path=beginning(first.path, SHOWN), text=beginning(first.text, SHOWN))
+    return ProfileLine(verdict.name, verdict.projection, kept, len(judgement.violations), judgement.first_bad, judgement.prefix_valid)
 
 
 def profile_verdicts(case: Case, own_projection: str) -> tuple[ProfileVerdict, ...]:
@@ -75,12 +99,3 @@ def refusals(conversation: Conversation, verdicts: Iterable[ProfileVerdict]) -> 
             places.setdefault(chunk.seq, at)
     count = len(conversation.chunks)
     return tuple(Refusal(seq, tuple(names), tick(places[seq], count, seq)) for seq, names in sorted(by_seq.items()) if seq in places)
-
-
-def unplaced(verdicts: Sequence[ProfileVerdict]) -> tuple[str, ...]:
-    """Profiles that refuse without pointing at any chunk."""
-    return tuple(verdict.name for verdict in verdicts if not verdict.judgement.sendable and verdict.judgement.first_bad is None)
-
-
-def accepting(verdicts: Sequence[ProfileVerdict]) -> tuple[str, ...]:
-    return tuple(verdict.name for verdict in verdicts if verdict.judgement.sendable)
