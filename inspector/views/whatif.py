@@ -1,6 +1,6 @@
 """The impact of a reader change: every conversation as one client and as others of its program have it."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
@@ -25,7 +25,26 @@ EXACT = "exact"
 PER_PAGE = 25
 AMOUNTS = (50, 200, 1000)
 """Conversations that are read by each client, the newest; a page reads the first amount unless the address asks for more."""
-SHOWS = ("worse", "sendable", "merged", "all")
+SHOWS: Mapping[str, tuple[str, Callable[[Difference], bool]]] = {
+    "all": ("differ or stay merged", lambda difference: difference.differs or bool(difference.still_merged)),
+    "only_better": ("get better", lambda difference: difference.kind == "only_better"),
+    "mixed": ("get better and worse", lambda difference: difference.kind == "mixed"),
+    "only_worse": ("get worse only", lambda difference: difference.kind == "only_worse"),
+    "worse": ("get worse", lambda difference: bool(difference.worse)),
+    "neither": ("differ, neither better nor worse", lambda difference: difference.kind == "neither"),
+    "sendable": ("become sendable", lambda difference: difference.becomes_sendable),
+    "rejected": ("become rejected", lambda difference: difference.becomes_rejected),
+    "merged": ("stay merged", lambda difference: bool(difference.still_merged)),
+}
+"""Which rows a page shows, in the words of its choice."""
+_PARTS = (
+    ("only_better", "get better", "good"),
+    ("mixed", "get better and worse", "mixed"),
+    ("only_worse", "get worse", "why"),
+    ("neither", "are read otherwise, neither better nor worse", "neither"),
+    ("same", "stay the same", "same"),
+)
+"""The kinds of a bar of all conversations, with words and class."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +81,18 @@ class ClientLine:
     query: str
 
 
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Conversations of one kind: `x` and `width` are percentages of a bar of all. `show` is "" where there are no rows of them."""
+
+    words: str
+    count: int
+    name: str
+    show: str
+    x: float
+    width: float
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WhatIfPage:
     """`lines` has one a client; `rows` are the conversations that A and B read differently, worse ones first."""
@@ -78,6 +109,20 @@ class WhatIfPage:
     here: ListWindow[str]
     counted: int
     total: int
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """Each conversation is in one of them."""
+        parts: list[Part] = []
+        for kind, words, name in _PARTS:
+            count = self.chosen.summary.kinds[kind].count
+            x = parts[-1].x + parts[-1].width if parts else 0
+            parts.append(Part(words, count, name, "" if kind == "same" or not count else kind, x, 100 * count / max(1, self.counted)))
+        return tuple(parts)
+
+    @property
+    def shows(self) -> tuple[tuple[str, str], ...]:
+        return tuple((name, words) for name, (words, _) in SHOWS.items())
 
     @property
     def amounts(self) -> tuple[tuple[str, str], ...]:
@@ -145,17 +190,6 @@ def _programs(choice: WhatIfChoice) -> tuple[ComparedProgram, ...]:
     return tuple(programs.values())
 
 
-def _is_shown(difference: Difference, show: str) -> bool:
-    match show:
-        case "worse":
-            return bool(difference.worse)
-        case "sendable":
-            return difference.becomes_sendable
-        case "merged":
-            return bool(difference.still_merged)
-    return difference.differs or bool(difference.still_merged)
-
-
 def _page(request: OperatorRequest) -> WhatIfPage:
     choice = _choice(request)
     formats = compared_formats(choice.a, choice.b)
@@ -169,7 +203,7 @@ def _page(request: OperatorRequest) -> WhatIfPage:
         ClientLine(summarize(choice.a, name, [(oid, by_client[at]) for oid, by_client in compared]), _query(name))
         for at, name in enumerate(others)
     )
-    shown = [(oid, by_client[place]) for oid, by_client in compared if _is_shown(by_client[place], choice.show)]
+    shown = [(oid, by_client[place]) for oid, by_client in compared if SHOWS[choice.show][1](by_client[place])]
     here = in_memory([oid for oid, _ in sorted(shown, key=lambda row: not row[1].worse)], request.GET, PER_PAGE)
     by_oid = {row.oid: row for row in Conversation.objects.filter(oid__in=here.rows).select_related("source")}
     return WhatIfPage(

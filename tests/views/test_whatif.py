@@ -44,19 +44,46 @@ def test_each_reader_has_its_counts(client: Client, kept: Kept) -> None:
     assert (found["reader_b"], found["become_sendable"]["count"], found["counted"], found["total"]) == ("exact", 2, 6, 6)
 
 
+def test_each_conversation_is_counted_in_one_kind(client: Client, kept: Kept) -> None:
+    """Three get better and one gets worse, which is one of the three: the numbers of the page add up."""
+    kept("example", example)
+    for line in client.get(f"/whatif.json?{EXACT}").json()["readers"]:
+        counts = {kind: tally["count"] for kind, tally in line["kinds"].items()}
+        assert sum(counts.values()) == line["conversations"] == 6, line
+        assert line["better"]["count"] == counts["only_better"] + counts["mixed"]
+        assert line["worse"]["count"] == counts["only_worse"] + counts["mixed"]
+
+
 def test_a_row_says_where_the_readers_part_and_what_changes(client: Client, kept: Kept) -> None:
     kept("example", example)
     incident = Conversation.objects.get(native_id=INCIDENT)
     text = client.get(f"/whatif/?{EXACT}").content.decode()
     assert "exact instead of dispatch-legacy</h1>" in text
-    assert "3 of 6 conversations get better, 2 become sendable, 1 gets worse, 0 stay merged" in text
+    caption = " ".join(html.unescape(re.sub(r"<[^>]+>", " ", text[text.index("<figcaption>") : text.index("</figcaption>")])).split())
+    assert caption == "Of 6 conversations: 2 get better 1 get better and worse 3 stay the same"
+    facts = " ".join(re.sub(r"<[^>]+>", " ", text[text.index("</figure>") :]).split())
+    assert facts.startswith("Next request: 2 become sendable, 1 becomes rejected Messages: 0 stay merged")
     assert "message 1: user, seq 1-11" in text and "gone: MSG101" in text
     assert f'href="/conversations/{incident.oid}/?reader=exact"' in text and 'href="/whatif.json?reader=dispatch-legacy' in text
     first = next(each for each in client.get(f"/whatif.json?{EXACT}").json()["differences"])
     assert first["worse"], "what a fix would break stands first"
 
 
-@pytest.mark.parametrize(("show", "count"), [("worse", 1), ("sendable", 2), ("merged", 0), ("all", 3), ("nonsense", 3)])
+@pytest.mark.parametrize(
+    ("show", "count"),
+    [
+        ("worse", 1),
+        ("only_better", 2),
+        ("mixed", 1),
+        ("only_worse", 0),
+        ("neither", 0),
+        ("rejected", 1),
+        ("sendable", 2),
+        ("merged", 0),
+        ("all", 3),
+        ("nonsense", 3),
+    ],
+)
 def test_the_rows_can_be_chosen(client: Client, kept: Kept, show: str, count: int) -> None:
     kept("example", example)
     assert len(client.get(f"/whatif.json?{EXACT}&show={show}").json()["differences"]) == count

@@ -95,10 +95,9 @@ class Command(AnsweringCommand):
             return
         self.say(f"{summary.reader_b} instead of {summary.reader_a}, on {_many(summary.conversations)}:")
         for words, tally in (
-            ("read differently", summary.differ),
+            *((words, summary.kinds[kind]) for kind, words in _KINDS),
             ("become sendable", summary.become_sendable),
-            ("get better", summary.better),
-            ("get worse", summary.worse),
+            ("become rejected", summary.become_rejected),
             ("stay merged", summary.merged),
             ("are rejected even so", summary.refused),
         ):
@@ -126,6 +125,15 @@ class Command(AnsweringCommand):
         for label, findings in (("gone", difference.go), ("new", difference.come)):
             for finding in findings[:SHOWN]:
                 self.say(f"  finding {label}: {finding.code} {finding.rule}{f', seq {span_text(finding.seqs)}' if finding.seqs else ''}")
+
+
+_KINDS = (
+    ("only_better", "get better"),
+    ("mixed", "get better and worse"),
+    ("only_worse", "get worse"),
+    ("neither", "are read differently, neither better nor worse"),
+    ("same", "stay the same"),
+)
 
 
 def _many(count: int) -> str:

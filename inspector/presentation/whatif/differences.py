@@ -21,6 +21,8 @@ from inspector.rules.catalogue import RULES
 from inspector.rules.tool_call_in_thinking import leaks
 
 EXAMPLES = 3
+KINDS = ("only_better", "mixed", "only_worse", "neither", "same")
+"""What another client makes of a conversation: some things better and none worse, both, some worse and none better, otherwise read, or the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +129,17 @@ class Difference:
     @property
     def becomes_sendable(self) -> bool:
         return self.sendable_b and not self.sendable_a
+
+    @property
+    def becomes_rejected(self) -> bool:
+        return self.sendable_a and not self.sendable_b
+
+    @property
+    def kind(self) -> str:
+        """Exactly one of KINDS."""
+        if self.better:
+            return "mixed" if self.worse else "only_better"
+        return "only_worse" if self.worse else "neither" if self.differs else "same"
 
 
 def compare_cases(case: Case, reader_a: str, reader_b: str, projection: str, profile: str) -> Difference:
@@ -355,7 +368,10 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """Many conversations, read by A and by B. `merged`: B still reads messages of theirs as one; `refused`: B's request is refused."""
+    """Many conversations, read by A and by B. `merged`: B still reads messages of theirs as one; `refused`: B's request is refused.
+
+    `kinds` has each conversation once, by the names of KINDS; `better` and `worse` both have those that are mixed.
+    """
 
     reader_a: str
     reader_b: str
@@ -366,6 +382,8 @@ class Summary:
     worse: Tally
     merged: Tally
     refused: Tally
+    become_rejected: Tally
+    kinds: dict[str, Tally]
 
 
 def summarize(reader_a: str, reader_b: str, named: Sequence[tuple[str, Difference]]) -> Summary:
@@ -386,4 +404,6 @@ def summarize(reader_a: str, reader_b: str, named: Sequence[tuple[str, Differenc
         tally(bool(difference.worse) for difference in differences),
         tally(bool(difference.still_merged) for difference in differences),
         tally(not difference.sendable_b for difference in differences),
+        tally(difference.becomes_rejected for difference in differences),
+        {kind: tally(difference.kind == kind for difference in differences) for kind in KINDS},
     )

@@ -7,13 +7,15 @@ from inspector.presentation.whatif.differences import Difference, Summary
 from inspector.rules.base import Finding
 
 SEQS = 50
-_TALLIES = ("differ", "become_sendable", "better", "worse", "merged", "refused")
+_TALLIES = ("differ", "become_sendable", "better", "worse", "merged", "refused", "become_rejected")
 
 
 def summary_report(summary: Summary) -> Json:
+    """`kinds` has each conversation once; of the tallies before it several may have the same one."""
     return {
         **json_fields(summary, "reader_a reader_b conversations"),
         **{name: json_fields(getattr(summary, name), "count examples") for name in _TALLIES},
+        "kinds": {kind: json_fields(tally, "count examples") for kind, tally in summary.kinds.items()},
     }
 
 
