@@ -33,6 +33,7 @@ from inspector.profiles.base import EVIDENCE
 from inspector.programs.registry import program_or_default, programs
 from inspector.readers.catalogue import names as readers_of
 from inspector.rules.base import Case, Finding
+from inspector.strategies.base import Strategy
 from inspector.views.analysis import analysis
 from inspector.views.conversation_list import DAMAGED, newest_first
 from inspector.views.crashes import crash_files, crash_links
@@ -49,7 +50,19 @@ JOBS_SEARCHED = 200
 """The newest damaged jobs that are searched for the calls which a text names."""
 REJECTED_SHOWN = 5
 """Conversations that are rejected so, where the text names none of them."""
-NOT_RECOGNISED = "No known rule answers so: paste more of the error, or the whole log line. The rules page lists the texts that are known."
+EXAMPLES = (
+    (
+        "Anthropic",
+        "messages.5: `tool_use` ids were found without `tool_result` blocks immediately after: toolu_01. "
+        "Each `tool_use` block must have a corresponding `tool_result` block in the next message.",
+    ),
+    ("OpenAI", "Invalid parameter: messages with role 'tool' must be a response to a preceeding message with 'tool_calls'."),
+    ("Gemini", "Please ensure that function response turn comes immediately after a function call turn."),
+    ("Bedrock", "Expected toolResult blocks at messages.2.content for the following Ids: tooluse_1"),
+    ("Mistral", "Not the same number of function calls and responses"),
+)
+"""Texts of providers that an empty form offers, each with its provider."""
+NOT_RECOGNISED = "No known rule answers so: paste more of the error, or the whole log line."
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +88,19 @@ class Answer:
     spots_left_out: int
     remedies: tuple[Remedy, ...]
     """What is recommended first, then what else would change something."""
+
+    @property
+    def changing(self) -> tuple[Remedy, ...]:
+        return tuple(remedy for remedy in self.remedies if not _is_idle(remedy))
+
+    @property
+    def idle(self) -> tuple[Strategy, ...]:
+        """Those that were tried on the conversation and would change nothing."""
+        return tuple(remedy.strategy for remedy in self.remedies if _is_idle(remedy))
+
+
+def _is_idle(remedy: Remedy) -> bool:
+    return remedy.edits == 0 and not remedy.is_recommended
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +154,12 @@ class ExplainPage:
     offered: tuple[Conversation, ...]
     is_linkable: bool
     nothing: str = NOT_RECOGNISED
+    examples: tuple[tuple[str, str], ...] = EXAMPLES
+
+    @property
+    def rejected_now(self) -> tuple[Conversation, ...]:
+        """Of those that are offered."""
+        return tuple(row for row in self.offered if row.refused)[:REJECTED_SHOWN]
 
 
 def _query(request: OperatorRequest) -> tuple[str, str, str]:

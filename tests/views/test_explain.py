@@ -11,6 +11,8 @@ from django.test import Client
 from inspector.actions.import_source import import_targets
 from inspector.demo.rollouts_incident import CRASH, ERROR, SESSION, incident_files
 from inspector.models import Conversation
+from inspector.presentation.explain.answer import recognized
+from inspector.views.explain import EXAMPLES
 from tests.commands.running import run
 
 pytestmark = pytest.mark.django_db
@@ -59,7 +61,16 @@ def test_the_sequence_to_do_comes_first_with_its_cost_and_what_the_rules_find_th
     assert "insert-interrupted-result invented" in do and "Cost: One synthetic result per call" in do
     assert all(code in do for code in ("TOOL102", "THINK204", "MSG401"))
     repairs = words(text[text.index("Suggested repairs") : text.index("What is known, and from where")])
-    assert repairs.index("insert-interrupted-result invented recommended") < repairs.index("move-results safe would change nothing here")
+    assert repairs.index("insert-interrupted-result invented recommended") < repairs.index("Would change nothing here: move-results , ")
+
+
+def test_an_empty_form_offers_texts_that_are_recognized_and_what_is_rejected_now(client: Client, session: Conversation) -> None:
+    assert all(recognized(text) for _, text in EXAMPLES)
+    Conversation.objects.update(refused=False)
+    text = words(client.get("/explain/").content.decode())
+    assert all(example in text for _, example in EXAMPLES) and "no known rule rejects the next request" in text
+    Conversation.objects.filter(pk=session.pk).update(refused=True, verdict="rejected at messages.1 (AN-1)")
+    assert "rejected at messages.1 (AN-1)" in words(client.get("/explain/").content.decode())
 
 
 def test_the_pages_offer_nothing_that_would_be_refused(client: Client, session: Conversation) -> None:
