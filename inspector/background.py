@@ -78,6 +78,11 @@ TITLES = {
     "undo": "Undo repair",
     "propose": "Propose repair",
     "group preview": "Preview repairs",
+    "group propose": "Propose repairs",
+    "group approve": "Approve repairs",
+    "group apply": "Apply repairs",
+    "group undo": "Undo repairs",
+    "compare": "Compare the store",
     "import": "Add a source",
     "remove": "Remove a source",
     "demo on": "Switch the demo on",
@@ -143,16 +148,36 @@ class Work:
         return (*ACTS, *GROUP_ACTS)
 
     @property
+    def subject(self) -> str:
+        """What it is about, in a few words; "" where its title says all."""
+        row, arguments, total = self.task.conversation, self.task.arguments, self.task.arguments.get("total", 0)
+        if row is not None:
+            return row.title or row.short_native_id
+        if name := arguments.get("name") or arguments.get("path"):
+            return str(name)
+        of = f" of {self.task.source.name}" if self.task.source else ""
+        return f"{total:,} conversation{'s' * (total != 1)}{of}" if total else ""
+
+    @property
+    def state(self) -> str:
+        return "running" if self.is_running else "failed" if self.problem else "done"
+
+    @property
+    def said(self) -> str:
+        """How it ended, as a sentence; "" while it runs, and where another page shows what came of it."""
+        return self.problem or (self.task.answer if self.task.kind in self.tells else "")
+
+    @property
     def result(self) -> str:
         """Words of the link to what came of it, or to where it is asked for again."""
-        return "Back to where it was asked for" if self.problem else RESULTS.get(self.task.kind, "Open its page")
+        return "Try again where it was asked for" if self.problem else RESULTS.get(self.task.kind, "Open its page")
 
     @property
     def took(self) -> str:
-        """From its beginning to its end; "" while it runs, and where nobody recorded the end."""
-        if self.task.ended_at is None:
+        """From its beginning to its end, or until now while it runs; "" where nobody recorded the end."""
+        if self.task.ended_at is None and not self.is_running:
             return ""
-        seconds = (self.task.ended_at - self.task.started_at).total_seconds()
+        seconds = ((self.task.ended_at or timezone.now()) - self.task.started_at).total_seconds()
         return f"{seconds:.0f} s" if seconds < 120 else duration(round(seconds * 1000))
 
     @property
@@ -264,7 +289,7 @@ def add(path: str, operator: str) -> Work:
 def remove(source: Source, operator: str) -> Work:
     """Does what `begin_removal` began; who asks for it again gets the same task while it runs."""
     permit("remove", source)
-    arguments = {"source": source.oid, "total": source.conversations.count()}
+    arguments = {"source": source.oid, "name": source.name, "total": source.conversations.count()}
     return started(None, "remove", _key_of_removal(source), arguments, operator, "/sources/", again=True)
 
 

@@ -20,28 +20,40 @@ WAITED = timedelta(minutes=1)
 
 
 LISTED = 50
+STATES = ("running", "failed", "done")
+
+
+@dataclass(frozen=True, slots=True)
+class StateTab:
+    """`state` is "" for all."""
+
+    state: str
+    count: int
+    is_chosen: bool
 
 
 @dataclass(frozen=True, slots=True)
 class TasksPage:
-    """Those that began last; what they did is kept for some days."""
+    """Those that began last, of the state that is chosen; what they did is kept for some days."""
 
     works: tuple[background.Work, ...]
-
-    @property
-    def running(self) -> int:
-        return sum(work.is_running for work in self.works)
+    tabs: tuple[StateTab, ...]
+    """Of all; () where there is no task."""
 
 
 def tasks(request: OperatorRequest) -> HttpResponse:
     """What runs in the background, and what did."""
     rows = BackgroundTask.objects.select_related("conversation__source", "source").order_by("-started_at", "-pk")
-    return page(request, "tasks.html", TasksPage(tuple(background.state_of(row) for row in rows[:LISTED])))
+    works = tuple(background.state_of(row) for row in rows[:LISTED])
+    chosen = request.GET.get("state", "")
+    chosen = chosen if chosen in STATES else ""
+    tabs = tuple(StateTab(state, sum(state in ("", work.state) for work in works), state == chosen) for state in ("", *STATES))
+    return page(request, "tasks.html", TasksPage(tuple(work for work in works if chosen in ("", work.state)), tabs if works else ()))
 
 
 def task(request: OperatorRequest, key: str) -> HttpResponse:
     """htmx asks for its part every few seconds, and gets the address to go to when the task ended."""
-    work = background.state_of(get_object_or_404(BackgroundTask.objects.select_related("conversation__source"), key=key))
+    work = background.state_of(get_object_or_404(BackgroundTask.objects.select_related("conversation__source", "source"), key=key))
     if work.is_running:
         return page(request, "task.html", work, part="progress")
     is_part = request.htmx and not request.htmx.boosted

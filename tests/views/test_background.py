@@ -234,7 +234,7 @@ def test_an_act_that_is_refused_says_why_and_leads_back(client: Client, conversa
     assert client.get(progress, headers={"HX-Request": "true"}).headers["HX-Refresh"] == "true"
     page = shown(client, progress)
     assert "The store moved since" in page and ">failed</span>" in page and "http-equiv" not in page
-    assert task.back.startswith(new(conversation)) and "Back to where it was asked for" in page
+    assert task.back.startswith(new(conversation)) and "Try again where it was asked for" in page
     assert not Repair.objects.exists()
 
 
@@ -248,8 +248,42 @@ def test_a_task_that_ended_a_while_ago_says_how_and_leads_to_what_came_of_it(cli
     assert client.get(progress).headers["Location"] == f"/repairs/{Repair.objects.get().oid}/"
     BackgroundTask.objects.update(ended_at=ended - 2 * WAITED, started_at=ended - 2 * WAITED - timedelta(seconds=3))
     page = shown(client, progress)
-    assert ">done</span>" in page and re.search(r"<dt>took</dt>\s*<dd>\s*3 s\s*</dd>", page)
+    assert ">done</span>" in page and "after <b>3 s</b>" in page
     assert f'href="/repairs/{Repair.objects.get().oid}/">Open the repair</a>' in re.sub(r"\s+", " ", page)
+
+
+def test_the_list_says_what_each_task_is_about_and_how_it_ended_and_can_be_narrowed_by_state(
+    client: Client, conversation: Conversation
+) -> None:
+    now = timezone.now()
+    for key, kind, answer, error in (
+        ("a", "group apply", "13 of 14 repairs were applied.", ""),
+        ("b", "import", "", "There is no file at /srv/a.db."),
+        ("c", "apply", "", ""),
+    ):
+        BackgroundTask.objects.create(
+            key=key,
+            kind=kind,
+            conversation=conversation if kind == "apply" else None,
+            source=conversation.source if kind == "group apply" else None,
+            arguments={"total": 14} if kind == "group apply" else {"path": "/srv/a.db"},
+            started_at=now,
+            ended_at=None if kind == "apply" else now,
+            by=this_process(),
+            answer=answer,
+            error=error,
+        )
+    page = shown(client, "/tasks/")
+    assert (
+        "Apply repairs</a>" in page
+        and f"14 conversations of {conversation.source.name}" in page
+        and "13 of 14 repairs were applied." in page
+    )
+    assert "There is no file at /srv/a.db." in page and f">{conversation.title}</a>" in page
+    counts = re.findall(r'>(\w+) <span class="count">(\d+)<', page)
+    assert counts == [("All", "3"), ("Running", "1"), ("Failed", "1"), ("Done", "1")]
+    for state, key in (("done", "a"), ("failed", "b"), ("running", "c")):
+        assert re.findall(r'href="/tasks/(\w)/"', shown(client, f"/tasks/?state={state}")) == [key], state
 
 
 def test_a_removal_says_how_far_it_is(client: Client, conversation: Conversation) -> None:
