@@ -19,9 +19,12 @@ from django.views import defaults
 
 from inspector import __version__, kept_answers
 from inspector.access.grants import whom_to_ask
+from inspector.access.permits import may
 from inspector.access.roles import ACTIONS, MEANINGS, Access, Role, refusal_of
+from inspector.actions.add_source import uploads_folder
+from inspector.actions.audit import REMOVE
 from inspector.installation import page_files_digest, program, typed
-from inspector.models import Conversation, Finding, Problem, Repair, RepairGroup, Source, Stream, Tombstone, repair
+from inspector.models import AuditEntry, Conversation, Finding, Problem, Repair, RepairGroup, Source, Stream, Tombstone, repair
 from inspector.presentation import markdown
 from inspector.presentation.json_text import json_text
 from inspector.presentation.visible import visible
@@ -421,6 +424,23 @@ class MissingPage:
     tombstone: Tombstone | None = None
     store: Source | None = None
     """Where it was, where that is imported still."""
+    removal: AuditEntry | None = None
+    """Where its source was removed: the line that names the source and counts what went with it, for who may read the audit log."""
+
+    @property
+    def went(self) -> tuple[tuple[str, int], ...]:
+        """What went with the source, and how many."""
+        counts = self.removal.detail if self.removal else {}
+        return tuple((word, counts[name]) for name, word in _WENT.items() if isinstance(counts.get(name), int))
+
+    @property
+    def to_add(self) -> str:
+        """The path by which the person may import the source again; "" where there is none. What was uploaded went with its source."""
+        path = self.removal.source_path if self.removal else ""
+        return "" if not may("add source") or path.startswith(f"{uploads_folder()}/") else path
+
+
+_WENT = {"conversations": "conversation", "findings": "finding", "repairs": "repair", "streams": "stream", "trace_records": "trace record"}
 
 
 def _missing(request: HttpRequest, sentence: str, tombstone: Tombstone | None = None) -> MissingPage:
@@ -434,7 +454,8 @@ def _missing(request: HttpRequest, sentence: str, tombstone: Tombstone | None = 
         title = f"This {tombstone.kind} was {tombstone.act}" if tombstone else "There is nothing at this address"
         is_part = not tombstone and request.path != f"/{match[1]}/{match[2]}/"
         leads_to = (f"/{match[1]}/{match[2]}/", f"To the {what}") if is_part else (address, words)
-        return MissingPage(title, sentence, name, *leads_to, tombstone, _store_of(tombstone) if tombstone else None)
+        store = _store_of(tombstone) if tombstone else None
+        return MissingPage(title, sentence, name, *leads_to, tombstone, store, _removal(tombstone) if tombstone and store is None else None)
     return MissingPage(
         f"No {what} here has the {'name' if what in ('rule', 'strategy') else 'id'} {name}",
         _WHY_NOT.get(match[1], _NOT_IMPORTED),
@@ -446,6 +467,10 @@ def _missing(request: HttpRequest, sentence: str, tombstone: Tombstone | None = 
 
 def _store_of(tombstone: Tombstone) -> Source | None:
     return None if tombstone.is_of_source else Source.objects.filter(oid=tombstone.source).first()
+
+
+def _removal(tombstone: Tombstone) -> AuditEntry | None:
+    return AuditEntry.objects.filter(verb=REMOVE, conversation=tombstone.source).first() if may("audit") else None
 
 
 def _copies_page(request: HttpRequest, copies: Sequence[Copy]) -> HttpResponse:

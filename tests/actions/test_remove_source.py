@@ -68,6 +68,8 @@ def test_everything_of_it_goes_and_every_link_says_when_and_why(tmp_path: Path, 
         text = page.content.decode()
         assert "no longer ours" in text and " by ada: " in twin.json()["error"], kind
         assert "An import of its store brings it back." in text and "allow-import" not in text, kind
+        # The log names what is gone, for who may read it: which store, how much, and the way back.
+        assert str(tmp_path / "a.db") in text and "Import the source again" in text and "1 conversation, " in text, kind
     assert [count.conversations for count in ConversationCount.objects.all() if count.conversations] == [1]
     assert {each.conversations for each in Problem.objects.all()} == {1}
     assert [line.verb for line in AuditEntry.objects.exclude(verb__in=("import", "propose")).order_by("pk")] == [
