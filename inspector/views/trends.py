@@ -61,6 +61,11 @@ class TrendsPage:
     def first(self) -> date:
         return self.last - timedelta(days=self.span - 1)
 
+    @property
+    def ticks(self) -> tuple[date, ...]:
+        """Days below the bars, from the first to the last."""
+        return tuple(self.first + timedelta(days=round(quarter * (self.span - 1) / 4)) for quarter in range(5))
+
 
 def _page(request: OperatorRequest) -> TrendsPage:
     by, span, code = (request.GET.get(name, "") for name in ("by", "days", "rule"))
