@@ -163,7 +163,7 @@ class Work:
         return "running" if self.is_running else "failed" if self.problem else "done"
 
     @property
-    def said(self) -> str:
+    def outcome(self) -> str:
         """How it ended, as a sentence; "" while it runs, and where another page shows what came of it."""
         return self.problem or (self.task.answer if self.task.kind in self.tells else "")
 

@@ -62,7 +62,7 @@ class CheckPage:
     """A provider's error that came with it."""
 
     @property
-    def others_said(self) -> str:
+    def others_verdict(self) -> str:
         """What those of other wire shapes say of the same history; the fewer of the two kinds by name."""
         passing = [verdict.name for verdict in self.others if verdict.judgement.sendable]
         subject = f"{len(self.others)} profiles of other wire shapes, of the same history"
