@@ -18,6 +18,11 @@ def packed(value: Any) -> bytes:
     return zlib.compress(json.dumps(_CONVERTER.unstructure(value), separators=(",", ":")).encode(), _LEVEL)
 
 
+def prepare(kind: type[Any]) -> None:
+    """The code that `unpacked` runs is made now, and not when it is asked for first."""
+    _CONVERTER.get_structure_hook(kind)
+
+
 class Unreadable(Exception):
     """Another version packed it, in another shape."""
 

@@ -301,11 +301,15 @@ def _names_of_settings() -> tuple[str, ...]:
     return tuple(sorted(name for name in dir(settings) if name.startswith("INSPECTOR_")))
 
 
+def version_of_pages() -> tuple[str, str]:
+    """Of the code, and of templates and static files; known from the first time on."""
+    return unchanged.code(("inspector", *(program.package for program in programs()))), page_files_digest()
+
+
 def _etag(request: HttpRequest, facts: object) -> str:
     """Whoever makes a page depend on more about the request or the person adds it here."""
     parts = (
-        unchanged.code(("inspector", *(program.package for program in programs()))),
-        page_files_digest(),
+        *version_of_pages(),
         program(),
         [(name, getattr(settings, name)) for name in _names_of_settings()],
         (request.scheme, request.get_host(), request.get_full_path()),
