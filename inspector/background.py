@@ -153,10 +153,15 @@ class Work:
         row, arguments, total = self.task.conversation, self.task.arguments, self.task.arguments.get("total", 0)
         if row is not None:
             return row.title or row.short_native_id
-        if name := arguments.get("name") or arguments.get("path"):
+        if name := arguments.get("name") or self.path:
             return str(name)
         of = f" of {self.task.source.name}" if self.task.source else ""
         return f"{total:,} conversation{'s' * (total != 1)}{of}" if total else ""
+
+    @property
+    def path(self) -> str:
+        """What it was asked to read; "" where it was asked for something else."""
+        return add_source.known_as(str(self.task.arguments.get("path", "")))
 
     @property
     def state(self) -> str:

@@ -31,6 +31,11 @@ def uploads_folder() -> Path:
     return Path(settings.VAR_DIR) / OWN_FOLDERS[0]
 
 
+def known_as(path: str) -> str:
+    """`path` as whoever asked for it knows it: what was uploaded by its name, since nobody who brought it knows a folder of the server."""
+    return Path(path).name if Path(path).is_relative_to(uploads_folder().resolve()) else path
+
+
 def roots() -> tuple[Path, ...]:
     """Folders from which pages may add: those that INSPECTOR_SOURCES lists; in local mode without a list those where programs keep their sessions."""
     if settings.INSPECTOR_SOURCES:
@@ -80,7 +85,6 @@ def add(path: str, operator: str) -> Imported:
     except (SourceProblem, UnknownFormat, Refused) as problem:
         if not Source.objects.filter(oid=Source.oid_of(visible(path))).exists():
             uploads.remove(uploads_folder(), path)
-        if Path(path).is_relative_to(uploads_folder().resolve()):
-            # Whoever brought it knows no folder of the server.
+        if known_as(path) != path:
             raise Refused(str(problem).replace(f"{Path(path).parent}/", "")) from problem
         raise
