@@ -29,7 +29,7 @@ _AS_STORED = '<span class="same" role="img" aria-label="as stored" title="as sto
 _ROLES = {"u": "user", "a": "assistant", "t": "tool", "s": "system"}
 _REJECTED = (
     (True, " mine", "rejected", "The chosen profile rejects the history from here"),
-    (False, "", "rejected by other profiles", "The chosen profile does not reject it here, and others do"),
+    (False, "", "others reject", "The chosen profile does not reject it here, and others do"),
 )
 _PLAIN = (Kind.TEXT, Kind.TOOL_CALL, Kind.TOOL_RESULT)
 """Kinds that a row shows by its words: a call by the name of its tool, and both by the way to the other half."""

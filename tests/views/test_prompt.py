@@ -168,7 +168,7 @@ def test_the_overview_says_who_refuses_from_where_and_who_accepts(client: Client
 
 def test_what_only_other_profiles_reject_is_no_error_of_the_overview(client: Client, session: Conversation) -> None:
     page = client.get(f"/conversations/{session.oid}/").content.decode()
-    assert '<rect class="refusal"' in page and "rejected by other profiles" in page
+    assert '<rect class="refusal"' in page and "others reject" in page
     assert "refusal mine" not in page and "refusal-key mine" not in page
 
 
