@@ -21,7 +21,7 @@ from inspector import __version__, kept_answers
 from inspector.access.grants import whom_to_ask
 from inspector.access.permits import may
 from inspector.access.roles import ACTIONS, MEANINGS, Access, Role, refusal_of
-from inspector.actions.add_source import uploads_folder
+from inspector.actions.add_source import known_as
 from inspector.actions.audit import REMOVE
 from inspector.installation import page_files_digest, program, typed
 from inspector.models import AuditEntry, Conversation, Finding, Problem, Repair, RepairGroup, Source, Stream, Tombstone, repair
@@ -441,7 +441,7 @@ class MissingPage:
     def to_add(self) -> str:
         """The path by which the person may import the source again; "" where there is none. What was uploaded went with its source."""
         path = self.removal.source_path if self.removal else ""
-        return "" if not may("add source") or path.startswith(f"{uploads_folder()}/") else path
+        return path if may("add source") and known_as(path) == path else ""
 
 
 _WENT = {"conversations": "conversation", "findings": "finding", "repairs": "repair", "streams": "stream", "trace_records": "trace record"}
