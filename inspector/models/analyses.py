@@ -2,12 +2,13 @@
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
+from typing import Any
 
-from django.db.models import Min, TextField
+from django.db.models import F, Min, TextField
 from django.db.models.functions import Cast
 from django.utils import timezone
 
@@ -27,9 +28,9 @@ OTHERS_KEPT = 8
 """Analyses of one conversation by other readers, profiles or revisions."""
 HIGHEST = 2**63 - 1
 """What a column takes; a store may have larger seqs."""
-_BLOCKS_AT_ONCE = 200
-_BLOCK_FIELDS = ("analysis", "number", "seq_high", "position_low", "position_high", "counts", "data")
-_FINDING_FIELDS = ("analysis", "number", "oid", "code", "data")
+_ROWS_AT_ONCE = 200
+_BLOCK_FIELDS = ("number", "seq_high", "position_low", "position_high", "counts", "data")
+_FINDING_FIELDS = ("number", "oid", "code", "data")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,27 +73,45 @@ def stored(conversation: Conversation, ways: Ways) -> "Stored | None":
 
 
 def keep(conversation: Conversation, ways: Ways, whole: Whole) -> None:
-    """In place of what was kept of the same. Only inside `one_writer`."""
-    conversation.analyses.filter(key=ways.key).delete()
-    row = StoredAnalysis.objects.create(
-        conversation=conversation,
-        key=ways.key,
-        basis=basis(conversation, whole.is_timed),
-        is_timed=whole.is_timed,
-        is_own=ways == own_ways(conversation),
-        headline=whole.headline,
-        written_at=timezone.now(),
-    )
+    """In place of what was kept of the same, and of the revision before this one: of a conversation that grew nearly all blocks stay. Only inside `one_writer`."""
+    is_own = ways == own_ways(conversation)
+    known = conversation.analyses.filter(key=ways.key).first()
+    if known is None and is_own:
+        known = conversation.analyses.filter(is_own=True).order_by("-written_at", "-pk").first()
+    row = StoredAnalysis(pk=known.pk if known else None, conversation=conversation, key=ways.key, is_own=is_own)
+    row.basis, row.is_timed = basis(conversation, whole.is_timed), whole.is_timed
+    row.headline, row.written_at = whole.headline, timezone.now()
+    row.save()
     blocks = (
-        (row.pk, about.number, min(about.seq_high, HIGHEST), about.position_low, about.position_high, json.dumps(about.counts), data)
+        (about.number, min(about.seq_high, HIGHEST), about.position_low, about.position_high, json.dumps(about.counts), data)
         for about, data in whole.blocks
     )
-    while some := list(islice(blocks, _BLOCKS_AT_ONCE)):
-        insert(AnalysisBlock, _BLOCK_FIELDS, some)
+    _put(AnalysisBlock, row, _BLOCK_FIELDS, blocks)
     oids = finding_oids(conversation.oid, ((code, key) for code, key, _ in whole.findings))
-    findings = [(row.pk, number, oid, code, data) for number, (oid, (code, _, data)) in enumerate(zip(oids, whole.findings, strict=True))]
-    insert(AnalysisFinding, _FINDING_FIELDS, findings)
+    findings = ((number, oid, code, data) for number, (oid, (code, _, data)) in enumerate(zip(oids, whole.findings, strict=True)))
+    _put(AnalysisFinding, row, _FINDING_FIELDS, findings)
     _drop_oldest(conversation)
+
+
+def _put(
+    model: type[AnalysisBlock] | type[AnalysisFinding], analysis: StoredAnalysis, fields: Sequence[str], rows: Iterator[Sequence[Any]]
+) -> None:
+    """Makes the numbered rows of an analysis `rows`, whose first value is their number, from 0. Those that are so already are not written."""
+    stored, total = model._default_manager.filter(analysis=analysis), 0
+    values = [Cast(name, TextField()) if name == "counts" else F(name) for name in fields]
+    while some := list(islice(rows, _ROWS_AT_ONCE)):
+        there = stored.filter(number__range=(total, total + len(some) - 1)).values_list(*values)
+        known = {number: (number, *map(_comparable, others)) for number, *others in there}
+        changed = [row for row in some if known.get(row[0]) != tuple(row)]
+        stored.filter(number__in=[row[0] for row in changed if row[0] in known]).delete()
+        insert(model, ("analysis", *fields), [(analysis.pk, *row) for row in changed])
+        total += len(some)
+    stored.filter(number__gte=total).delete()
+
+
+def _comparable(value: Any) -> Any:
+    """PostgreSQL gives bytes as a view of its memory."""
+    return bytes(value) if isinstance(value, memoryview) else value
 
 
 def _drop_oldest(conversation: Conversation) -> None:

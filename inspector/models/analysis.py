@@ -72,6 +72,7 @@ class StoredPreview(models.Model):
     """What the pages of a repair show of a plan on one revision. `key` is the digest of what is asked, `basis` of all else that the answer depends on."""
 
     conversation = models.ForeignKey(Conversation, on_delete=models.CASCADE, related_name="previews", db_index=False)
+    revision = models.PositiveIntegerField(default=0)
     key = models.CharField(max_length=64)
     basis = models.CharField(max_length=64)
     is_timed = models.BooleanField()

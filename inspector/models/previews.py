@@ -10,6 +10,7 @@ from inspector.models.analyses import basis, digest_of_values
 from inspector.models.analysis import StoredPreview
 from inspector.models.cached import MEGABYTE
 from inspector.models.conversation import Conversation
+from inspector.models.repair import Repair
 from inspector.models.transactions import one_writer
 
 KEPT, MOST_BYTES = 8, 4 * MEGABYTE
@@ -21,6 +22,7 @@ class PreviewPlace:
     """Where the preview of one request is kept. `bases`: what else it depends on, where it does not matter when the source was read, and where it does."""
 
     conversation: Conversation
+    revision: int
     key: str
     request: Any
     bases: tuple[str, str]
@@ -29,7 +31,7 @@ class PreviewPlace:
 def place_of(conversation: Conversation, revision: int, request: Any, around: Hashable) -> PreviewPlace:
     """`request` is plain JSON; `around` is what else of the database the preview depends on. Asked before the work, so that a change in between is seen."""
     usual, timed = (digest_of_values((basis(conversation, is_timed), around)) for is_timed in (False, True))
-    return PreviewPlace(conversation, digest_of_values((revision, request)), request, (usual, timed))
+    return PreviewPlace(conversation, revision, digest_of_values((revision, request)), request, (usual, timed))
 
 
 def kept(place: PreviewPlace) -> bytes | None:
@@ -41,11 +43,16 @@ def keep(place: PreviewPlace, data: bytes, is_timed: bool) -> None:
     """In place of what was kept of the same."""
     if len(data) > MOST_BYTES:
         return
-    values = {"basis": place.bases[is_timed], "is_timed": is_timed, "request": place.request, "data": data, "written_at": timezone.now()}
+    values = {"revision": place.revision, "basis": place.bases[is_timed], "is_timed": is_timed, "request": place.request, "data": data}
     with one_writer():
         if not Conversation.objects.filter(pk=place.conversation.pk).exists():
             return
-        StoredPreview.objects.update_or_create(conversation=place.conversation, key=place.key, defaults=values)
+        StoredPreview.objects.update_or_create(
+            conversation=place.conversation, key=place.key, defaults=values | {"written_at": timezone.now()}
+        )
+        # Of an earlier revision only a repair that waits shows one.
+        waiting = Repair.objects.filter(conversation=place.conversation, state__in=Repair.WAITING).values("revision")
+        place.conversation.previews.filter(revision__lt=place.revision).exclude(revision__in=waiting).delete()
         rows = place.conversation.previews.order_by("-written_at", "-pk")
         StoredPreview.objects.filter(pk__in=list(rows.values_list("pk", flat=True)[KEPT:])).delete()
 

@@ -14,7 +14,8 @@ from inspector.models import AnalysisBlock, AnalysisFinding, Conversation, Findi
 from inspector.presentation.conversation import examined
 from inspector.presentation.conversation.placed import BLOCK
 from inspector.views import content
-from tests.actions.building import A, Store, T, U, again, chunk_key, imported, put, row, tc, tr
+from tests.actions.building import A, Store, T, U, again, bring, chunk_key, drop, imported, put, row, tc, tr
+from tests.programs.pi_openclaw.session_files import a, header, lines, text, u
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
@@ -99,13 +100,42 @@ def test_a_small_conversation_keeps_nothing(client: Client, tmp_path: Path) -> N
 
 
 def test_a_new_revision_has_its_own_and_the_old_one_goes(client: Client, conversation: Conversation, tmp_path: Path) -> None:
-    (old,) = StoredAnalysis.objects.values_list("pk", flat=True)
     put(tmp_path / "a.db", chunk_key(99_999), row("one more"))
     again(tmp_path / "a.db")
-    assert StoredAnalysis.objects.get().pk != old
-    assert not AnalysisBlock.objects.filter(analysis=old).exists() and not AnalysisFinding.objects.filter(analysis=old).exists()
+    assert StoredAnalysis.objects.get().is_own
     assert "one more" in page(client, Conversation.objects.get(), "?at=99999")
     assert "one more" not in page(client, Conversation.objects.get(), "?rev=1&at=99999")
+
+
+def test_a_session_that_grew_keeps_the_blocks_that_are_as_they_were(client: Client, tmp_path: Path) -> None:
+    path, said = tmp_path / "a.jsonl", [header()]
+    for turn in range(LARGE // 2 + 60):
+        parent = f"a{turn - 1}" if turn else None
+        said += [u(f"u{turn}", parent, f"question {turn}"), a(f"a{turn}", f"u{turn}", text(f"answer {turn}"))]
+    path.write_bytes(lines(*said))
+    bring(path)
+    before = dict(AnalysisBlock.objects.values_list("number", "pk"))
+    findings = dict(AnalysisFinding.objects.values_list("number", "pk"))
+    path.write_bytes(lines(*said, u("u", said[-1]["id"], "one more")))
+    bring(path)
+    after = dict(AnalysisBlock.objects.values_list("number", "pk"))
+    assert [number for number, pk in after.items() if pk != before.get(number)] == [max(after)]
+    assert dict(AnalysisFinding.objects.values_list("number", "pk")).items() >= findings.items()
+    assert StoredAnalysis.objects.count() == 1
+    grown = Conversation.objects.get()
+    kept = {query: page(client, grown, query) for query in ("?at=99999", "?only=findings", "")}
+    assert "one more" in kept["?at=99999"]
+    StoredAnalysis.objects.all().delete()
+    for query, shown in kept.items():
+        assert without_profiles(page(client, grown, query)) == without_profiles(shown), query
+
+
+def test_a_shorter_revision_leaves_no_block_behind(conversation: Conversation, tmp_path: Path) -> None:
+    blocks = AnalysisBlock.objects.count()
+    for seq in range(LARGE + 200, LARGE + 510):
+        drop(tmp_path / "a.db", chunk_key(seq))
+    again(tmp_path / "a.db")
+    assert AnalysisBlock.objects.count() == -(-Conversation.objects.get().chunk_count // BLOCK) < blocks
 
 
 def test_another_version_of_the_code_is_not_answered_with_what_the_old_one_kept(client: Client, conversation: Conversation) -> None:

@@ -188,6 +188,20 @@ def test_only_the_last_previews_of_a_conversation_are_kept(
         page(client, conversation, OTHER)
 
 
+@pytest.mark.parametrize("is_proposed", [False, True])
+def test_of_an_earlier_revision_only_that_of_a_repair_that_waits_is_kept(
+    client: Client, conversation: Conversation, path: Path, is_proposed: bool
+) -> None:
+    page(client, conversation)
+    if is_proposed:
+        proposed(conversation, CHOSEN["strategy"], mode=CHOSEN["mode"])
+    earlier = conversation.revision
+    put(path, chunk_key(99), row_of("one more", "user", 9))
+    page(client, again(path))
+    assert StoredPreview.objects.filter(revision=earlier).exists() is is_proposed
+    assert StoredPreview.objects.filter(revision__gt=earlier).count() == 1
+
+
 def test_one_that_is_too_large_is_not_kept(client: Client, conversation: Conversation, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(previews, "MOST_BYTES", 100)
     page(client, conversation)
