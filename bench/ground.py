@@ -71,6 +71,8 @@ class Ground:
 
         with connection.cursor() as cursor:
             if self.address_of is not None:
+                # As autovacuum does a minute later: what is dead is written over by the next import.
+                cursor.execute("VACUUM")
                 cursor.execute("SELECT pg_database_size(current_database())")
                 return int(cursor.fetchone()[0])
             values = []
@@ -136,7 +138,15 @@ class Ground:
         yardstick = [timed(lambda: plain.copied(self.dispatch, self.plain_address))]
         ran = command(environ, "import_source", str(self.dispatch))
         yardstick.append(timed(lambda: plain.copied(self.dispatch, self.plain_address)))
+        self._index("dispatch")
         return ran, yardstick
+
+    def _index(self, name: str) -> None:
+        """The index of the search is made after an import, by a thread that the first page starts: it would count as the time of the pages that are measured."""
+        self.use(name)
+        from inspector.models.searching import index_texts
+
+        index_texts()
 
     @cached_property
     def dispatch_imported(self) -> str:
@@ -153,7 +163,7 @@ class Ground:
             needles = NEEDLES if size == self.middle else {}
             path = inputs.session(folder / f"{size}.jsonl", size, 70 + seed, loses=True, needles=needles)
             command(environ, "import_source", str(path))
-        self.use("sized")
+        self._index("sized")
         from inspector.models import Conversation
 
         oids = {}
