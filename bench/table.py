@@ -92,12 +92,14 @@ def grown_bytes(ground: Ground) -> Measured:
     inputs.session(path, ground.middle, 90)
     command(environ, "import_source", str(path))
     unchanged = min(command(environ, "import_source", str(path)).cpu for _ in range(2))
-    before, new, seconds = ground.size("grown"), 0, []
+    before = after = ground.size("grown")
+    new, seconds = 0, []
     for seed in range(5):
         new += inputs.grown(path, 10, seed)
         seconds.append(command(environ, "import_source", str(path)).cpu)
+        after = ground.size("grown")
     text = f"{new / 5000:.1f} KB each; {min(seconds):.2f} s of CPU, of the unchanged file {unchanged:.2f} s"
-    return Measured((ground.size("grown") - before) / new, 0, text)
+    return Measured((after - before) / new, 0, text)
 
 
 def found_of_needles(ground: Ground) -> Measured:

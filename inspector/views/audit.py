@@ -75,6 +75,11 @@ class AuditPage:
         return sealed_sentence(self.state.sealed) if self.state and self.state.sealed else ""
 
     @property
+    def is_about_one(self) -> bool:
+        """Whether the address asks for lines about a source, a conversation or a repair."""
+        return not self.filters.keys().isdisjoint(("source", "conversation", "repair"))
+
+    @property
     def first_day(self) -> str:
         return self.filters.get("from", "")
 

@@ -54,6 +54,8 @@ GROUP_SORTS: Mapping[str, Any] = {
 }
 PEOPLE_SHOWN = 3
 """Names in the list of groups."""
+NAMED_OF_GROUP = 3
+"""Sources of each group in that list."""
 GONE = "This role is gone already: load the page again."
 NO_ACCOUNT = "In local mode nobody signs in, so there is no password to change."
 
@@ -118,11 +120,13 @@ class Offered(NamedTuple):
 
 
 class GroupRow(NamedTuple):
-    """`people` are the first names with a role on it, `more` how many there are besides."""
+    """`people` are the first names with a role on it, `more` how many there are besides; so are `sources` and `more_sources`."""
 
     group: Any
     people: tuple[str, ...]
     more: int
+    sources: tuple[Source, ...]
+    more_sources: int
 
 
 class GroupsPage(NamedTuple):
@@ -460,16 +464,17 @@ def _groups_page(request: HttpRequest, typed: Typed = NOTHING) -> GroupsPage:
     groups: Any = _counted().filter(name__icontains=q) if q else _counted()
     order = GROUP_SORTS.get(request.GET.get("sort", ""), GROUP_SORTS["name"])
     pks = in_memory(groups.order_by(order, "name").values_list("pk", flat=True), request.GET, PER_PAGE)
-    # One query for the first people of all groups on the page.
-    first = Prefetch("grants", Grant.objects.select_related("user").order_by("user__username", "pk")[:PEOPLE_SHOWN], to_attr="first")
-    shown: Mapping[int, Any] = groups.prefetch_related(first).in_bulk(pks.rows)
+    # One query each for the first people and the first sources of all groups on the page.
+    people = Prefetch("grants", Grant.objects.select_related("user").order_by("user__username", "pk")[:PEOPLE_SHOWN], to_attr="first")
+    sources = Prefetch("sources", Source.objects.order_by("path")[:NAMED_OF_GROUP], to_attr="named")
+    shown: Mapping[int, Any] = groups.prefetch_related(people, sources).in_bulk(pks.rows)
     here = replace(pks, rows=tuple(shown[pk] for pk in pks.rows))
     return GroupsPage(tuple(map(_group_row, here.rows)), here, q, typed)
 
 
 def _group_row(group: Any) -> GroupRow:
     names = tuple(dict.fromkeys(grant.user.username for grant in group.first))
-    return GroupRow(group, names, group.people - len(names))
+    return GroupRow(group, names, group.people - len(names), tuple(group.named), group.total - len(group.named))
 
 
 def groups_json(request: OperatorRequest) -> HttpResponse:

@@ -1,7 +1,10 @@
 """The page of a problem: what its rule says, where it occurs, what became of each conversation, and what was decided. The forms of the inbox end here too."""
 
 import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import NamedTuple
 
 from django.contrib import messages
 from django.db.models import Sum
@@ -9,12 +12,14 @@ from django.http import HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect
 
 from inspector.actions import decide_problem
-from inspector.actions.decide_problem import Decision
+from inspector.actions.decide_problem import DONE, Decision
 from inspector.actions.problems import Refused
 from inspector.middleware import OperatorRequest, accepts
 from inspector.models import Conversation, ConversationRule, Occurrence, Problem, ProblemDay, ProblemEvent, Repair, Stream, StreamFinding
 from inspector.models.problem import WORST_FIRST
+from inspector.models.single_chunk import alone
 from inspector.presentation import markdown
+from inspector.presentation.conversation.excerpt import ExcerptLine, excerpt_line
 from inspector.presentation.json_text import Json, json_fields
 from inspector.presentation.sparkline import Sparkline
 from inspector.presentation.visible import visible
@@ -27,6 +32,8 @@ from inspector.views.problem_list import ProblemRow
 
 VERSIONS, EVENTS, CHOSEN = 5, 50, 200
 """How many are shown, and how many problems one form may choose."""
+EXCERPT = 4
+"""Chunks that a page quotes of one finding."""
 _OID = re.compile(r"[0-9a-f]{12}")
 _State = Occurrence.State
 
@@ -41,6 +48,8 @@ class OccurrenceRow:
     occurrence: Occurrence
     finding: str
     href: str
+    seqs: tuple[int, ...] = ()
+    """The first that its first finding names."""
     message: str = ""
     """What the first finding says; "" where it is found no more."""
     fork: Conversation | None = None
@@ -76,6 +85,24 @@ class OccurrenceRow:
         return bool(self.occurrence.repair_id) and not self.is_in_fork
 
 
+class Example(NamedTuple):
+    """The first chunks that the first finding of an open conversation names; `left` is how many more it names."""
+
+    row: OccurrenceRow
+    lines: tuple[ExcerptLine, ...]
+    left: int
+
+
+class HistoryLine(NamedTuple):
+    """`what` happened; `href` leads to the conversation or repair `named`."""
+
+    at: datetime
+    who: str
+    what: str
+    named: str = ""
+    href: str = ""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProblemPage:
     row: ProblemRow
@@ -87,9 +114,21 @@ class ProblemPage:
     """(version of the client, occurrences) as it was when each was first seen, the most frequent first; and of models."""
     models: tuple[tuple[str, int], ...]
     events: tuple[ProblemEvent, ...]
+    example: Example | None
     waiting_for: int
     """How many of its conversations have a repair that waits, and `review` where these are decided."""
     review: str
+
+    @property
+    def history(self) -> tuple[HistoryLine, ...]:
+        """The newest first: what was decided, and for the occurrences that are shown when each began and which repair is for it."""
+        lines = [HistoryLine(event.at, event.who, _words_of(event)) for event in self.events]
+        for row in self.rows:
+            title = row.subject.title or row.subject.native_id
+            lines.append(HistoryLine(datetime.fromtimestamp(row.occurrence.first_at / 1000, UTC), "", "found in", title, row.href))
+            for repair in filter(None, (row.waiting, row.occurrence.repair)):
+                lines += _of_repair(repair, title)
+        return tuple(sorted(lines, key=lambda line: line.at, reverse=True)[:EVENTS])
 
     @property
     def unplanned(self) -> int:
@@ -103,18 +142,44 @@ def _page(request: OperatorRequest, oid: str) -> ProblemPage:
     occurrences = problem.occurrences.select_related("stream" if problem.is_of_streams else "conversation", "repair")
     here = window(occurrences, WORST_FIRST, problem.total, request.GET)
     waiting_for, review = (0, "") if problem.is_of_streams else _waiting(problem)
+    rows = (_of_streams if problem.is_of_streams else _of_conversations)(problem, here.rows)
     return ProblemPage(
         row=row,
         problem=problem,
         days=row.days,
         here=here,
-        rows=(_of_streams if problem.is_of_streams else _of_conversations)(problem, here.rows),
+        rows=rows,
+        example=_example(rows),
         versions=_most(problem, "client_version"),
         models=_most(problem, "model"),
         events=tuple(problem.events.all()[:EVENTS]),
         waiting_for=waiting_for,
         review=review,
     )
+
+
+def _example(rows: Sequence[OccurrenceRow]) -> Example | None:
+    """None where no open conversation is shown, or its chunks cannot be loaded without all others."""
+    row = next((row for row in rows if row.finding and row.seqs and isinstance(row.subject, Conversation)), None)
+    if row is None:
+        return None
+    assert isinstance(row.subject, Conversation)
+    lines = tuple(map(excerpt_line, alone(row.subject, row.seqs[:EXCERPT])))
+    return Example(row, lines, len(row.seqs) - len(lines)) if lines else None
+
+
+def _words_of(event: ProblemEvent) -> str:
+    detail = event.detail
+    words = f"{event.verb} to {detail.get('to') or 'nobody'}" if event.verb == DONE["assign"] else event.verb
+    words += f" until {until}" if (until := detail.get("until")) else ""
+    return f"{words}: {reason}" if (reason := detail.get("reason")) else words
+
+
+def _of_repair(repair: Repair, title: str) -> Iterator[HistoryLine]:
+    acts = (("proposed_at", "proposed_by", "proposed"), ("approved_at", "approved_by", "approved"), ("applied_at", "applied_by", "applied"))
+    for at, who, act in acts:
+        if (moment := getattr(repair, at)) is not None:
+            yield HistoryLine(moment, getattr(repair, who), f"{act} a repair of", title, f"/repairs/{repair.oid}/")
 
 
 def _waiting(problem: Problem) -> tuple[int, str]:
@@ -132,18 +197,19 @@ def _waiting(problem: Problem) -> tuple[int, str]:
 def _of_conversations(problem: Problem, occurrences: tuple[Occurrence, ...]) -> tuple[OccurrenceRow, ...]:
     ids = [row.conversation_id for row in occurrences]
     rules = ConversationRule.objects.filter(conversation__in=ids, code=problem.code).order_by("-findings")
-    first = {pk: (oid, message) for pk, oid, message in rules.values_list("conversation_id", "first__oid", "first__message")}
+    columns = rules.values_list("conversation_id", "first__oid", "first__message", "first__seqs")
+    first = {pk: (oid, message, seqs) for pk, oid, message, seqs in columns}
     forks = forks_of(row.conversation_id for row in occurrences if row.conversation_id and row.state == _State.REPLACED)
     still = forks_with(problem.code, forks.values())
     waiting = {repair.conversation_id: repair for repair in Repair.objects.filter(conversation__in=ids, state__in=Repair.WAITING)}
     listed = []
     for row in occurrences:
         if (about := row.conversation) is not None:
-            finding, message = first.get(about.pk, ("", ""))
+            finding, message, seqs = first.get(about.pk, ("", "", ()))
             href = f"/conversations/{about.oid}/{f'?finding={finding}' if finding else ''}"
             fork = forks.get(about.pk)
             is_in_fork = fork is not None and fork.pk in still
-            listed.append(OccurrenceRow(row, finding, href, message, fork, is_in_fork, waiting.get(about.pk)))
+            listed.append(OccurrenceRow(row, finding, href, tuple(seqs), message, fork, is_in_fork, waiting.get(about.pk)))
     return tuple(listed)
 
 
@@ -152,7 +218,9 @@ def _of_streams(problem: Problem, occurrences: tuple[Occurrence, ...]) -> tuple[
     # Of each stream the first stays.
     first = {finding.stream_id: finding for finding in findings.select_related("stream").order_by("-pk")}
     return tuple(
-        OccurrenceRow(row, finding.oid, finding.href, finding.message) if finding else OccurrenceRow(row, "", f"/streams/{row.stream.oid}/")
+        OccurrenceRow(row, finding.oid, finding.href, message=finding.message)
+        if finding
+        else OccurrenceRow(row, "", f"/streams/{row.stream.oid}/")
         for row in occurrences
         if row.stream
         for finding in (first.get(row.stream.pk),)

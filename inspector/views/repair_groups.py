@@ -29,6 +29,7 @@ from inspector.models.transactions import one_snapshot
 from inspector.presentation import markdown
 from inspector.presentation.json_text import Json, json_fields
 from inspector.presentation.repair.group_sum import GroupSum, sum_of
+from inspector.presentation.repair.plan import parts_of
 from inspector.presentation.repair.preview_part import PreviewPart
 from inspector.presentation.visible import visible
 from inspector.programs.catalogue import READ_ONLY
@@ -39,6 +40,7 @@ from inspector.strategies.catalogue import STRATEGIES
 from inspector.views.pages import absolute, as_json, as_markdown, origin_of_source, page
 from inspector.views.paging import ListWindow, in_memory
 from inspector.views.problem_list import known_rule
+from inspector.views.repair_rows import Change, changes_of
 from inspector.views.repairs import StorePlace, Written, accounts, back_of, place_of, written_of
 
 AT_ONCE = 500
@@ -92,6 +94,10 @@ class NewGroupPage:
     goes_on: bool
 
     @property
+    def changes(self) -> tuple[Change, ...]:
+        return changes_of(self.total.counts)
+
+    @property
     def is_waiting(self) -> bool:
         """Whether there is nothing to propose before others are decided on."""
         return not self.plans and not self.left and all("repair" in other.member for other in self.others)
@@ -113,6 +119,21 @@ class GroupMember(NamedTuple):
     why: str
     part: PreviewPart | None
     is_open: bool
+
+    @property
+    def outcome(self) -> str:
+        """What the request and the findings are like after its plan; "" where there is none."""
+        return parts_of(self._headline)[1]
+
+    @property
+    def did(self) -> str:
+        """What else its plan's headline says."""
+        return self._headline.removesuffix(f" · {self.outcome}")
+
+    @property
+    def _headline(self) -> str:
+        plan = self.member.get("plan")
+        return str(plan["headline"]) if plan else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,6 +165,10 @@ class GroupPage:
     work: Work | None
     comments: tuple[tuple[RepairComment, int], ...]
     """Each with the number of conversations that it is on."""
+
+    @property
+    def changes(self) -> tuple[Change, ...]:
+        return changes_of(self.total.counts)
 
 
 def _cost(row: Conversation) -> int:

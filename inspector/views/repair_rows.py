@@ -33,6 +33,12 @@ class Change(NamedTuple):
         return self.after > self.before
 
 
+def changes_of(counts: Iterable[tuple[str, int, int]]) -> tuple[Change, ...]:
+    """Of the rules whose findings become more or less; those that get worse come first, since a reviewer must not miss them."""
+    changed = [Change(*row) for row in counts if row[1] != row[2]]
+    return tuple(sorted(changed, key=lambda change: not change.is_worse))
+
+
 @dataclass(frozen=True, slots=True)
 class RepairRow:
     """One repair, or those of a group that are in the list: `together` of `whole`. `did` is what the plan writes, `outcome` what that is good for."""
@@ -89,10 +95,8 @@ def _row(repair: Repair) -> RepairRow:
     else:
         counts = [(code, before, after) for code, (before, after) in repair.counts.items()]
         (did, outcome), strategies, whole = parts_of(repair.summary), repair.strategies, 1
-    changed = [Change(*row) for row in counts if row[1] != row[2]]
-    # What gets worse comes first: a reviewer must not miss it.
-    changed.sort(key=lambda change: not change.is_worse)
+    changed = changes_of(counts)
     together = getattr(repair, "together", whole) or whole
     return RepairRow(
-        repair, tuple(changed[:SHOWN_CHANGES]), len(changed[SHOWN_CHANGES:]), did, outcome, tuple(strategies), min(together, whole), whole
+        repair, changed[:SHOWN_CHANGES], len(changed[SHOWN_CHANGES:]), did, outcome, tuple(strategies), min(together, whole), whole
     )

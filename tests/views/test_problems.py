@@ -227,6 +227,29 @@ def test_the_page_of_a_problem_names_its_occurrences_and_their_repairs(client: C
     assert "MSG101" in text and "no longer detected" in text and f"/problems/{problem.shared_id}/" in text
 
 
+def test_the_page_of_a_problem_quotes_what_one_finding_names(client: Client, tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    store(path, rows("one", MERGED, "One"))
+    problem = Problem.objects.get()
+    page = client.get(f"/problems/{problem.oid}/").content.decode()
+    quoted = re.findall(r"<i>(\d+)</i> <em>(\w+)</em> (.*?)</span>", page.partition('class="excerpt"')[2])
+    assert quoted == [("1", "user", "text hi"), ("2", "assistant", "text hello")]
+    written_again(path, rows("one", HEALTHY, "One"))
+    assert 'class="excerpt"' not in client.get(f"/problems/{problem.oid}/").content.decode()
+
+
+def test_the_history_of_a_problem_says_where_it_was_found_and_who_repaired_it(client: Client, tmp_path: Path) -> None:
+    repair = applied(imported(tmp_path / "a.db", merged()), "renumber-messages")
+    problem = Problem.objects.get(code="MSG101")
+    decide(client, "assign", problem, to="ada")
+    history = client.get(f"/problems/{problem.oid}/").content.decode().partition("<h2>History</h2>")[2].partition("</ul>")[0]
+    said = [re.sub(r"\s+", " ", re.sub("<[^>]+>", "", line)).partition(" · ")[2].strip() for line in history.split("</li>")[:-1]]
+    title = repair.conversation.title
+    assert said[-1] == f"found in {title}"
+    assert [f"tester {act} a repair of {title}" in said for act in ("proposed", "approved", "applied")] == [True, True, True]
+    assert "repaired" in said
+
+
 def test_the_occurrences_of_a_problem_are_paged(client: Client, tmp_path: Path) -> None:
     many(tmp_path / "a.db", 120)
     oid = Problem.objects.get().oid

@@ -58,8 +58,17 @@ class GroupSum:
         return accepted if self.remaining is None else f"{accepted} · {remaining_words(self.remaining)}"
 
     @property
+    def short(self) -> str:
+        """As the headline, without the rules."""
+        return " · ".join([self._conversations, self.did, self.outcome])
+
+    @property
+    def _conversations(self) -> str:
+        return f"{self.number:,} conversation{'' if self.number == 1 else 's'}"
+
+    @property
     def headline(self) -> str:
-        parts = [f"{self.number:,} conversation{'' if self.number == 1 else 's'}", self.did]
+        parts = [self._conversations, self.did]
         # What gets worse comes first: a reviewer must not miss it.
         worst = sorted(self.counts, key=lambda row: row[2] <= row[1])
         parts += [f"{code} {before:,} → {after:,}" for code, before, after in worst[:MOST_RULES]]

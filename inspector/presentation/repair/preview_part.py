@@ -10,9 +10,8 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 
 from inspector.conversation.edits import Plan
-from inspector.conversation.model import Chunk
 from inspector.planning.preview import Cost, DiffRow, FindingKind, Preview, PreviewSide
-from inspector.presentation.conversation import row_words
+from inspector.presentation.conversation.excerpt import ExcerptLine, excerpt_line
 from inspector.presentation.conversation.message_counts import message_counts
 from inspector.presentation.conversation.placed import role_of
 from inspector.presentation.conversation.recorded_errors import Recorded, latest_rejection, recorded_errors
@@ -20,7 +19,7 @@ from inspector.presentation.prompt.wire_pieces import WirePiece, pieces
 from inspector.presentation.repair.alternatives import safety_words
 from inspector.presentation.repair.observed_rejection import Observed, observed
 from inspector.presentation.repair.plan import chunks_summary, headline, summary
-from inspector.presentation.visible import beginning, size
+from inspector.presentation.visible import size
 from inspector.profiles.base import Judgement
 from inspector.programs.formats import Cell, Change
 from inspector.programs.registry import program_or_default
@@ -35,7 +34,7 @@ MESSAGES, BEFORE = 40, 5
 """Messages of a prompt that are shown, and how many of them are before the first that differs."""
 PIECES = 60
 """Pieces of a message that are shown: a reader may take a whole conversation for one message."""
-EXCERPT, WORDS = 3, 4_200
+EXCERPT = 3
 """Chunks of a finding that are shown, and characters of one."""
 CHANGES, BYTES = 200, 5_000
 """Changed records that are shown, and bytes of a value."""
@@ -70,14 +69,6 @@ class RuleCount:
     before: int
     after: int
     severity: str
-
-
-@dataclass(frozen=True, slots=True)
-class ExcerptLine:
-    seq: int
-    role: str
-    kind: str
-    words: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,18 +248,12 @@ def _damage(preview: Preview, known: Sequence[Finding]) -> tuple[Damage, ...]:
             group[0].message,
             sum(finding.times for finding in group),
             any(not chosen.isdisjoint(finding.repaired_by) for finding in group),
-            tuple(_excerpt_line(chunks[seq]) for seq in group[0].seqs[:EXCERPT] if seq in chunks),
+            tuple(excerpt_line(chunks[seq]) for seq in group[0].seqs[:EXCERPT] if seq in chunks),
             len(group[0].seqs[EXCERPT:]),
         )
         for group in by_rule(findings)
     ]
     return tuple(sorted(damage, key=lambda entry: not entry.is_repaired))
-
-
-def _excerpt_line(chunk: Chunk) -> ExcerptLine:
-    called = row_words.arguments(chunk)
-    words = f"{chunk.tool_name} {called}" if called else row_words.words(chunk)
-    return ExcerptLine(chunk.seq, str(chunk.role or ""), str(chunk.kind), beginning(words, WORDS))
 
 
 def _answered(case: Case) -> Recorded | None:
