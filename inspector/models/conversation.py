@@ -107,7 +107,8 @@ class Conversation(models.Model):
         ordering = ("place", "id")
         # Partial ones: SQLite seeks in no index for NOT is_gone, and takes one with this very condition.
         indexes = [
-            models.Index(fields=("place", "id"), name="listed", condition=Q(is_gone=False)),
+            # With the source: whether that is the demo is asked of every row that a page by its number leaves out.
+            models.Index(fields=("place", "id", "source"), name="listed", condition=Q(is_gone=False)),
             models.Index(fields=("chunk_count", "id"), name="listed_by_size", condition=Q(is_gone=False)),
             models.Index(fields=("place", "id"), name="listed_damaged", condition=Q(is_gone=False, is_damaged=True)),
             models.Index(fields=("place", "id"), name="listed_healthy", condition=Q(is_gone=False, is_damaged=False)),
