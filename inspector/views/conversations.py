@@ -125,6 +125,11 @@ class ConversationPage:
         return chips(self.overview)
 
     @property
+    def waiting(self) -> Repair | None:
+        """The newest repair of it that waits for a decision or to be applied."""
+        return Repair.objects.filter(conversation=self.row, state__in=Repair.WAITING).order_by("-pk").first()
+
+    @property
     def is_tree_open(self) -> bool:
         """Whether the address is about the tree, or most of a small one is what the reader does not reach: then that is what happened, and the table does not have it."""
         is_chosen = bool(self.choice.leaf or self.choice.tree_start or self.choice.unfolded is not None)

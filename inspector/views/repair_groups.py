@@ -126,6 +126,12 @@ class GroupMember(NamedTuple):
         return parts_of(self._headline)[1]
 
     @property
+    def safety(self) -> str:
+        """As of a plan alone; "" where there is no plan."""
+        plan = self.member.get("plan")
+        return " and ".join(plan["safety"]) or "safe" if plan else ""
+
+    @property
     def did(self) -> str:
         """What else its plan's headline says."""
         return self._headline.removesuffix(f" · {self.outcome}")
@@ -311,6 +317,8 @@ def _group_page(request: OperatorRequest, group: RepairGroup) -> GroupPage:
     here = in_memory(group.members, request.GET, PER_PAGE)
     of_oid = {row.oid: row for row in Conversation.objects.filter(source=group.source, oid__in=[row["conversation"] for row in here.rows])}
     shown, rest, members = request.GET.get("show", ""), OPEN, []
+    # What loses or invents something is looked at first.
+    first = next((member for member in here.rows if (member.get("plan") or {}).get("safety")), here.rows[0] if here.rows else None)
     for member in here.rows:
         oid = member["conversation"]
         repair, row = current.get(oid), of_oid.get(oid)
@@ -318,7 +326,7 @@ def _group_page(request: OperatorRequest, group: RepairGroup) -> GroupPage:
         if repair is not None and row is not None and not background.is_large(row) and (is_chosen or _cost(row) <= rest):
             part = shown_of(repair).part
             rest -= _cost(row)
-        is_open = is_chosen or (not shown and member is here.rows[0])
+        is_open = is_chosen or (not shown and member is first)
         members.append(GroupMember(row, member, repair, state_of[oid], _why(repair, member, state_of[oid]), part, is_open))
     repairs = list(current.values())
     settled = [repair for repair in repairs if state_of[repair.conversation.oid] not in ("changed", "being written")]

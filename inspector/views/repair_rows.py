@@ -24,8 +24,6 @@ class Change(NamedTuple):
 
     @property
     def words(self) -> str:
-        if self.after == 0:
-            return self.code
         return f"{self.code} {self.before:,}→{self.after:,}" if self.before else f"{self.code} +{self.after:,}"
 
     @property

@@ -120,6 +120,11 @@ class NewRepairPage:
     work: Work | None = None
     """What computes the preview of a large conversation, until it is kept."""
 
+    @property
+    def waiting(self) -> Repair | None:
+        """Another repair of the conversation that waits for a decision or to be applied."""
+        return Repair.objects.filter(conversation=self.row, state__in=Repair.WAITING).order_by("-pk").first()
+
 
 class DetectedRule(NamedTuple):
     """What one rule found in the conversation: `message` of the first of them, and the strategies that repair them where each can be written."""

@@ -63,8 +63,8 @@ class TrendsPage:
 
     @property
     def ticks(self) -> tuple[date, ...]:
-        """Days below the bars, from the first to the last."""
-        return tuple(self.first + timedelta(days=round(quarter * (self.span - 1) / 4)) for quarter in range(5))
+        """Days below the bars: those at the beginning of each quarter, and the last."""
+        return tuple(self.first + timedelta(days=min(quarter * self.span // 4, self.span - 1)) for quarter in range(5))
 
 
 def _page(request: OperatorRequest) -> TrendsPage:
