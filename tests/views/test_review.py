@@ -61,7 +61,7 @@ def test_the_page_says_what_is_wrong_before_the_diff_and_folds_the_rest_after_it
             " · no error or warning remains",
             ">MSG101</a> 4 messages of 2 turns share msgIdx 0",
         ),
-        *("<i>1</i> <em>user</em> text hello", 'class="diff"', '<h2 id="talk">Comments</h2>'),
+        *('<i>1</i> <em class="u">user</em> <i>text</i> hello', 'class="diff"', '<h2 id="talk">Comments</h2>'),
         *(
             "<summary>Verdicts and findings before and after",
             "<summary>Costs and warnings",
