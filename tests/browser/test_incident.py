@@ -9,6 +9,7 @@ from playwright.sync_api import Page, expect
 from pytest_django.live_server_helper import LiveServer
 
 from inspector.models import Conversation, Repair
+from tests.browser.waiting import until
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -167,7 +168,7 @@ def test_a_jump_to_a_chunk_ends_below_the_sticky_header(
 ) -> None:
     page.set_viewport_size({"width": width, "height": height})
     page.goto(f"{live_server.url}/conversations/{incident.oid}/#seq-6")
-    page.wait_for_function("window.scrollY > 0")
+    until(page, "window.scrollY > 0")
     header = page.evaluate(
         "[...document.querySelectorAll('thead th')].map(cell => cell.getBoundingClientRect().bottom).reduce((a, b) => Math.max(a, b), 0)"
     )

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from urllib.parse import quote
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, Route, expect
@@ -10,6 +11,7 @@ from pytest_django.live_server_helper import LiveServer
 
 from inspector.models import Conversation, Repair
 from tests.accounts import account
+from tests.browser.waiting import until
 
 pytestmark = pytest.mark.django_db(transaction=True)
 PASSWORD = "correct horse battery staple"
@@ -72,15 +74,14 @@ def test_back_and_forward_show_what_the_address_says_where_the_reader_was(
     seen = []
     for chosen in (page.locator(f"#choose-{name}").input_value(), value):
         page.locator(f"#choose-{name}").select_option(chosen)
-        if seen:
-            page.wait_for_url(f"**{name}=*")
-            expect(page.locator(f"#choose-{name}")).to_have_value(chosen)
+        page.wait_for_url(re.compile(rf"[?&]{name}={re.escape(quote(chosen))}"))
+        expect(page.locator(f"#choose-{name}")).to_have_value(chosen)
         page.evaluate(f"window.scrollTo(0, {100 + 50 * len(seen)})")
         seen.append((page.url, page.inner_text("main")))
     for turn, at in (("back", 0), ("forward", 1), ("back", 0)):
         page.evaluate(f"history.{turn}()")
         page.wait_for_url(seen[at][0])
-        page.wait_for_function(f"document.readyState === 'complete' && window.scrollY === {100 + 50 * at}")
+        until(page, f"document.readyState === 'complete' && window.scrollY === {100 + 50 * at}")
         assert page.inner_text("main") == seen[at][1]
 
 

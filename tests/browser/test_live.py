@@ -7,6 +7,7 @@ from pytest_django.live_server_helper import LiveServer
 from inspector.models import Conversation
 from tests.actions.building import Store, U, again, imported, put, row
 from tests.browser.test_reading import has_script
+from tests.browser.waiting import until
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -43,8 +44,8 @@ def test_what_came_is_shown_where_the_reader_was(page: Page, live_server: LiveSe
     assert page.evaluate("document.documentElement.scrollWidth") == 390
     page.evaluate("window.before = true")
     news.get_by_role("link", name="Show").click()
-    page.wait_for_function("!window.before && document.readyState === 'complete'")
-    page.wait_for_function("Math.abs(window.scrollY - 900) < 2")
+    until(page, "!window.before && document.readyState === 'complete'")
+    until(page, "Math.abs(window.scrollY - 900) < 2")
     assert page.url.endswith("?kind=text#seq-9")
     expect(page.locator("#news")).not_to_be_in_viewport()
     page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
