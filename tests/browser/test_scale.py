@@ -26,7 +26,7 @@ from tests.shell.test_serve import environ
 __all__ = ["environ"]
 
 pytestmark = [pytest.mark.slow, pytest.mark.scale]
-ENTRIES = int(os.environ.get("INSPECTOR_SCALE", "12000"))
+ENTRIES = int(os.environ.get("INSPECTOR_SCALE", "50000"))
 WHOLE = 1_000_000
 GOAL, GOAL_OF_PREVIEW = 0.3, 2.0
 """Seconds of the server's processors for one request."""
