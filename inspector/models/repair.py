@@ -131,6 +131,11 @@ class Repair(models.Model):
     def __str__(self) -> str:
         return self.oid
 
+    @classmethod
+    def waiting_of(cls, conversation: Conversation) -> "Repair | None":
+        """The newest repair of a conversation that waits for a decision or to be applied."""
+        return cls.objects.filter(conversation=conversation, state__in=cls.WAITING).order_by("-pk").first()
+
     @property
     def is_moved(self) -> bool:
         """Whether it waits, and the last import read other content than its plan is based on; the store itself is compared when it is applied."""

@@ -126,8 +126,7 @@ class ConversationPage:
 
     @property
     def waiting(self) -> Repair | None:
-        """The newest repair of it that waits for a decision or to be applied."""
-        return Repair.objects.filter(conversation=self.row, state__in=Repair.WAITING).order_by("-pk").first()
+        return Repair.waiting_of(self.row)
 
     @property
     def is_tree_open(self) -> bool:

@@ -160,12 +160,11 @@ def _page(request: OperatorRequest, oid: str) -> ProblemPage:
 
 def _example(rows: Sequence[OccurrenceRow]) -> Example | None:
     """None where no open conversation is shown, or its chunks cannot be loaded without all others."""
-    row = next((row for row in rows if row.finding and row.seqs and isinstance(row.subject, Conversation)), None)
-    if row is None:
-        return None
-    assert isinstance(row.subject, Conversation)
-    lines = tuple(map(excerpt_line, alone(row.subject, row.seqs[:EXCERPT])))
-    return Example(row, lines, len(row.seqs) - len(lines)) if lines else None
+    for row in rows:
+        if row.seqs and isinstance(row.subject, Conversation):
+            lines = tuple(map(excerpt_line, alone(row.subject, row.seqs[:EXCERPT])))
+            return Example(row, lines, len(row.seqs) - len(lines)) if lines else None
+    return None
 
 
 def _words_of(event: ProblemEvent) -> str:

@@ -28,6 +28,7 @@ from inspector.models import Conversation, Problem, Repair, RepairComment, Repai
 from inspector.models.transactions import one_snapshot
 from inspector.presentation import markdown
 from inspector.presentation.json_text import Json, json_fields
+from inspector.presentation.repair.alternatives import safety_words
 from inspector.presentation.repair.group_sum import GroupSum, sum_of
 from inspector.presentation.repair.plan import parts_of
 from inspector.presentation.repair.preview_part import PreviewPart
@@ -40,7 +41,6 @@ from inspector.strategies.catalogue import STRATEGIES
 from inspector.views.pages import absolute, as_json, as_markdown, origin_of_source, page
 from inspector.views.paging import ListWindow, in_memory
 from inspector.views.problem_list import known_rule
-from inspector.views.repair_rows import Change, changes_of
 from inspector.views.repairs import StorePlace, Written, accounts, back_of, place_of, written_of
 
 AT_ONCE = 500
@@ -94,10 +94,6 @@ class NewGroupPage:
     goes_on: bool
 
     @property
-    def changes(self) -> tuple[Change, ...]:
-        return changes_of(self.total.counts)
-
-    @property
     def is_waiting(self) -> bool:
         """Whether there is nothing to propose before others are decided on."""
         return not self.plans and not self.left and all("repair" in other.member for other in self.others)
@@ -129,7 +125,7 @@ class GroupMember(NamedTuple):
     def safety(self) -> str:
         """As of a plan alone; "" where there is no plan."""
         plan = self.member.get("plan")
-        return " and ".join(plan["safety"]) or "safe" if plan else ""
+        return safety_words(plan["safety"]) if plan else ""
 
     @property
     def did(self) -> str:
@@ -171,10 +167,6 @@ class GroupPage:
     work: Work | None
     comments: tuple[tuple[RepairComment, int], ...]
     """Each with the number of conversations that it is on."""
-
-    @property
-    def changes(self) -> tuple[Change, ...]:
-        return changes_of(self.total.counts)
 
 
 def _cost(row: Conversation) -> int:

@@ -2,39 +2,16 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
 
 from django.db.models import Count, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
 from inspector.models import Repair
 from inspector.presentation.clock import age
-from inspector.presentation.repair.group_sum import sum_of
+from inspector.presentation.repair.group_sum import Change, changes_of, sum_of
 from inspector.presentation.repair.plan import parts_of
 
 SHOWN_CHANGES = 4
-
-
-class Change(NamedTuple):
-    """Findings of one rule before and after."""
-
-    code: str
-    before: int
-    after: int
-
-    @property
-    def words(self) -> str:
-        return f"{self.code} {self.before:,}→{self.after:,}" if self.before else f"{self.code} +{self.after:,}"
-
-    @property
-    def is_worse(self) -> bool:
-        return self.after > self.before
-
-
-def changes_of(counts: Iterable[tuple[str, int, int]]) -> tuple[Change, ...]:
-    """Of the rules whose findings become more or less; those that get worse come first, since a reviewer must not miss them."""
-    changed = [Change(*row) for row in counts if row[1] != row[2]]
-    return tuple(sorted(changed, key=lambda change: not change.is_worse))
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,15 +62,13 @@ def rows_of(repairs: Iterable[Repair]) -> tuple[RepairRow, ...]:
 
 
 def _row(repair: Repair) -> RepairRow:
-    counts: Any
     if (group := repair.group) is not None:
         total = sum_of(member["plan"] for member in group.members)
-        counts, (did, outcome), strategies = total.counts, (total.did, total.outcome), group.strategies
+        changed, (did, outcome), strategies = total.changes, (total.did, total.outcome), group.strategies
         whole = len(group.members)
     else:
-        counts = [(code, before, after) for code, (before, after) in repair.counts.items()]
+        changed = changes_of((code, before, after) for code, (before, after) in repair.counts.items())
         (did, outcome), strategies, whole = parts_of(repair.summary), repair.strategies, 1
-    changed = changes_of(counts)
     together = getattr(repair, "together", whole) or whole
     return RepairRow(
         repair, changed[:SHOWN_CHANGES], len(changed[SHOWN_CHANGES:]), did, outcome, tuple(strategies), min(together, whole), whole

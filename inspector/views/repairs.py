@@ -122,8 +122,7 @@ class NewRepairPage:
 
     @property
     def waiting(self) -> Repair | None:
-        """Another repair of the conversation that waits for a decision or to be applied."""
-        return Repair.objects.filter(conversation=self.row, state__in=Repair.WAITING).order_by("-pk").first()
+        return Repair.waiting_of(self.row)
 
 
 class DetectedRule(NamedTuple):

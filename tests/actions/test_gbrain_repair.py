@@ -403,7 +403,7 @@ def test_the_script_runs_in_psql(store: str, tmp_path: Path, _postgres: Any) -> 
     assert everything(store) == before
 
 
-@pytest.mark.parametrize("name", ["mend.db", "mend"])
+@pytest.mark.parametrize("name", ["repair.db", "repair"])
 def test_no_copy_is_made_of_a_server(store: str, tmp_path: Path, name: str) -> None:
     ran = repair(store, *LEDGER, "--out", tmp_path / name)
     assert ran.status == 2 and ".sql" in ran.err and ran.err.count("\n") == 1 and not list(tmp_path.iterdir())

@@ -16,7 +16,7 @@ from inspector.models import Conversation, Source
 from tests.commands.running import run
 
 pytestmark = pytest.mark.django_db
-MEND = ("--conversation", "4107", "--strategy", "insert-ledger-results")
+LEDGER_RESULTS = ("--conversation", "4107", "--strategy", "insert-ledger-results")
 
 
 @pytest.fixture
@@ -59,7 +59,7 @@ def test_the_jobs_stand_in_a_database_that_runs_while_it_is_served(folder: Path)
 def test_a_repaired_job_stays_until_it_is_written_anew(folder: Path) -> None:
     address = run("demo", "--json").json["gbrain"]
     with served():
-        ran = run("repair", address, *MEND, "--mode", "in-place", "--apply")
+        ran = run("repair", address, *LEDGER_RESULTS, "--mode", "in-place", "--apply")
         assert ran.status == 0, ran.err
     assert "loaded into a PostgreSQL of its own" in run("demo").out
     with served():

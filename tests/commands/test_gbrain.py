@@ -42,7 +42,7 @@ def test_the_same_rows_give_the_same_digest_and_another_output_another_one(store
         (("--strategy", "rename-repeated-ids", "--apply"), 2, "run the tool again"),
         ((*LEDGER, "--mode", "fork", "--plan"), 2, "fill-rows (in-place)"),
         ((*LEDGER, "--out", ""), 2, "Name the new file"),
-        ((*LEDGER, "--out", "/no/such/folder/mend.sql"), 2, "its folder does not exist"),
+        ((*LEDGER, "--out", "/no/such/folder/repair.sql"), 2, "its folder does not exist"),
     ],
 )
 def test_what_cannot_be_done_is_said_in_one_sentence(store: str, how: tuple[str, ...], status: int, words: str) -> None:  # noqa: F811

@@ -20,7 +20,7 @@ BODY = b"""\xef\xbb\xbf{"model": "claude-opus-4", "max_tokens": 1e3, "messages":
   {"role": "assistant", "content": "bye"}
 ]}
 """
-MEND = ("--strategy", "insert-interrupted-result")
+INTERRUPTED = ("--strategy", "insert-interrupted-result")
 
 
 @pytest.fixture
@@ -47,9 +47,9 @@ def test_a_file_is_detected_judged_and_shown(body: Path) -> None:
 
 def test_a_repaired_copy_differs_in_the_repair_alone(body: Path, tmp_path: Path) -> None:
     out = tmp_path / "repaired.json"
-    assert run("repair", body, *MEND, "--out", out).status == 0
+    assert run("repair", body, *INTERRUPTED, "--out", out).status == 0
     assert is_mended(out.read_bytes()) and body.read_bytes() == BODY
-    assert "already exists" in run("repair", body, *MEND, "--out", out).err
+    assert "already exists" in run("repair", body, *INTERRUPTED, "--out", out).err
 
 
 @pytest.mark.only_settles(False)
@@ -66,7 +66,7 @@ def test_a_file_is_imported_looked_at_repaired_and_taken_back(body: Path, client
     page = client.get(f"/conversations/{conversation.oid}/")
     assert page.status_code == 200 and "grüße" in page.content.decode()
     assert client.get(f"/conversations/{conversation.oid}/prompt/").status_code == 200
-    applied = run("repair", conversation.oid, *MEND, "--apply")
+    applied = run("repair", conversation.oid, *INTERRUPTED, "--apply")
     assert applied.status == 0 and "is verified" in applied.out
     assert is_mended(body.read_bytes())
     conversation.refresh_from_db()
@@ -81,7 +81,7 @@ def test_a_file_that_was_changed_since_is_not_written(body: Path) -> None:
     run("import_source", body)
     changed = BODY.replace(b"1e3", b"2e3")
     body.write_bytes(changed)
-    refused = run("repair", Conversation.objects.get().oid, *MEND, "--apply")
+    refused = run("repair", Conversation.objects.get().oid, *INTERRUPTED, "--apply")
     assert refused.status == 2 and "request.json has another value" in refused.err and body.read_bytes() == changed
 
 
@@ -89,7 +89,7 @@ def test_a_file_that_was_changed_since_is_not_written(body: Path) -> None:
 @pytest.mark.django_db
 def test_a_plan_is_carried_to_the_file(body: Path, tmp_path: Path) -> None:
     plan = tmp_path / "plan.json"
-    plan.write_text(run("repair", body, *MEND, "--plan", "--json").out)
+    plan.write_text(run("repair", body, *INTERRUPTED, "--plan", "--json").out)
     assert run("repair", "--apply-plan", plan).status == 0
     assert is_mended(body.read_bytes())
 
@@ -100,12 +100,12 @@ def test_standard_input_is_a_body(tmp_path: Path) -> None:
     scanned = run_in_process(database, "scan", "-", stdin=BODY)
     assert scanned.status == 1 and "AN-1" in scanned.out
     assert "go on" in run_in_process(database, "show", "-", stdin=BODY).out
-    plan = run_in_process(database, "repair", "-", *MEND, "--plan", "--json", stdin=BODY)
+    plan = run_in_process(database, "repair", "-", *INTERRUPTED, "--plan", "--json", stdin=BODY)
     assert plan.json["profiles"]["anthropic-2026-07"]["after"] == "passes all known rules"
-    printed = run_in_process(database, "repair", "-", *MEND, "--out", "-", stdin=BODY.replace(b"\\u00fc", b"\\ud800"))
+    printed = run_in_process(database, "repair", "-", *INTERRUPTED, "--out", "-", stdin=BODY.replace(b"\\u00fc", b"\\ud800"))
     assert printed.status == 0 and is_mended(printed.out.encode().replace(b"\\ud800", b"\\u00fc"))
     out = tmp_path / "out.json"
-    assert run_in_process(database, "repair", "-", *MEND, "--out", out, stdin=BODY).status == 0
+    assert run_in_process(database, "repair", "-", *INTERRUPTED, "--out", out, stdin=BODY).status == 0
     assert is_mended(out.read_bytes()) and not list(tmp_path.glob("*.inspector-new"))
     asked = run_in_process(database, "scan", "-", "--format", "openai-chat-request", "--json", stdin=b'[{"role": "user", "content": "x"}]')
     assert (asked.json["source"]["path"], asked.json["source"]["format"]) == ("-", "openai-chat-request")
@@ -124,8 +124,8 @@ def test_standard_input_is_a_body(tmp_path: Path) -> None:
         (("scan", "-", "--format", "dispatch"), b"{}", "Only a request body"),
         (("scan", "-", "--format", "nothing"), b"{}", "no format"),
         (("scan", "-", "--traces", "-"), BODY, "not both"),
-        (("repair", "-", *MEND, "--apply"), BODY, "cannot be written back"),
-        (("repair", "-", *MEND, "--out", "-", "--json"), BODY, "nothing else"),
+        (("repair", "-", *INTERRUPTED, "--apply"), BODY, "cannot be written back"),
+        (("repair", "-", *INTERRUPTED, "--out", "-", "--json"), BODY, "nothing else"),
     ],
 )
 def test_what_cannot_be_done_with_standard_input_is_one_sentence(

@@ -108,15 +108,15 @@ def test_a_new_revision_has_its_own_and_the_old_one_goes(client: Client, convers
 
 
 def test_a_session_that_grew_keeps_the_blocks_that_are_as_they_were(client: Client, tmp_path: Path) -> None:
-    path, said = tmp_path / "a.jsonl", [header()]
+    path, entries = tmp_path / "a.jsonl", [header()]
     for turn in range(LARGE // 2 + 60):
         parent = f"a{turn - 1}" if turn else None
-        said += [u(f"u{turn}", parent, f"question {turn}"), a(f"a{turn}", f"u{turn}", text(f"answer {turn}"))]
-    path.write_bytes(lines(*said))
+        entries += [u(f"u{turn}", parent, f"question {turn}"), a(f"a{turn}", f"u{turn}", text(f"answer {turn}"))]
+    path.write_bytes(lines(*entries))
     bring(path)
     before = dict(AnalysisBlock.objects.values_list("number", "pk"))
     findings = dict(AnalysisFinding.objects.values_list("number", "pk"))
-    path.write_bytes(lines(*said, u("u", said[-1]["id"], "one more")))
+    path.write_bytes(lines(*entries, u("u", entries[-1]["id"], "one more")))
     bring(path)
     after = dict(AnalysisBlock.objects.values_list("number", "pk"))
     assert [number for number, pk in after.items() if pk != before.get(number)] == [max(after)]

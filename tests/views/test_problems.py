@@ -243,11 +243,11 @@ def test_the_history_of_a_problem_says_where_it_was_found_and_who_repaired_it(cl
     problem = Problem.objects.get(code="MSG101")
     decide(client, "assign", problem, to="ada")
     history = client.get(f"/problems/{problem.oid}/").content.decode().partition("<h2>History</h2>")[2].partition("</ul>")[0]
-    said = [re.sub(r"\s+", " ", re.sub("<[^>]+>", "", line)).partition(" · ")[2].strip() for line in history.split("</li>")[:-1]]
+    sentences = [re.sub(r"\s+", " ", re.sub("<[^>]+>", "", line)).partition(" · ")[2].strip() for line in history.split("</li>")[:-1]]
     title = repair.conversation.title
-    assert said[-1] == f"found in {title}"
-    assert [f"tester {act} a repair of {title}" in said for act in ("proposed", "approved", "applied")] == [True, True, True]
-    assert "repaired" in said
+    assert sentences[-1] == f"found in {title}"
+    assert [f"tester {act} a repair of {title}" in sentences for act in ("proposed", "approved", "applied")] == [True, True, True]
+    assert "repaired" in sentences
 
 
 def test_the_occurrences_of_a_problem_are_paged(client: Client, tmp_path: Path) -> None:

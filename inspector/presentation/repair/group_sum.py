@@ -3,9 +3,10 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from inspector.planning.preview import Preview
+from inspector.presentation.repair.alternatives import safety_words
 from inspector.presentation.repair.plan import counts, headline, remaining, remaining_words
 from inspector.presentation.visible import size
 
@@ -29,14 +30,36 @@ def plan_facts(preview: Preview) -> dict[str, Any]:
     }
 
 
+class Change(NamedTuple):
+    """Findings of one rule before and after."""
+
+    code: str
+    before: int
+    after: int
+
+    @property
+    def words(self) -> str:
+        return f"{self.code} {self.before:,}→{self.after:,}" if self.before else f"{self.code} +{self.after:,}"
+
+    @property
+    def is_worse(self) -> bool:
+        return self.after > self.before
+
+
+def changes_of(counts: Iterable[tuple[str, int, int]]) -> tuple[Change, ...]:
+    """Of the rules whose findings become more or less; those that get worse come first, since a reviewer must not miss them."""
+    changed = [Change(*row) for row in counts if row[1] != row[2]]
+    return tuple(sorted(changed, key=lambda change: not change.is_worse))
+
+
 @dataclass(frozen=True, slots=True)
 class GroupSum:
-    """`counts`: (rule code, findings before, findings after), those that change; `accepted`: conversations whose request a provider accepts before and after."""
+    """`accepted`: conversations whose request a provider accepts before and after."""
 
     number: int
     ops: Mapping[str, int]
     bytes: int
-    counts: tuple[tuple[str, int, int], ...]
+    changes: tuple[Change, ...]
     accepted: tuple[int, int]
     costs: tuple[tuple[str, int], ...]
     """Sentence, and of how many conversations."""
@@ -69,10 +92,8 @@ class GroupSum:
     @property
     def headline(self) -> str:
         parts = [self._conversations, self.did]
-        # What gets worse comes first: a reviewer must not miss it.
-        worst = sorted(self.counts, key=lambda row: row[2] <= row[1])
-        parts += [f"{code} {before:,} → {after:,}" for code, before, after in worst[:MOST_RULES]]
-        if more := worst[MOST_RULES:]:
+        parts += [f"{change.code} {change.before:,} → {change.after:,}" for change in self.changes[:MOST_RULES]]
+        if more := self.changes[MOST_RULES:]:
             parts.append(f"{len(more)} more rule{' changes' if len(more) == 1 else 's change'}")
         return " · ".join([*parts, self.outcome])
 
@@ -92,9 +113,9 @@ def sum_of(plans: Iterable[Mapping[str, Any]]) -> GroupSum:
         len(plans),
         {op: ops[op] for op in OPS},
         sum(plan["bytes"] for plan in plans),
-        tuple((code, before[code], after[code]) for code in sorted(before | after) if before[code] != after[code]),
+        changes_of((code, before[code], after[code]) for code in sorted(before | after)),
         (sum(plan["accepted"][0] for plan in plans), sum(plan["accepted"][1] for plan in plans)),
         tuple(costs.most_common()),
-        " and ".join(sorted({word for plan in plans for word in plan["safety"]})) or "safe",
+        safety_words({word for plan in plans for word in plan["safety"]}),
         dict(left) if all("remaining" in plan for plan in plans) else None,
     )
