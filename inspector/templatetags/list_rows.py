@@ -37,13 +37,14 @@ def _conversation(row: Any, source: str, search_query: str) -> str:
     matching = ""
     if row.matching:
         matching = f'<a href="{href}?{escape(search_query)}">{row.matching} chunk{"" if row.matching == 1 else "s"} with this text</a>'
+    verdict = escape(capfirst(visible(shown.verdict)))
     warns = " differs" if row.is_read_otherwise else ""
     return (
         f'<tr><td class="what"><a class="name row-link" href="{href}">{_clipped(shown.title or "Untitled", _TITLE)}</a>'
         f'<div class="quiet">{source} <span class="mono" title="{_clipped(shown.native_id, _ID)}">{_shown(shown.short_native_id)}</span>{status}</div>'
         f'{matching}</td><td class="n" data-label="chunks">{shown.chunk_count:,}</td>'
         f'<td class="n{warns}" data-label="messages stored → read">{shown.message_count:,} → {shown.read_count:,}</td>'
-        f'<td class="verdict{"" if row.badges or shown.refused else " quiet"}"><span class="clamped">{escape(capfirst(visible(shown.verdict)))}</span></td>'
+        f'<td class="verdict{"" if row.badges or shown.refused else " quiet"}"><span class="clamped" title="{verdict}">{verdict}</span></td>'
         f'<td class="badges">{_badges(row)}</td><td class="when" data-label="last active">{when(shown.last_activity)}</td></tr>'
     )
 
@@ -94,6 +95,7 @@ def _problem(row: Any, source: str, summary_words: int) -> str:
         about = f'<div class="summary" title="{escape(summary)}">{escape(truncatewords(summary, summary_words))}</div>'
     ever = f'<span class="quiet">/{problem.total:,}</span>' if problem.total != problem.conversations else ""
     streams = f' <span class="quiet">stream{"" if problem.total == 1 else "s"}</span>' if problem.is_of_streams else ""
+    to_review = '<span class="badge note" title="A repair of it waits for a review">repair waits</span> ' if row.waits else ""
     is_decided = problem.state != "open" or problem.assigned_to
     return (
         f'<tr><td class="check"><label><input type="checkbox" name="problem" value="{problem.oid}">'
@@ -103,7 +105,7 @@ def _problem(row: Any, source: str, summary_words: int) -> str:
         f'{about}</td><td class="source">{source}</td><td class="days">{spark(row.days)}</td>'
         f'<td class="n" title="{noun.capitalize()}s{": now, and ever" if ever else ""}" data-label="occurs in">{problem.conversations:,}{ever}{streams}</td>'
         f'<td class="when" data-label="last seen">{when(problem.last_seen)}</td>'
-        f'<td class="state">{_state(problem) if is_decided else ""}</td></tr>'
+        f'<td class="state">{to_review}{_state(problem) if is_decided else ""}</td></tr>'
     )
 
 

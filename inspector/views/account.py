@@ -28,7 +28,7 @@ from inspector.views.pages import as_json, page, refusal
 SOURCES_SHOWN = 500
 NAME_SHOWN = 80
 """Characters of the name of a source in a select."""
-NO_ACCOUNT = "In local mode nobody signs in, so there is no account: programs show the token of this machine, which `serve --json` prints."
+NO_ACCOUNT = "In local mode nobody signs in, so there is no account."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,7 +86,7 @@ def _of(request: OperatorRequest, token: str = "", typed: Typed = NOTHING) -> Ac
 
 def account(request: OperatorRequest) -> HttpResponse:
     if not request.user.is_authenticated:
-        return refusal(request, NO_ACCOUNT, status=404)
+        return page(request, "account_local.html", None)
     return page(request, "account.html", _of(request), twins=("json",))
 
 

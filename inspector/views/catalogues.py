@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 from django.db.models import Count, Sum
 from django.http import Http404, HttpResponse
 
+from inspector.conversation.edits import Safety
 from inspector.middleware import OperatorRequest
 from inspector.models import RuleCount, Stream, StreamFinding
 from inspector.presentation import markdown
@@ -414,20 +415,42 @@ def _safety(chosen: Strategy | StreamStrategy) -> tuple[tuple[str, str], ...]:
 
 
 @dataclass(frozen=True, slots=True)
+class StrategyRow:
+    strategy: Strategy | StreamStrategy
+    rules: tuple[Rule | StreamRule, ...]
+    """Those that it repairs."""
+
+    @property
+    def marks(self) -> tuple[str, ...]:
+        return tuple(sorted(self.strategy.safety)) or ("safe",)
+
+
+@dataclass(frozen=True, slots=True)
 class StrategiesPage:
     q: str
-    strategies: tuple[Strategy, ...]
-    corrections: tuple[StreamStrategy, ...]
+    safety: str
+    strategies: tuple[StrategyRow, ...]
+    corrections: tuple[StrategyRow, ...]
+
+    choices = tuple((word, word) for word in ("safe", *sorted(Safety)))
 
 
 def strategy_list(request: OperatorRequest) -> HttpResponse:
-    q = _query(request)
-    content = StrategiesPage(q, matching(STRATEGIES, q, _strategy_words), matching(STREAM_STRATEGIES, q, _strategy_words))
+    q, safety = _query(request), request.GET.get("safety", "")
+    safety = safety if (safety, safety) in StrategiesPage.choices else ""
+
+    def chosen(rows: Iterable[StrategyRow]) -> tuple[StrategyRow, ...]:
+        return tuple(row for row in matching(rows, q, _strategy_words) if not safety or safety in row.marks)
+
+    repairs = (StrategyRow(entry, tuple(rule for rule in RULES if entry.name in rule.repaired_by)) for entry in STRATEGIES)
+    corrections = (StrategyRow(entry, tuple(rule for rule in ALL_STREAM_RULES if rule.name in entry.rules)) for entry in STREAM_STRATEGIES)
+    content = StrategiesPage(q, safety, chosen(repairs), chosen(corrections))
     return page(request, "strategies.html", content, part="entries", twins=("json",))
 
 
-def _strategy_words(strategy: Strategy | StreamStrategy) -> str:
-    return " ".join((strategy.name, strategy.summary, strategy.cost, *(strategy.safety or ("safe",))))
+def _strategy_words(row: StrategyRow) -> str:
+    strategy = row.strategy
+    return " ".join((strategy.name, strategy.summary, strategy.cost, *row.marks, *(f"{rule.code} {rule.name}" for rule in row.rules)))
 
 
 def strategy_list_json(request: OperatorRequest) -> HttpResponse:

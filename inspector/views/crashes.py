@@ -8,6 +8,7 @@ from django.db.models import QuerySet, Sum
 from inspector.conversation.model import Conversation as Core
 from inspector.models import Conversation, ConversationCount, loading
 from inspector.presentation.conversation.panels import Alignment, Ending
+from inspector.presentation.explain.answer import words_of_error
 from inspector.programs.registry import program_or_default
 
 SHOWN = 5
@@ -20,6 +21,11 @@ class Crash:
     row: Conversation
     error: str
     session: Conversation | None
+
+    @property
+    def words(self) -> str:
+        """Of the provider, in its error."""
+        return words_of_error(self.error)
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,7 @@ IN_TAB = {OPEN: ProblemState.OPEN, REPAIRED: ProblemState.REPAIRED, IGNORED: Pro
 DAYS = 30
 SHOWN = 25
 """Problems of a page."""
+MOST_WAITING = 1000
 ME, NOBODY = "me", "none"
 KINDS = {"conversations": False, "streams": True}
 """What the address may ask for -> whether the source is evidence, as each that holds streams is."""
@@ -75,6 +76,8 @@ class ProblemRow:
     about: RuleEntry | None
     """None for a code that an older Inspector stored and this one has no rule for."""
     days: Sparkline
+    waits: bool
+    """A repair that leaves less of it waits for a review."""
 
     @property
     def code(self) -> str:
@@ -90,11 +93,11 @@ class ProblemRow:
         return self.about.summary if self.about else ""
 
     def other_words(self, now: int) -> int:
-        """Words of its row next to the summary: name, code, number, source, age, and what was decided. `now` in epoch milliseconds."""
+        """Words of its row next to the summary: name, code, number, source, age, a repair that waits, and what was decided. `now` in epoch milliseconds."""
         problem = self.problem
         decided = (problem.state != "open" or bool(problem.assigned_to)) * (1 + min(2, len(problem.assigned_to.split())))
         aged = len(age(problem.last_seen, now).split())
-        return 3 + problem.silent + problem.is_of_streams + min(3, len(problem.source.name.split())) + aged + decided
+        return 3 + 2 * self.waits + problem.silent + problem.is_of_streams + min(3, len(problem.source.name.split())) + aged + decided
 
     @property
     def has_corrected_copy(self) -> bool:
@@ -196,14 +199,30 @@ def window_of(request: OperatorRequest, filters: ProblemFilters, rows: QuerySet[
 
 
 def rows_of(problems: Iterable[Problem]) -> tuple[ProblemRow, ...]:
-    """With what was new on each of the days that end with the last activity of all of them. One query."""
+    """With what was new on each of the days that end with the last activity of all of them. Two queries."""
     problems = list(problems)
     last = last_day(problem.last_seen for problem in problems)
     days: dict[int, dict[date, int]] = defaultdict(dict)
     of_days = ProblemDay.objects.filter(problem__in=problems, day__gt=last - timedelta(days=DAYS), day__lte=last).order_by()
     for pk, day, number in of_days.values_list("problem_id", "day").annotate(n=Sum("occurrences")).values_list("problem_id", "day", "n"):
         days[pk][day] = number
-    return tuple(ProblemRow(problem, any_rule(problem.code), sparkline(days[problem.pk], last, DAYS)) for problem in problems)
+    waiting = _waiting(problems)
+    return tuple(
+        ProblemRow(
+            problem,
+            any_rule(problem.code),
+            sparkline(days[problem.pk], last, DAYS),
+            (problem.source_id, problem.code) in waiting,
+        )
+        for problem in problems
+    )
+
+
+def _waiting(problems: Iterable[Problem]) -> set[tuple[int, str]]:
+    """(source, code) of the rules that one of the newest repairs leaves less of, of those that wait for a review."""
+    rows = Repair.objects.filter(state=Repair.State.PROPOSED, conversation__source__in={problem.source_id for problem in problems})
+    named = rows.order_by("-pk").values_list("conversation__source", "counts")[:MOST_WAITING]
+    return {(source, code) for source, counts in named for code, (before, after) in counts.items() if after < before}
 
 
 def last_day(moments: Iterable[int]) -> date:

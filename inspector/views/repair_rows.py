@@ -7,16 +7,22 @@ from django.db.models import Count, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
 from inspector.models import Repair
+from inspector.planning.preview import safety_of
 from inspector.presentation.clock import age
+from inspector.presentation.repair.alternatives import safety_words
 from inspector.presentation.repair.group_sum import Change, changes_of, sum_of
 from inspector.presentation.repair.plan import parts_of
+from inspector.strategies.catalogue import STRATEGIES
 
 SHOWN_CHANGES = 4
 
 
 @dataclass(frozen=True, slots=True)
 class RepairRow:
-    """One repair, or those of a group that are in the list: `together` of `whole`. `did` is what the plan writes, `outcome` what that is good for."""
+    """One repair, or those of a group that are in the list: `together` of `whole`.
+
+    `did` is what the plan writes, `outcome` what that is good for, `safety` what its strategies do beyond moving things.
+    """
 
     repair: Repair
     changes: tuple[Change, ...]
@@ -24,6 +30,7 @@ class RepairRow:
     """Rules that change and are not in `changes`."""
     did: str
     outcome: str
+    safety: str
     strategies: tuple[str, ...]
     together: int
     whole: int
@@ -36,17 +43,23 @@ class RepairRow:
         return f"{share} conversation{'' if self.whole == 1 else 's'}: {group.rule}"
 
     @property
+    def verdict(self) -> str:
+        """What the outcome says of the request alone."""
+        return self.outcome.split(" · ")[0]
+
+    @property
     def href(self) -> str:
         return f"/repair-groups/{self.repair.group.oid}/" if self.repair.group else f"/repairs/{self.repair.oid}/"
 
     def other_words(self, now: int) -> int:
-        """Words of its row next to the title, as the inbox shows it: rules, strategies, source, people, and when it was proposed."""
+        """Words of its row next to the title, as the inbox shows it: safety, source, strategies, rules, verdict, people, and when it was proposed."""
         repair = self.repair
         rules = sum(len(change.words.split()) for change in self.changes) + 2 * bool(self.left_out)
         names = (
             min(3, len(repair.conversation.source.name.split())) + min(2, len(repair.proposed_by.split())) + min(2, len(repair.reviewers))
         )
-        return rules + len(self.strategies) + names + len(age(int(repair.proposed_at.timestamp() * 1000), now).split())
+        others = len(self.safety.split()) + 1 + len(self.strategies) + len(self.verdict.split()) + (not repair.reviewers)
+        return rules + names + others + len(age(int(repair.proposed_at.timestamp() * 1000), now).split())
 
 
 def with_together(rows: QuerySet[Repair], states: Iterable[str]) -> QuerySet[Repair]:
@@ -64,12 +77,21 @@ def rows_of(repairs: Iterable[Repair]) -> tuple[RepairRow, ...]:
 def _row(repair: Repair) -> RepairRow:
     if (group := repair.group) is not None:
         total = sum_of(member["plan"] for member in group.members)
-        changed, (did, outcome), strategies = total.changes, (total.did, total.outcome), group.strategies
+        changed, (did, outcome), strategies, safety = total.changes, (total.did, total.outcome), group.strategies, total.safety
         whole = len(group.members)
     else:
         changed = changes_of((code, before, after) for code, (before, after) in repair.counts.items())
         (did, outcome), strategies, whole = parts_of(repair.summary), repair.strategies, 1
+        safety = safety_words(safety_of([strategy for strategy in STRATEGIES if strategy.name in strategies]))
     together = getattr(repair, "together", whole) or whole
     return RepairRow(
-        repair, changed[:SHOWN_CHANGES], len(changed[SHOWN_CHANGES:]), did, outcome, tuple(strategies), min(together, whole), whole
+        repair,
+        changed[:SHOWN_CHANGES],
+        len(changed[SHOWN_CHANGES:]),
+        did,
+        outcome,
+        safety,
+        tuple(strategies),
+        min(together, whole),
+        whole,
     )

@@ -216,7 +216,7 @@ def test_the_list_of_groups_says_their_sources_and_people_and_is_sorted_and_sear
     assert "5 <span" in page and "payments-a, payments-b and 3 more" in page and page.count(">nobody<") == 1
     cells = re.findall(r'data-label="sources">(.*?)</td>', page, re.DOTALL)
     names = sorted((shown.name, hidden.name))
-    assert [re.sub("<[^>]+>", "", words).split() for words in cells] == [["0"], ["2", f"{names[0]},", names[1]], ["1", shown.name]]
+    assert [re.sub("<[^>]+>", "", words).split() for words in cells] == [["none"], ["2", f"{names[0]},", names[1]], ["1", shown.name]]
 
 
 @pytest.mark.django_db

@@ -173,8 +173,9 @@ def test_in_local_mode_there_is_no_account(client: Client, settings: Settings) -
 
     settings.INSPECTOR_LOCAL = True
     operator = OperatorClient()
-    for address in ("/account/", "/account.json"):
-        assert operator.get(address).status_code == 404 and b"nobody signs in" in operator.get(address).content
+    page, twin = operator.get("/account/"), operator.get("/account.json")
+    assert page.status_code == 200 and twin.status_code == 404
+    assert b"nobody signs in" in page.content and b"serve --json" in page.content and b"nobody signs in" in twin.content
     for address in ("/account/tokens/", "/account/tokens/1/revoke/", "/account/sessions/end/", "/account/sessions/1/end/"):
         assert operator.post(address).status_code == 404
     for address in ("/login/provider/", "/login/provider/done/?code=x&state=y"):

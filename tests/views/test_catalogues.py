@@ -129,6 +129,21 @@ def test_the_formats_page_names_readers_projections_and_profiles_and_leads_to_th
     assert client.get("/formats.json").json().keys() == {"formats", "readers", "projections", "profiles"}
 
 
+@pytest.mark.parametrize(("query", "shown", "hidden"), [
+    ("safety=safe", "renumber-messages", "strip-thinking"), ("safety=lossy", "strip-thinking", "renumber-messages"),
+    ("safety=invented", "insert-interrupted-result", "strip-thinking"), ("q=MSG101", "renumber-messages", "strip-thinking"),
+    ("q=lossy", "strip-thinking", "renumber-messages"),
+])  # fmt: skip
+def test_strategies_are_filtered_by_safety_and_by_a_rule_that_they_repair(client: Client, query: str, shown: str, hidden: str) -> None:
+    page = client.get(f"/strategies/?{query}").content.decode()
+    assert f'row-link" href="/strategies/{shown}/"' in page and f'row-link" href="/strategies/{hidden}/"' not in page
+
+
+def test_a_safety_that_there_is_not_filters_nothing(client: Client) -> None:
+    page = client.get("/strategies/?safety=<script>").content.decode()
+    assert page.count('name row-link" href="/strategies/') == len(STRATEGIES) + len(CORRECTIONS)
+
+
 @pytest.mark.parametrize("address", ["/rules/NOSUCH9", "/strategies/no-such-thing"])
 def test_an_unknown_name_is_nothing_at_this_address(client: Client, address: str) -> None:
     for ending in ("/", ".json"):

@@ -51,6 +51,22 @@ def test_a_proposed_repair_waits_in_the_first_tab(client: Client, tmp_path: Path
     page = client.get("/?tab=review").content.decode()
     assert f'href="/repairs/{repair.oid}/"' in page and client.get("/index.json").json()["tabs"]["review"] == 1
     assert client.get("/index.json?tab=review").json()["to_review"][0]["id"] == repair.oid
+    row = page[page.index('class="list reviews"') :]
+    assert ">safe</span>" in row and "openai-chat: " in row and ">anybody<" in row
+
+
+def test_a_problem_says_that_a_repair_of_it_waits(client: Client, tmp_path: Path) -> None:
+    one = imported(tmp_path / "a.db", merged())
+    imported(tmp_path / "b.db", merged())
+    assert "repair waits" not in client.get("/").content.decode()
+    repair = proposed(one, "renumber-messages")
+    waits = [row["source"] for row in client.get("/index.json").json()["problems"]]
+    page = client.get("/").content.decode()
+    assert len(waits) == 2 and page.count("repair waits") == 1 and page.index("a.db") < page.index("repair waits")
+    Repair.objects.filter(pk=repair.pk).update(counts={"MSG101": [1, 1]})
+    assert "repair waits" not in client.get("/").content.decode(), "what it leaves as it is it does not repair"
+    Repair.objects.filter(pk=repair.pk).update(counts={"MSG101": [1, 0]}, state="rejected")
+    assert "repair waits" not in client.get("/").content.decode()
 
 
 @pytest.mark.parametrize(

@@ -28,6 +28,12 @@ class Alignment:
     ruled_out: tuple[str, ...]
     reader: str
 
+    @property
+    def cause(self) -> str:
+        """The sentence that explains the rejection, the last of `says`; "" where they only tell the place."""
+        is_located = bool(self.named and self.named[0].stored is not None)
+        return self.says[-1] if len(self.says) > is_located else ""
+
 
 @dataclass(frozen=True, slots=True)
 class Ending:

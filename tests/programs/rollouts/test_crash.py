@@ -90,6 +90,7 @@ def test_the_named_block_is_found_in_the_store() -> None:
     assert piece.path == "messages.5.content.3" and piece.stored is not None and piece.is_equal
     assert (piece.stored.msg_idx, piece.stored.chunk_idx) == (16, 0)
     assert found.version.startswith("merged as stored") and "lines 15-16: 2 responses merged" in found.says[1]
+    assert found.cause == found.says[1]
     assert all(each.stored is not None and each.is_equal for each in found.pieces)
 
 
