@@ -34,6 +34,21 @@ LARGEST = 50 * 1000 * 1000
 CARRIED = 4 * 1000 * 1000
 """Bytes of a body that a page carries along, so that the next question needs no second upload."""
 NAME = "request.json"
+OPENAI = '{"model": "gpt-5", "messages": [{"role": "user", "content": "List the files"}, {"role": "tool", "tool_call_id": "call_1", "content": "notes.md"}]}'
+EXAMPLES = (
+    ("OpenAI", OPENAI),
+    (
+        "Anthropic",
+        '{"model": "claude-opus-4-6", "max_tokens": 1024, "messages": [{"role": "user", "content": "List the files"}, {"role": "assistant", '
+        '"content": [{"type": "tool_use", "id": "toolu_1", "name": "ls", "input": {}}]}, {"role": "user", "content": "Well?"}]}',
+    ),
+    (
+        "Gemini",
+        '{"contents": [{"role": "user", "parts": [{"text": "List the files"}]}, {"role": "model", "parts": [{"functionCall": '
+        '{"name": "ls", "args": {}}}]}, {"role": "user", "parts": [{"text": "Well?"}]}]}',
+    ),
+)
+"""Bodies that are rejected, for somebody who has none at hand: of which provider, and the text."""
 
 
 class NoBody(Exception):
@@ -60,6 +75,8 @@ class CheckPage:
     """As what the body was recognized, where it was not pasted here."""
     error: str = ""
     """A provider's error that came with it."""
+
+    examples = EXAMPLES
 
     @property
     def others_verdict(self) -> str:

@@ -20,7 +20,7 @@ from inspector.presentation.visible import visible
 from inspector.sources import captures
 from inspector.sources.problems import SourceProblem
 from inspector.traces.model import Problem
-from inspector.views.check import LARGEST, NoBody, check_page, check_report
+from inspector.views.check import LARGEST, OPENAI, NoBody, check_page, check_report
 from inspector.views.explain import LINKABLE, explain_page, explain_report
 from inspector.views.leads import LONGEST, Lead, is_name, is_seq, lead
 from inspector.views.pages import as_json, page
@@ -28,6 +28,17 @@ from inspector.views.pages import as_json, page
 MOST = 50
 """Conversations or streams of one file that are answered."""
 NAME = "pasted"
+EXAMPLES = (
+    ("An error", "messages.5.content.3: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified"),
+    ("A request body", OPENAI),
+    ("A curl command", f"curl https://api.openai.com/v1/chat/completions -H 'Content-Type: application/json' -d '{OPENAI}'"),
+    ("Python values", "[{'role': 'user', 'content': 'List the files'}, {'role': 'assistant', 'content': None, 'tool_calls': []}]"),
+    (
+        "A stream",
+        'data: {"choices":[{"index":0,"delta":{"role":"assistant","content":"I look at the "},"finish_reason":null}]}\n\ndata: [DONE]\n\n',
+    ),
+)
+"""What somebody may try who has nothing at hand: what it is, and the text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +52,8 @@ class DiagnosePage:
     streams: tuple[StreamAnalysis, ...] = ()
     more: bool = False
     largest: int = LARGEST
+
+    examples = EXAMPLES
 
 
 def _given(request: OperatorRequest) -> bytes:

@@ -6,8 +6,11 @@ from pathlib import Path
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
+from django.utils.html import escape
 
 from inspector.models import Conversation, Payload, Problem, Record, Source, Stream
+from inspector.views.check import EXAMPLES as BODIES
+from inspector.views.diagnose import EXAMPLES
 from tests.presentation.diagnose.test_pasted import ERROR, SESSION
 from tests.views.imported import MERGED, rows, store
 from tests.views.test_check import GOOD, LATE
@@ -26,6 +29,20 @@ def test_the_page_is_one_box(client: Client) -> None:
     text = client.get("/diagnose/").content.decode()
     assert text.count("<textarea") == 1
     assert 'type="file"' in text
+
+
+@pytest.mark.parametrize(("what", "text"), EXAMPLES, ids=[what for what, _ in EXAMPLES])
+def test_every_example_is_recognized_and_something_is_wrong_with_it(client: Client, what: str, text: str) -> None:
+    assert f">{what}</button>" in client.get("/diagnose/").content.decode()
+    answer = client.post("/diagnose/", {"text": text}, follow=True)
+    assert answer.status_code == 200 and 'class="badge' in answer.content.decode() and "Not recognized" not in answer.content.decode()
+
+
+@pytest.mark.parametrize(("what", "text"), BODIES, ids=[what for what, _ in BODIES])
+def test_every_example_of_a_request_is_rejected(client: Client, what: str, text: str) -> None:
+    assert f'value="{escape(text)}">{what}</button>' in client.get("/check/").content.decode()
+    answer = client.post("/check/", {"body": text}).content.decode()
+    assert ": rejected at " in answer[answer.index("<h1>") :][:200] and "Try an example" not in answer
 
 
 def test_an_error_leads_to_the_link_of_its_explanation(client: Client) -> None:

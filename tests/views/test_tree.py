@@ -165,7 +165,7 @@ COMPACTED = (
 def test_what_a_compaction_stands_for_is_no_fault(get: Get, tmp_path: Path) -> None:
     page = get(session(tmp_path, *COMPACTED))
     assert "left out from here" not in page and '<span class="why">1 left out' not in page
-    assert "2 left out on purpose" in page and page.count("left out on purpose") > 1
+    assert "2 messages left out on purpose" in page and page.count("left out on purpose") > 1
     assert '<span class="why"><b>' not in page
 
 
