@@ -59,10 +59,10 @@
     if (Number.isNaN(seconds)) { return; }
     const unit = units.find(([limit]) => seconds > 0 && seconds < limit);
     const coming = units.find(([limit]) => seconds < 0 && -seconds < limit);
-    time.title = `${at.toLocaleString(undefined, { dateStyle: "medium", timeStyle: "medium" })} (${time.dateTime})`;
+    time.title = `${at.toLocaleString(undefined, { dateStyle: "medium", timeStyle: "medium", hourCycle: "h23" })} (${time.dateTime})`;
     if (time.hasAttribute("data-clock")) {
       const today = at.toDateString() === new Date().toDateString();
-      time.textContent = at.toLocaleString(undefined, { timeStyle: "short", ...(today ? {} : { dateStyle: "medium" }) });
+      time.textContent = at.toLocaleString(undefined, { timeStyle: "short", hourCycle: "h23", ...(today ? {} : { dateStyle: "medium" }) });
       return;
     }
     if (Math.abs(seconds) < 60) { time.textContent = "just now"; } else if (unit) { time.textContent = `${Math.floor(seconds / unit[1])} ${unit[2]} ago`; } else if (coming) { time.textContent = `in ${Math.round(-seconds / coming[1])} ${coming[2]}`; }

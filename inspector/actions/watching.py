@@ -30,7 +30,7 @@ from inspector.sources.places import is_dsn, place
 from inspector.sources.problems import SourceProblem
 from inspector.sources.reading import NotRecognized
 
-CHOICES = {0: "as often as it is cheap", 60: "every minute", 600: "every ten minutes", 3600: "every hour"}
+CHOICES = {0: "automatically", 60: "every minute", 600: "every ten minutes", 3600: "every hour"}
 """Seconds between two looks that a person can choose, in words."""
 OF_FILES, OF_SERVERS = 2, 5
 """Seconds between two looks that are cheap: a change is read within a second or two of its look, so that it is in the inbox within ten. A look at a

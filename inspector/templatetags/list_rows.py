@@ -95,17 +95,17 @@ def _problem(row: Any, source: str, summary_words: int) -> str:
         about = f'<div class="summary" title="{escape(summary)}">{escape(truncatewords(summary, summary_words))}</div>'
     ever = f'<span class="quiet">/{problem.total:,}</span>' if problem.total != problem.conversations else ""
     streams = f' <span class="quiet">stream{"" if problem.total == 1 else "s"}</span>' if problem.is_of_streams else ""
-    to_review = '<span class="badge note" title="A repair of it waits for a review">repair waits</span> ' if row.waits else ""
+    waits = ' <span class="badge note" title="A repair of it waits for a review">repair waits</span>' if row.waits else ""
     is_decided = problem.state != "open" or problem.assigned_to
     return (
         f'<tr><td class="check"><label><input type="checkbox" name="problem" value="{problem.oid}">'
         f'<span class="sr">{escape(row.code)} in {_clipped(problem.source.name, _SOURCE)}</span></label></td>'
         f'<td class="what"><a class="name row-link" href="/problems/{problem.oid}/">{escape(row.name)}</a> '
-        f'<span class="badge {row.severity}">{escape(row.code)}</span>{silent}'
+        f'<span class="badge {row.severity}">{escape(row.code)}</span>{silent}{waits}'
         f'{about}</td><td class="source">{source}</td><td class="days">{spark(row.days)}</td>'
         f'<td class="n" title="{noun.capitalize()}s{": now, and ever" if ever else ""}" data-label="occurs in">{problem.conversations:,}{ever}{streams}</td>'
         f'<td class="when" data-label="last seen">{when(problem.last_seen)}</td>'
-        f'<td class="state">{to_review}{_state(problem) if is_decided else ""}</td></tr>'
+        f'<td class="state">{_state(problem) if is_decided else ""}</td></tr>'
     )
 
 

@@ -26,7 +26,7 @@ _TOOL, _RESULT = 80, 300
 _OTHER_HALF = 90
 """Characters that the row of a call says of its result, and that of a result of its call, where the other is not the next row."""
 _AS_STORED = '<span class="same" role="img" aria-label="as stored" title="as stored">=</span>'
-_ROLES = {"u": "user", "a": "assistant", "t": "tool", "s": "system"}
+_ROLES = {"u": "user", "a": "assistant", "t": "tool", "s": "system", "c": "entry"}
 _REJECTED = (
     (True, " mine", "rejected", "The chosen profile rejects the history from here"),
     (False, "", "others reject", "The chosen profile does not reject it here, and others do"),
@@ -68,6 +68,8 @@ def overview_map(context: Mapping[str, Any]) -> SafeString:
     drawn = {shape.classes for shape in page.overview.minimap.shapes}
     letters = {classes.split()[0] for classes in drawn}
     keys = "".join(f'<span class="{letter} key">{role}</span>' for letter, role in _ROLES.items() if letter in letters)
+    if any(classes.endswith(" dim") for classes in drawn):
+        keys += '<span class="a dim key">thinking</span>'
     # Other providers than the chosen one say what would be if: they are no error of this conversation.
     refused = [(refusal, page.choice.profile in refusal.profiles) for refusal in (page.profiles.refusals if page.profiles else ())]
     shapes = "".join(f'<path class="{shape.classes}" d="{shape.path}"/>' for shape in page.overview.minimap.shapes)
@@ -116,12 +118,6 @@ def _shown(text: str) -> str:
     return escape(visible(text))
 
 
-def _severity(chunk: PlacedChunk) -> str:
-    """Classes by which words have the color of the worst that is found at the chunk."""
-    severities = {severity for _, severity in (*chunk.badges, *chunk.read_badges)}
-    return f"severity {next((str(severity) for severity in Severity if severity in severities), Severity.WARNING)}"
-
-
 def _line(text: str) -> str:
     """The beginning of a text on one line. Masked before it is one: what makes a secret one may be in the line before."""
     shown, left = clipped(" ".join(presentable(text).split()), _OTHER_HALF)
@@ -150,12 +146,15 @@ class _Rows:
         self._find = re.compile(re.escape(visible(find)), re.IGNORECASE) if find else None
         self._day = ""
         self._msg_idx: int | None = None
+        self._worst = Severity.WARNING
         # Of a number that occurs twice the first, as a link leads there.
         self._places = {row.chunk.seq: place for place, row in reversed(list(enumerate(timeline.rows)))}
 
     def html(self) -> str:
         parts: list[str] = []
         for row in self._timeline.rows:
+            if severities := {severity for _, severity in (*row.chunk.badges, *row.chunk.read_badges)}:
+                self._worst = next((severity for severity in Severity if severity in severities), Severity.WARNING)
             parts.append(self._row(row))
             parts += map(self._inserted, row.inserted)
         parts += map(self._inserted, self._timeline.inserted_at_end)
@@ -233,6 +232,10 @@ class _Rows:
             end = match.end()
         return "".join(parts) + escape(text[end:])
 
+    def _severity(self, chunk: PlacedChunk) -> str:
+        """Classes by which words have the color of the worst that is found at the chunk. A finding has its badge at the first of its chunks only."""
+        return f"severity {self._worst if chunk.is_marked else Severity.WARNING}"
+
     def _notes(self, chunk: PlacedChunk) -> str:
         """What a row says next to its words: an error, a synthetic result, and where the other half of a call is."""
         notes = ' <span class="badge warn">error</span>' if chunk.is_error else ""
@@ -241,10 +244,10 @@ class _Rows:
         if chunk.partner is not None:
             return notes + self._pair(chunk, chunk.partner)
         if chunk.elsewhere:
-            return f'{notes} <span class="why {_severity(chunk)}">no result on this path:</span> <a class="pair" href="#tree-{chunk.elsewhere[0]}">{_shown(chunk.elsewhere[1])}</a>'
+            return f'{notes} <span class="why {self._severity(chunk)}">no result on this path:</span> <a class="pair" href="#tree-{chunk.elsewhere[0]}">{_shown(chunk.elsewhere[1])}</a>'
         if chunk.kind == Kind.TOOL_CALL:
-            return f'{notes} <span class="why {_severity(chunk)}">no result stored</span>'
-        return notes + (f' <span class="why {_severity(chunk)}">no call stored</span>' if chunk.kind == Kind.TOOL_RESULT else "")
+            return f'{notes} <span class="why {self._severity(chunk)}">no result stored</span>'
+        return notes + (f' <span class="why {self._severity(chunk)}">no call stored</span>' if chunk.kind == Kind.TOOL_RESULT else "")
 
     def _pair(self, chunk: PlacedChunk, partner: int) -> str:
         place, is_here = self._places.get(chunk.seq), partner in self._places

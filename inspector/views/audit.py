@@ -4,10 +4,10 @@ import csv
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from functools import wraps
-from itertools import chain
+from itertools import chain, groupby
 from typing import Any
 
 from django.db.models import QuerySet
@@ -45,6 +45,16 @@ class AuditRow:
     repair: str
     detail: tuple[tuple[str, str], ...]
     """Name and value; of what is so or not only the name."""
+    title: str = ""
+    """Of the conversation, where lists show it."""
+    times: int = 1
+    """So many lines in a row say the same; `entry` is the last of them."""
+
+    @property
+    def alike(self) -> object:
+        """Equal for lines that a page may show as one: sign-ins say nothing but when."""
+        entry = self.entry
+        return (entry.verb, entry.who, self.detail) if entry.verb == "sign in" else entry.pk
 
     @property
     def kind(self) -> str:
@@ -65,6 +75,13 @@ class AuditPage:
     """Of an export of the same lines."""
     verbs: tuple[str, ...]
     """What was done on this page, to choose from."""
+
+    @property
+    def shown(self) -> tuple[AuditRow, ...]:
+        """The rows of the page: sign-ins of one person in a row are one, unless a line of theirs is not intact."""
+        broken = self.broken_lines
+        runs = groupby(self.rows, lambda row: row.alike if row.entry.pk not in broken else row.entry.pk)
+        return tuple(replace(run[0], times=len(run)) for _, rows in runs for run in [list(rows)])
 
     @property
     def broken_lines(self) -> frozenset[int]:
@@ -92,7 +109,9 @@ class AuditPage:
 
 def _rows(entries: Sequence[AuditEntry]) -> tuple[AuditRow, ...]:
     sources = dict(Source.objects.filter(path__in={entry.source_path for entry in entries}).values_list("path", "oid"))
-    conversations = set(Conversation.objects.filter(oid__in={entry.conversation for entry in entries}).values_list("oid", flat=True))
+    named = {entry.conversation for entry in entries}
+    conversations = set(Conversation.objects.filter(oid__in=named).values_list("oid", flat=True))
+    titles = dict(Conversation.objects.counted().filter(oid__in=named).values_list("oid", "title"))
     repairs = set(Repair.objects.filter(oid__in={entry.repair for entry in entries}).values_list("oid", flat=True))
     return tuple(
         AuditRow(
@@ -105,6 +124,7 @@ def _rows(entries: Sequence[AuditEntry]) -> tuple[AuditRow, ...]:
                 for name, value in entry.detail.items()
                 if value not in (0, "", [], {})
             ),
+            titles.get(entry.conversation) or "",
         )
         for entry in entries
     )

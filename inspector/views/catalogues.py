@@ -248,6 +248,11 @@ class RulePage:
     """A stream like it in which nothing is found."""
 
     @property
+    def has_facts(self) -> bool:
+        """Whether the example has lines that are of the conversation, and of no chunk."""
+        return any(line.text.startswith("@") for line in self.example)
+
+    @property
     def protocols(self) -> list[str]:
         return sorted(self.rule.protocols) if isinstance(self.rule, StreamRule) else []
 

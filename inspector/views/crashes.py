@@ -8,8 +8,8 @@ from django.db.models import QuerySet, Sum
 from inspector.conversation.model import Conversation as Core
 from inspector.models import Conversation, ConversationCount, loading
 from inspector.presentation.conversation.panels import Alignment, Ending
-from inspector.presentation.explain.answer import words_of_error
 from inspector.programs.registry import program_or_default
+from inspector.text.error_words import words_of_error
 
 SHOWN = 5
 

@@ -63,6 +63,10 @@ class MemberPlan(NamedTuple):
     member: dict[str, Any]
 
     @property
+    def safety(self) -> str:
+        return safety_words(self.member["plan"]["safety"])
+
+    @property
     def chosen(self) -> str:
         """What the form sends of it: which conversation, what was previewed, and the time of its entry in a list."""
         return f"{self.conversation.oid}:{self.member['seen']}:{self.member['at'] or ''}"

@@ -43,22 +43,17 @@ class RepairRow:
         return f"{share} conversation{'' if self.whole == 1 else 's'}: {group.rule}"
 
     @property
-    def verdict(self) -> str:
-        """What the outcome says of the request alone."""
-        return self.outcome.split(" · ")[0]
-
-    @property
     def href(self) -> str:
         return f"/repair-groups/{self.repair.group.oid}/" if self.repair.group else f"/repairs/{self.repair.oid}/"
 
     def other_words(self, now: int) -> int:
-        """Words of its row next to the title, as the inbox shows it: safety, source, strategies, rules, verdict, people, and when it was proposed."""
+        """Words of its row next to the title, as the inbox shows it: safety, source, strategies, rules, outcome, people, and when it was proposed."""
         repair = self.repair
         rules = sum(len(change.words.split()) for change in self.changes) + 2 * bool(self.left_out)
         names = (
             min(3, len(repair.conversation.source.name.split())) + min(2, len(repair.proposed_by.split())) + min(2, len(repair.reviewers))
         )
-        others = len(self.safety.split()) + 1 + len(self.strategies) + len(self.verdict.split()) + (not repair.reviewers)
+        others = len(self.safety.split()) + 1 + len(self.strategies) + len(self.outcome.split()) + (not repair.reviewers)
         return rules + names + others + len(age(int(repair.proposed_at.timestamp() * 1000), now).split())
 
 

@@ -121,6 +121,12 @@ class NewRepairPage:
     """What computes the preview of a large conversation, until it is kept."""
 
     @property
+    def nearest(self) -> list[Strategy]:
+        """The near ones: the recommended first, then those that lose and invent nothing; alike ones in the order in which they are done."""
+        near = (strategy for strategy in self.strategies if strategy.name in self.near)
+        return sorted(near, key=lambda strategy: (strategy.name not in self.recommended, bool(strategy.safety)))
+
+    @property
     def waiting(self) -> Repair | None:
         return Repair.waiting_of(self.row)
 
@@ -202,6 +208,12 @@ class RepairPage:
     again: str = ""
     """The query of the page that proposes the same for what the store holds now."""
     accounts: tuple[str, ...] = ()
+
+    @property
+    def other(self) -> Repair | None:
+        """Another repair of the conversation that waits too."""
+        row = self.repair
+        return Repair.waiting_of(row.conversation, row) if row.state in Repair.WAITING else None
 
 
 class RepairChoice(NamedTuple):
@@ -677,12 +689,6 @@ class RepairList:
     """In all tabs."""
     source: Source | None
     """Of which they are, where the address names one."""
-
-    @property
-    def conversations(self) -> int:
-        """Of all rows together; 0 where each has one, or others are on another page."""
-        total = sum(row.together for row in self.rows)
-        return total if self.here.pages == 1 and total != len(self.rows) else 0
 
 
 TABS = {

@@ -41,6 +41,12 @@ class TrendRow:
     """In as many days before these."""
     href: str
 
+    @property
+    def severity(self) -> str:
+        """Of the rule that it is of."""
+        known = any_rule(self.key)
+        return str(known.severity) if known else "note"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrendsPage:
@@ -63,8 +69,12 @@ class TrendsPage:
 
     @property
     def ticks(self) -> tuple[date, ...]:
-        """Days below the bars: those at the beginning of each quarter, and the last."""
-        return tuple(self.first + timedelta(days=min(quarter * self.span // 4, self.span - 1)) for quarter in range(5))
+        """The first day of each fifth, below the left edge of its bar: every span is a multiple of five."""
+        return tuple(self.first + timedelta(days=fifth * self.span // 5) for fifth in range(5))
+
+    @property
+    def has_before(self) -> bool:
+        return self.before > 0
 
 
 def _page(request: OperatorRequest) -> TrendsPage:

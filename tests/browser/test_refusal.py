@@ -60,7 +60,7 @@ def test_the_crash_shows_the_refused_block_in_its_prompt(page: Page, live_server
     crash = Conversation.objects.get(native_id=f"crash:{CRASH}")
     page.goto(f"{live_server.url}/conversations/")
     page.locator("#crashes").get_by_role("link", name="messages.5.content.3").click()
-    expect(page.locator("#crash")).to_contain_text("serialization is ruled out")
+    expect(page.locator("#crash")).to_contain_text("serialization: all")
     page.get_by_text("More", exact=True).click()
     page.get_by_role("link", name="Prompt", exact=True).click()
     expect(page.locator("[id='messages.5.content.3']")).to_contain_text("AN-16")

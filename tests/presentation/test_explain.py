@@ -5,7 +5,7 @@ import json
 import pytest
 
 from inspector.conversation import notation
-from inspector.presentation.explain.answer import calls_named, explained_in, explanation_report, recognized, words_of_error
+from inspector.presentation.explain.answer import calls_named, explained_in, explanation_report, recognized
 from inspector.profiles.base import ProviderRule
 from inspector.profiles.catalogue import PROFILES
 from inspector.rules.base import Case, case_of
@@ -132,13 +132,3 @@ def test_what_no_rule_says_is_not_recognised(text: str) -> None:
 def test_the_error_of_missing_results_is_known_however_a_log_cut_it(text: str, ids: set[str]) -> None:
     assert [each.rule.id for each in recognized(text)] == ["SDK-1"]
     assert calls_named(text) == ids
-
-
-@pytest.mark.parametrize(("error", "words"), [
-    ("""Error code: 400 - {'type': 'error', 'error': {'type': 'x', 'message': 'messages.5: it\\'s not'}}""", "messages.5: it's not"),
-    ('{"error": {"message": "Invalid \\"role\\"", "type": "x"}}', 'Invalid "role"'),
-    (r'"{\"error\":{\"message\":\"No messages\"}}"', "No messages"),
-    ("messages.5: bare", "messages.5: bare"), ("{'message': ''}", "{'message': ''}"), ("", ""),
-])  # fmt: skip
-def test_the_words_of_a_provider_are_taken_out_of_its_error(error: str, words: str) -> None:
-    assert words_of_error(error) == words

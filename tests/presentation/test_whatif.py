@@ -186,7 +186,14 @@ def test_a_summary_counts_and_names_the_first_few(incident: Conversation) -> Non
 
 @pytest.mark.parametrize(
     ("milliseconds", "words"),
-    [(-5, "0 seconds"), (999, "0 seconds"), (1000, "1 second"), (119_999, "1 minute"), (7_200_000, "2 hours"), (90_000_000, "1 day")],
+    [
+        (-5, "less than a second"),
+        (999, "less than a second"),
+        (1000, "1 second"),
+        (119_999, "1 minute"),
+        (7_200_000, "2 hours"),
+        (90_000_000, "1 day"),
+    ],
 )
 def test_ages_are_rounded_down(milliseconds: int, words: str) -> None:
     assert age(milliseconds) == words

@@ -35,6 +35,7 @@ def test_a_line_links_to_source_and_conversation(client: Client, tmp_path: Path)
     text = client.get("/audit/").content.decode()
     assert f'href="/sources/{source.oid}/"' in text and f'href="/conversations/{conversation.oid}/"' in text
     assert "ada" in text and "<b>apply</b>" in text and "abababababab…" in text and ">intact</span>" in text
+    assert f'title="{conversation.oid}">{conversation.title}</a>' in text
     assert f"/repairs/{'0' * 12}/" not in text, "a repair that is not in the database has no page"
     assert client.get("/audit.json").json()["entries"][0]["detail"] == {"plan": "ab" * 32}
 
@@ -42,10 +43,22 @@ def test_a_line_links_to_source_and_conversation(client: Client, tmp_path: Path)
 def test_pages_of_fifty_newest_first(client: Client, django_assert_max_num_queries: MaxQueries) -> None:
     for number in range(53):
         audit.record("ada", f"act {number}")
-    with django_assert_max_num_queries(11):
+    with django_assert_max_num_queries(12):
         text = client.get("/audit/").content.decode()
     assert "act 52" in text and "act 3<" in text and "act 2<" not in text and "1 to 50 of 53" in text
     assert [entry["verb"] for entry in client.get("/audit.json?page=2").json()["entries"]] == ["act 2", "act 1", "act 0"]
+
+
+def test_sign_ins_of_one_person_in_a_row_are_one_row_of_the_page(client: Client) -> None:
+    lines = [
+        audit.record(who, verb) for who, verb in (("ada", "sign in"),) * 3 + (("eve", "sign in"), ("ada", "import"), ("ada", "import"))
+    ]
+    page = client.get("/audit/").content.decode()
+    assert page.count("<b>sign in</b>") == 2 and page.count("<b>import</b>") == 2 and page.count("×3") == 1
+    assert len(client.get("/audit.json").json()["entries"]) == len(lines) == 6, "the twin has every line"
+    AuditEntry.objects.filter(pk=lines[1].pk).update(at=lines[0].at)
+    page = client.get("/audit/").content.decode()
+    assert f'id="line-{lines[1].pk}" class="hit"' in page and "×3" not in page, "a line that is not intact is a row of its own"
 
 
 def test_many_lines_are_checked_when_the_page_is_there(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:

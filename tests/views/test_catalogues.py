@@ -30,7 +30,7 @@ def test_the_rules_list_all_with_the_conversations_that_have_them(client: Client
     kept("example", example)
     text = client.get("/rules/").content.decode()
     for rule in RULES:
-        assert f'href="/rules/{rule.code}/"' in text and rule.state in client.get(f"/rules/{rule.code}/").content.decode()
+        assert f'href="/rules/{rule.code}/"' in text and rule.name in client.get(f"/rules/{rule.code}/").content.decode()
     assert '<a href="/conversations/?rule=MSG101">3</a>' in text
     strategies = client.get("/strategies/").content.decode()
     for strategy in STRATEGIES:

@@ -51,7 +51,7 @@ def test_the_sentence_of_the_incident_alone_leads_to_the_stored_chunk(client: Cl
     text = page(client, FIRST_SENTENCE, session.oid)
     assert "<h1>AN-16: " in text and "at messages.5.content.3, stored at seq 30</h1>" in text
     assert f'href="/conversations/{session.oid}/?at=30#seq-30"' in text and f'href="/conversations/{crash.oid}/"' in text
-    assert "serialization is ruled out" in text
+    assert "serialization: all" in text
     assert f'href="/conversations/{session.oid}/repairs/new/?strategy=insert-interrupted-result"' in text
 
 

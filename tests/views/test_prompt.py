@@ -68,7 +68,12 @@ def test_a_violation_stands_at_the_block_that_the_provider_points_at(client: Cli
     block = page[page.index('id="messages.5.content.3"') :]
     assert "refused" in page[page.index('id="messages.5.content.3"') - 40 :][:40]
     assert "AN-16" in block[: block.index("</td>")]
-    assert words(page).count("messages.5.content.3: `thinking` or `redacted_thinking` blocks in the latest") == 1
+    assert (
+        words(block[: block.index("</td>")]).count(
+            "messages.5.content.3: thinking or redacted_thinking blocks in the latest assistant message cannot"
+        )
+        == 1
+    )
 
 
 def test_every_profile_has_its_verdict_and_a_link_that_shows_it(client: Client, incident: Conversation) -> None:

@@ -459,7 +459,7 @@ def test_the_list_has_the_newest_first_and_its_twin(client: Client, merged_one: 
     first, second = proposed(merged_one, RENUMBER), approved(merged_one, RENUMBER, mode="fork")
     third = proposed(merged_one, RENUMBER, who="grace")
     page = text(client, "/repairs/")
-    assert page.index(third.oid) < page.index(first.oid) and second.oid not in page and "waiting for a review" in page
+    assert page.index(third.oid) < page.index(first.oid) and second.oid not in page and ">anybody<" in page
     assert second.oid in text(client, "/repairs/?tab=approved") and "No repair is closed." in text(client, "/repairs/?tab=closed")
     assert [each["repair"] for each in client.get("/repairs.json?tab=approved").json()["repairs"]] == [second.oid]
     Repair.objects.filter(pk=third.pk).delete()
@@ -492,7 +492,7 @@ def test_strategies_that_have_nothing_to_mend_are_folded_away(client: Client, me
     address = f"/conversations/{merged_one.oid}/repairs/new/"
     near, folded = text(client, address).split('<details class="others">', 1)
     assert f'value="{RENUMBER}"' in near and 'value="fix-counter"' not in near and 'value="fix-counter"' in folded
-    assert "named by a finding" not in folded.split("</details>", 1)[0]
+    assert "/rules/" not in folded.split("</details>", 1)[0], "of a strategy that repairs nothing here no rule is named"
     chosen, _ = text(client, f"{address}?strategy=fix-counter").split('<details class="others">', 1)
     assert 'value="fix-counter" checked' in chosen
 
@@ -517,7 +517,7 @@ def test_a_finding_that_the_repair_itself_makes_is_not_called_still_found(client
     assert "synthetic-result: 1 new, made by this repair." in remains and "synthetic-result: 1 still found" not in remains
 
 
-def test_a_strategy_that_a_finding_names_says_so_where_another_one_already_does_its_work(client: Client, path: Path) -> None:
+def test_a_strategy_names_the_rule_that_it_repairs_where_another_one_already_does_its_work(client: Client, path: Path) -> None:
     page = text(client, f"/conversations/{imported(path, broken()).oid}/repairs/new/")
     label = page.split(f'value="{RENUMBER}"', 1)[1].split("</label>", 1)[0]
-    assert "named by a finding" in label and ">recommended<" not in label
+    assert ">MSG101<" in label and ">recommended<" not in label

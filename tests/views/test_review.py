@@ -113,7 +113,16 @@ def test_what_is_typed_with_a_proposal_is_on_its_page_and_in_its_twins(client: C
     assert report["incident"] == written["incident"] and report["comments"] == [] and report["expires_at"] is None
     for words in ("https://i.example/7", "ann, bob", "why "):
         assert words in client.get(f"/repairs/{repair.oid}.md").content.decode()
-    assert "waiting for ann, bob" in text(client, "/repairs/")
+    assert "ann, bob" in text(client, "/repairs/")
+
+
+def test_another_repair_of_the_conversation_that_waits_is_named(client: Client, conversation: Conversation) -> None:
+    one, two = proposed(conversation, RENUMBER), proposed(conversation, RENUMBER, mode="new-conversation")
+    for repair, other in ((one, two), (two, one)):
+        page = text(client, f"/repairs/{repair.oid}/")
+        assert "Another repair of this conversation is proposed too" in page and f'href="/repairs/{other.oid}/"' in page
+    Repair.objects.filter(pk=two.pk).update(state="rejected")
+    assert "Another repair of" not in text(client, f"/repairs/{one.oid}/")
 
 
 def test_a_link_that_is_none_goes_back_with_what_was_typed(client: Client, conversation: Conversation) -> None:
@@ -198,7 +207,7 @@ def test_who_may_not_approve_sees_why_and_reviewers_are_accounts(client: Client,
     )
     assert '<option value="bob">' in page
     request_reviewers(repair, WHO, "bob")
-    assert "waiting for bob" in text(client, "/repairs/")
+    assert ">bob</td>" in text(client, "/repairs/")
     answer = client.post(f"/repairs/{repair.oid}/reviewers/", {"reviewers": "nobody"}, follow=True)
     assert "No account nobody may approve" in answer.content.decode()
 

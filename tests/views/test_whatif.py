@@ -58,7 +58,7 @@ def test_a_row_says_where_the_readers_part_and_what_changes(client: Client, kept
     kept("example", example)
     incident = Conversation.objects.get(native_id=INCIDENT)
     text = client.get(f"/whatif/?{EXACT}").content.decode()
-    assert "exact instead of dispatch-legacy</h1>" in text
+    assert "If exact shipped instead of dispatch-legacy</h1>" in text
     caption = " ".join(html.unescape(re.sub(r"<[^>]+>", " ", text[text.index("<figcaption>") : text.index("</figcaption>")])).split())
     assert caption == "Of 6 conversations: 2 get better 1 get better and worse 3 stay the same"
     facts = " ".join(re.sub(r"<[^>]+>", " ", text[text.index("</figure>") :]).split())
@@ -160,7 +160,7 @@ def test_readers_are_compared_on_the_conversations_of_their_own_program(client: 
     offered = {each["reader_b"] for each in found["readers"]}
     assert {name, other} <= offered
     text = client.get(f"/whatif/?reader={name}&reader={other}").content.decode()
-    assert f"{other} instead of {name}" in text
+    assert f"If {other} shipped instead of {name}" in text
     for each in offered:
         assert client.get("/whatif/", {"reader": [name, each]}).status_code == 200, each
 

@@ -4,12 +4,12 @@ _UNITS = ((86_400_000, "day"), (3_600_000, "hour"), (60_000, "minute"), (1000, "
 
 
 def age(milliseconds: int) -> str:
-    """`3 hours`, rounded down to its largest unit; a slow clock gives `0 seconds`."""
+    """`3 hours`, rounded down to its largest unit; a slow clock gives `less than a second`."""
     for size, unit in _UNITS:
         if milliseconds >= size:
             count = milliseconds // size
             return f"{count} {unit}{'' if count == 1 else 's'}"
-    return "0 seconds"
+    return "less than a second"
 
 
 def provenance(came_from: str, written_at: int | None, read_at: int, sealed: str = "") -> str:

@@ -101,15 +101,6 @@ def _plain(text: str) -> str:
     return shown.replace("\\\\", "\\").replace("\\n", "\n").replace("\\u0060", "`").replace("\\u0027", "'").replace('\\"', '"')
 
 
-_MESSAGE = re.compile(r"""["']message["']: ?(["'])(.{1,2000}?)(?<!\\)\1""", re.DOTALL)
-
-
-def words_of_error(text: str) -> str:
-    """What the provider says in an error, without the status, JSON or `repr` that an SDK wraps it in; a text without these as it is."""
-    match = _MESSAGE.search(text) or _MESSAGE.search(_plain(text))
-    return re.sub(r"""\\(["'\\])""", r"\1", match[2]) if match else text
-
-
 def _covers(longer: Candidate, other: Candidate) -> bool:
     return longer.at[0] <= other.at[0] and other.at[1] <= longer.at[1] and longer.at != other.at
 

@@ -57,8 +57,12 @@ def label(span: Span) -> str:
     return _LABELS.get(span.name, span.name or "(no name)")
 
 
-def words(span: Span, attempt: tuple[int, int] | None = None) -> tuple[str, ...]:
-    """What it did and how it ended; `attempt` is the place of a request among those of its step, and how many there are."""
+def has_usage(span: Span) -> bool:
+    return any(key.startswith(_USAGE) for key in span.attributes)
+
+
+def words(span: Span, attempt: tuple[int, int] | None = None, *, with_usage: bool = True) -> tuple[str, ...]:
+    """What it did and how it ended, and what it used; `attempt` is the place of a request among those of its step, and how many there are."""
     fields = span.attributes
     parts: list[str] = []
     if attempt and attempt[1] > 1:
@@ -71,7 +75,7 @@ def words(span: Span, attempt: tuple[int, int] | None = None) -> tuple[str, ...]
     if "finishReason" in fields:
         parts.append(f"finish {text(fields['finishReason'])}")
     usage = [(key.removeprefix(_USAGE), value) for key, value in fields.items() if key.startswith(_USAGE)]
-    if usage:
+    if usage and with_usage:
         parts.append("tokens " + ", ".join(f"{_USAGE_WORDS.get(key, key)} {_number(value)}" for key, value in usage))
     return tuple(parts)
 

@@ -162,7 +162,7 @@ def headline(trace: Trace) -> str:
             f"{counts} observed; the request of {span_words.count(missing, 'step')} is not recorded, which is not the same as no request."
         )
     if half:
-        return f"{counts} observed; of {span_words.count(half, 'span')} only one end is recorded, the rest is unknown."
+        return f"{counts} observed; {span_words.count(half, 'span')} {'has' if half == 1 else 'have'} only one end recorded."
     return f"{counts} observed; every span was opened and closed."
 
 
@@ -191,10 +191,15 @@ def body_owners(trace: Trace, digest: str) -> list[tuple[str, str]]:
 def _rows(turn: Turn, extent: Extent, rows: StoredRows, by_step: Mapping[str, Sequence[Chunk]]) -> Iterator[SpanRow]:
     steps = {id(step.span): step for step in turn.steps}
     attempts = {id(span): (place, len(step.requests)) for step in turn.steps for place, span in enumerate(step.requests, 1)}
+    # The tokens of a step are those of its request, and of a turn of one step too: said once.
+    requested = {id(step.span) for step in turn.steps if step.request is not None and span_words.has_usage(step.request)}
+    if len(turn.steps) == 1 and requested:
+        requested.add(id(turn.span))
     for span, depth in _flat(_roots(turn)):
         step = steps.get(id(span))
         stored = by_step.get(step.step_id, ()) if step else rows.of_call(turn, span) if span.name == "tool-call" else ()
-        words, problems = span_words.words(span, attempts.get(id(span))), span_words.problems(span, step)
+        words = span_words.words(span, attempts.get(id(span)), with_usage=id(span) not in requested)
+        problems = span_words.problems(span, step)
         yield SpanRow(span, depth, *_bar(span, extent), words, problems, tuple(chunk.seq for chunk in stored), step)
 
 

@@ -139,18 +139,15 @@ def _line(chunk: Chunk) -> int:
 def _ruled_out(pieces: Sequence[AlignedBlock]) -> Iterable[str]:
     thinking = [piece for piece in pieces if piece.sent.kind is Kind.THINKING]
     if thinking and all(piece.is_equal and piece.stored is not None for piece in thinking):
-        yield (
-            f"All {len(thinking)} thinking blocks of the request equal the stored ones byte for byte, signatures included: serialization is ruled out."
-            if len(thinking) > 1
-            else "The one thinking block of the request equals the stored one byte for byte, signature included: serialization is ruled out."
-        )
+        equal = f"all {len(thinking)} thinking blocks" if len(thinking) > 1 else "the one thinking block"
+        yield f"serialization: {equal} of the request came byte for byte from the store, signatures included."
     if thinking and not _shared_signatures(thinking):
-        yield "No two thinking blocks of the request share a signature: signatures of several blocks run together while streaming are ruled out."
+        yield "signatures that ran together while streaming: no two thinking blocks of the request share one."
     seqs = [piece.stored.seq for piece in pieces if piece.stored is not None]
     if len(seqs) > 1 and all(first <= second for first, second in pairwise(seqs)):
-        yield "Every block that is stored is in the order in which it was stored: a changed order is ruled out."
+        yield "a changed order: every block that is stored is in the order in which it was stored."
     if pieces and all(piece.stored is not None for piece in pieces):
-        yield "Every block of the request is stored: blocks added on the way are ruled out."
+        yield "blocks added on the way: every block of the request is stored."
 
 
 def _shared_signatures(thinking: Sequence[AlignedBlock]) -> bool:

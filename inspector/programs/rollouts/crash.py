@@ -9,6 +9,7 @@ from typing import Any
 from inspector.conversation.model import Chunk, Conversation, Fact, Kind
 from inspector.programs.formats import Record, Stored
 from inspector.text import jsontext
+from inspector.text.error_words import words_of_error
 from inspector.text.jsontext import Unreadable
 from inspector.text.timestamps import milliseconds
 from inspector.wires.shapes import anthropic
@@ -39,7 +40,7 @@ def read_crash(record: Record, format_name: str) -> Stored:
     at = milliseconds(content.get("timestamp"))
     chunks.append(Chunk(f"{record.key}#error", len(chunks) + 1, "", Kind.ERROR, {**error, **trace}, raw=raw, at=at))
     facts = _facts(record.key, content, at)
-    title = f"Crash: {jsontext.shown(content.get('error_message')) or 'without an error text'}"
+    title = f"Crash: {words_of_error(jsontext.shown(content.get('error_message'))) or 'without an error text'}"
     return Stored(Conversation(native_id(record.key), format_name, tuple(chunks), facts, title[:120]), (record,))
 
 

@@ -62,7 +62,7 @@ def test_of_several_ways_the_recommended_one_is_ticked_and_of_a_whole_session_no
     lines = (cc.u("u1", None, "run it"), cc.a("a1", "u1", "m1", cc.text("done")), cc.u("u2", "a1", "go on"))
     unsigned = cc.a("a2", "u2", "m2", {"type": "thinking", "thinking": "well", "signature": ""})
     page = page_of(client, tmp_path, *lines, unsigned, address="repairs/new/")
-    assert "named by a" in page and ticked(page) == ["unsigned-thinking-to-text"]
+    assert ">recommended<" in page and ticked(page) == ["unsigned-thinking-to-text"]
     assert ticked(page_of(client, tmp_path, *lines, address="repairs/new/")) == []
 
 

@@ -96,7 +96,7 @@ def test_the_named_block_is_found_in_the_store() -> None:
 
 def test_serialization_is_ruled_out_where_every_thinking_block_is_equal() -> None:
     assert aligned(*held()).ruled_out[0] == (
-        "All 4 thinking blocks of the request equal the stored ones byte for byte, signatures included: serialization is ruled out."
+        "serialization: all 4 thinking blocks of the request came byte for byte from the store, signatures included."
     )
 
 

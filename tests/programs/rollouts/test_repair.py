@@ -49,7 +49,7 @@ def test_it_is_imported_with_its_crash(root: Path) -> None:
     conversation = imported(root)
     crash = Conversation.objects.get(native_id=f"crash:{CRASH}")
     assert conversation.source.format == "rollouts" and conversation.title.startswith("Find out why")
-    assert crash.title.startswith("Crash: Error code: 400") and crash.last_activity == 1766505314201
+    assert crash.title.startswith("Crash: messages.5.content.3: ") and crash.last_activity == 1766505314201
     loading._stored.cache_clear()
     assert loading.stored(conversation).conversation.fact("crashes") == f"crash:{CRASH}"
     assert loading.stored(crash).conversation.fact("session") == SESSION
