@@ -202,8 +202,8 @@ RULES = (
         ("anthropics/claude-code #63203", "anthropics/claude-code #25361", "anthropics/claude-code #12316"),
         advice=(
             "The thinking of the latest answer must come back as it was given. As a rule two answers were joined on the way, with nothing between them "
-            "since a call never got its result; or a block was moved, edited or left out. A single body shows the first, and thinking after a call; "
-            "changed words and blocks that are gone it cannot show."
+            "since a call never got its result; or a block was moved, edited or left out. In one request body, joined answers and thinking after a call can be "
+            "seen; changed words and missing blocks cannot."
         ),
         repaired_by=(*UNANSWERED, "thinking-to-text", "strip-thinking"),
     ),

@@ -44,8 +44,8 @@ KEYS = ("rank", "-seen_at", "source_id", "position", "id")
 """The order of lists: the worst first, then as they were read."""
 SORTS: dict[str, tuple[str, ...]] = {
     "": KEYS,
-    "severity": KEYS,
-    "-severity": tuple(key[1:] if key.startswith("-") else f"-{key}" for key in KEYS),
+    "-severity": KEYS,
+    "severity": tuple(key[1:] if key.startswith("-") else f"-{key}" for key in KEYS),
     "events": ("events", "id"),
     "-events": ("-events", "-id"),
     "read": ("seen_at", "id"),

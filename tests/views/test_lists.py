@@ -218,7 +218,7 @@ def test_streams_and_repairs_are_sorted_by_their_columns(client: Client, tmp_pat
     assert by_events == sorted(by_events) == sorted_ids(client, "/streams/?sort=-events", "events")[::-1] and len(by_events) == 70
     by_severity = sorted_ids(client, "/streams/", "oid")
     assert (
-        sorted_ids(client, "/streams/?sort=severity", "oid") == by_severity == sorted_ids(client, "/streams/?sort=-severity", "oid")[::-1]
+        sorted_ids(client, "/streams/?sort=-severity", "oid") == by_severity == sorted_ids(client, "/streams/?sort=severity", "oid")[::-1]
     )
     by_read = sorted_ids(client, "/streams/?sort=-read", "seen_at")
     assert by_read == sorted(by_read, reverse=True) and by_read != sorted_ids(client, "/streams/", "seen_at")

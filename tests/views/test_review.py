@@ -57,8 +57,8 @@ def test_the_page_says_what_is_wrong_before_the_diff_and_folds_the_rest_after_it
         *("Repair <em>", "</em> in ", ">proposed</span>", "proposed by <b>tester</b>"),
         *(
             '<p class="headline">4 chunks renumbered, no content changes, ',
-            "MSG101 1 → 0",
             " · no error or warning remains",
+            "MSG101 1 → 0",
             ">MSG101</a> 4 messages of 2 turns share msgIdx 0",
         ),
         *('<i>1</i> <em class="u">user</em> <i>text</i> hello', 'class="diff"', '<h2 id="talk">Comments</h2>'),

@@ -18,7 +18,7 @@ from inspector.presentation.conversation.recorded_errors import Recorded, latest
 from inspector.presentation.prompt.wire_pieces import WirePiece, pieces
 from inspector.presentation.repair.alternatives import safety_words
 from inspector.presentation.repair.observed_rejection import Observed, observed
-from inspector.presentation.repair.plan import chunks_summary, headline, summary
+from inspector.presentation.repair.plan import chunks_summary, headline, parts_of, summary
 from inspector.presentation.visible import size
 from inspector.profiles.base import Judgement
 from inspector.programs.formats import Cell, Change
@@ -149,6 +149,22 @@ class PreviewPart:
     observed: Observed | None
     messages: tuple[tuple[str, int, int], ...]
     """How many there are before and after, by what they are."""
+
+    @property
+    def short(self) -> str:
+        """The headline without the counts of rules."""
+        return " · ".join(parts_of(self.headline))
+
+    @property
+    def changed(self) -> list[RuleCount]:
+        """The rules whose findings become more or less, what becomes more first: a reviewer must not miss it."""
+        return sorted((rule for rule in self.counts if rule.before != rule.after), key=lambda rule: rule.after < rule.before)
+
+    @property
+    def left(self) -> list[RuleCount]:
+        """The rules of the errors and warnings that remain, errors first."""
+        remaining = [rule for rule in self.counts if rule.after and rule.severity != Severity.NOTE]
+        return sorted(remaining, key=lambda rule: rule.severity != Severity.ERROR)
 
 
 def diff_runs(rows: Sequence[DiffRow]) -> tuple[DiffRun, ...]:
