@@ -132,10 +132,9 @@ class Repair(models.Model):
         return self.oid
 
     @classmethod
-    def waiting_of(cls, conversation: Conversation, other: "Repair | None" = None) -> "Repair | None":
-        """The newest repair of a conversation that waits for a decision or to be applied, than the `other`."""
-        waiting = cls.objects.filter(conversation=conversation, state__in=cls.WAITING)
-        return waiting.exclude(pk=other.pk if other else None).order_by("-pk").first()
+    def waiting_of(cls, conversation: Conversation) -> "models.QuerySet[Repair]":
+        """The repairs of a conversation that wait for a decision or to be applied, the newest first."""
+        return cls.objects.filter(conversation=conversation, state__in=cls.WAITING).order_by("-pk")
 
     @property
     def is_moved(self) -> bool:

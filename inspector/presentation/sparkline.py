@@ -23,10 +23,9 @@ class Sparkline:
     def total(self) -> int:
         return sum(self.counts)
 
-    @property
-    def path(self) -> str:
-        """The bars, in the coordinates of `width` and HEIGHT; a day with one of a thousand is still seen."""
-        return "".join(f"M{start} {HEIGHT}v-{height}h{STEP - 1}v{height}z" for _, _, start, height in self.bars)
+    def path(self, most: int = 0) -> str:
+        """The bars, in the coordinates of `width` and HEIGHT, which is that of `most`, else of its own; a day with one of a thousand is still seen."""
+        return "".join(f"M{start} {HEIGHT}v-{height}h{STEP - 1}v{height}z" for _, _, start, height in self.bars(most))
 
     @property
     def most(self) -> int:
@@ -38,12 +37,11 @@ class Sparkline:
         """The first day with so many."""
         return self.last - timedelta(days=len(self.counts) - 1 - self.counts.index(self.most))
 
-    @property
-    def bars(self) -> tuple[tuple[date, int, int, int], ...]:
+    def bars(self, most: int = 0) -> tuple[tuple[date, int, int, int], ...]:
         """(day, number, where it begins, height) of each day with any, in the coordinates of `path`."""
         first = self.last - timedelta(days=len(self.counts) - 1)
         return tuple(
-            (first + timedelta(days=number), count, number * STEP, max(2, round(count * HEIGHT / self.most)))
+            (first + timedelta(days=number), count, number * STEP, max(2, round(count * HEIGHT / (most or self.most))))
             for number, count in enumerate(self.counts)
             if count
         )

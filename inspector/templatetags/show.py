@@ -55,6 +55,13 @@ def with_code(value: str) -> SafeString:
     return mark_safe(_NAME.sub(r"<code>\1</code>", escape(text.visible(value))))  # noqa: S308 (every text goes through `escape`)
 
 
+@register.filter
+def first_sentence(value: str) -> str:
+    """What a list says of a text whose own page has it whole."""
+    first, dot, _ = value.partition(". ")
+    return first + dot.strip()
+
+
 _NAME = re.compile("`([^`]+)`")
 
 
@@ -230,11 +237,11 @@ def query(context: dict[str, Any], **changes: Any) -> str:
 
 
 @register.simple_tag
-def spark(line: Sparkline, classes: str = "") -> str:
-    """Days as bars, with their words as the text alternative."""
+def spark(line: Sparkline, classes: str = "", most: int = 0) -> str:
+    """Days as bars, with their words as the text alternative; as high as `most`, where several have one scale."""
     return mark_safe(  # noqa: S308 (numbers and our own words)
         f'<svg class="spark {classes}" viewBox="0 0 {line.width} {HEIGHT}" preserveAspectRatio="none" role="img"><title>{line.words}</title>'
-        f'<path d="{line.path}"/></svg>'
+        f'<path d="{line.path(most)}"/></svg>'
     )
 
 
@@ -244,7 +251,7 @@ def bars(line: Sparkline) -> str:
     days = format_html_join(
         "",
         '<rect x="{}" y="{}" width="3" height="{}"><title>{}: {} new</title></rect>',
-        ((start, HEIGHT - height, height, day, f"{count:,}") for day, count, start, height in line.bars),
+        ((start, HEIGHT - height, height, day, f"{count:,}") for day, count, start, height in line.bars()),
     )
     return format_html(
         '<svg class="spark bars" viewBox="0 0 {} {}" preserveAspectRatio="none" role="img" aria-label="{}">{}</svg>',

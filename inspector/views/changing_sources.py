@@ -46,6 +46,11 @@ class AddPage:
     text: str = ""
     """What was pasted and not taken, whole."""
 
+    @property
+    def path_hint(self) -> str:
+        limits = "" if self.is_listed else " For safety, pages open only what is below these folders or was named to a command before."
+        return f"Of a file, a folder or a database.{limits}"
+
 
 def _add_page(request: OperatorRequest) -> AddPage:
     permit("add source")

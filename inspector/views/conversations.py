@@ -126,7 +126,7 @@ class ConversationPage:
 
     @property
     def waiting(self) -> Repair | None:
-        return Repair.waiting_of(self.row)
+        return Repair.waiting_of(self.row).first()
 
     @property
     def is_tree_open(self) -> bool:

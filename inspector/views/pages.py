@@ -95,8 +95,6 @@ NAVIGATION = (
 )
 ACCOUNT = (("Sources", "/sources/"), ("Notifications", "/notifications/"), ("Audit", "/audit/"), ("Users", "/users/"))
 """Below the name of who is signed in, and as tabs of these pages."""
-_OF_ACCOUNT = ("/account/", "/links/", "/password/")
-"""Pages with the same tabs that are an entry for some people only."""
 FOR_ACCESS = (("Sources", "/sources/", "see"), ("Notifications", "/notifications/", "notify"), ("Audit", "/audit/", "audit"))
 """The same where people sign in, each with the action that its page is for."""
 
@@ -130,7 +128,7 @@ def navigation(path: str) -> dict[str, list[Link]]:
 
 def _account_links(path: str, entries: Sequence[tuple[str, str]]) -> dict[str, list[Link]]:
     account = links(path, entries)
-    return {"account": account} | ({"tabs": account} if path.startswith((*(href for _, href in ACCOUNT), *_OF_ACCOUNT)) else {})
+    return {"account": account} | ({"tabs": account} if any(link.current for link in account) else {})
 
 
 def of_account(request: HttpRequest) -> dict[str, Any]:

@@ -65,6 +65,11 @@ class PromptPage:
     is_cut: bool
     largest: int = LARGEST
 
+    @property
+    def rejecting(self) -> int:
+        """Profiles that reject the history."""
+        return sum(not verdict.judgement.sendable for verdict in self.profile_verdicts)
+
 
 def _look(request: OperatorRequest, choice: Choice, analysis: Analysis) -> Look:
     """Raises Http404 on a strategy that is none."""

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -41,6 +41,7 @@ from inspector.strategies.catalogue import STRATEGIES
 from inspector.views.pages import absolute, as_json, as_markdown, origin_of_source, page
 from inspector.views.paging import ListWindow, in_memory
 from inspector.views.problem_list import known_rule
+from inspector.views.repair_rows import safety_of_names
 from inspector.views.repairs import StorePlace, Written, accounts, back_of, place_of, written_of
 
 AT_ONCE = 500
@@ -108,6 +109,11 @@ class NewGroupPage:
         oids = [other.member["repair"] for other in self.others if other.member.get("repair")]
         return tuple(Repair.objects.filter(oid__in=oids).select_related("conversation", "group").order_by("pk"))
 
+    @property
+    def waiting_rows(self) -> tuple[tuple[Repair, str], ...]:
+        """Each with what its strategies do beyond moving things."""
+        return tuple((repair, safety_of_names(repair.strategies)) for repair in self.waiting)
+
 
 class GroupMember(NamedTuple):
     """`part` is None where its diff is not shown until it is asked for."""
@@ -119,6 +125,8 @@ class GroupMember(NamedTuple):
     why: str
     part: PreviewPart | None
     is_open: bool
+    others: tuple[Repair, ...]
+    """Repairs of the conversation that wait, and are not of this group."""
 
     @property
     def outcome(self) -> str:
@@ -312,6 +320,11 @@ def _group_page(request: OperatorRequest, group: RepairGroup) -> GroupPage:
     state_of = {member["conversation"]: _state(current.get(member["conversation"]), work) for member in group.members}
     here = in_memory(group.members, request.GET, PER_PAGE)
     of_oid = {row.oid: row for row in Conversation.objects.filter(source=group.source, oid__in=[row["conversation"] for row in here.rows])}
+    others_of = defaultdict[int, list[Repair]](list)
+    for other in (
+        Repair.objects.filter(conversation__in=of_oid.values(), state__in=Repair.WAITING).exclude(group=group).order_by("-pk")[:MOST]
+    ):
+        others_of[other.conversation_id].append(other)
     shown, rest, members = request.GET.get("show", ""), OPEN, []
     # What loses or invents something is looked at first.
     first = next((member for member in here.rows if (member.get("plan") or {}).get("safety")), here.rows[0] if here.rows else None)
@@ -323,7 +336,8 @@ def _group_page(request: OperatorRequest, group: RepairGroup) -> GroupPage:
             part = shown_of(repair).part
             rest -= _cost(row)
         is_open = is_chosen or (not shown and member is first)
-        members.append(GroupMember(row, member, repair, state_of[oid], _why(repair, member, state_of[oid]), part, is_open))
+        why, others = _why(repair, member, state_of[oid]), tuple(others_of[row.pk]) if row else ()
+        members.append(GroupMember(row, member, repair, state_of[oid], why, part, is_open, others))
     repairs = list(current.values())
     settled = [repair for repair in repairs if state_of[repair.conversation.oid] not in ("changed", "being written")]
     waiting = tuple(repair for repair in settled if repair.state == _State.PROPOSED)

@@ -127,8 +127,8 @@ class NewRepairPage:
         return sorted(near, key=lambda strategy: (strategy.name not in self.recommended, bool(strategy.safety)))
 
     @property
-    def waiting(self) -> Repair | None:
-        return Repair.waiting_of(self.row)
+    def waiting(self) -> list[Repair]:
+        return list(Repair.waiting_of(self.row)[:WAITING_SHOWN])
 
 
 class DetectedRule(NamedTuple):
@@ -210,10 +210,10 @@ class RepairPage:
     accounts: tuple[str, ...] = ()
 
     @property
-    def other(self) -> Repair | None:
-        """Another repair of the conversation that waits too."""
+    def others(self) -> list[Repair]:
+        """Other repairs of the conversation that wait too."""
         row = self.repair
-        return Repair.waiting_of(row.conversation, row) if row.state in Repair.WAITING else None
+        return list(Repair.waiting_of(row.conversation).exclude(pk=row.pk)[:WAITING_SHOWN]) if row.state in Repair.WAITING else []
 
 
 class RepairChoice(NamedTuple):
@@ -691,6 +691,8 @@ class RepairList:
     """Of which they are, where the address names one."""
 
 
+WAITING_SHOWN = 5
+"""Repairs of one conversation that a page names."""
 TABS = {
     "waiting": (Repair.State.PROPOSED,),
     "approved": (Repair.State.APPROVED,),

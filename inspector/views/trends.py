@@ -73,6 +73,11 @@ class TrendsPage:
         return tuple(self.first + timedelta(days=fifth * self.span // 5) for fifth in range(5))
 
     @property
+    def most(self) -> int:
+        """On one day, in any row: they have one scale."""
+        return max((row.days.most for row in self.rows), default=0)
+
+    @property
     def has_before(self) -> bool:
         return self.before > 0
 

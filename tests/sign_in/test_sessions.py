@@ -175,7 +175,7 @@ def test_in_local_mode_there_is_no_account(client: Client, settings: Settings) -
     operator = OperatorClient()
     page, twin = operator.get("/account/"), operator.get("/account.json")
     assert page.status_code == 200 and twin.status_code == 404
-    assert b"nobody signs in" in page.content and b"serve --json" in page.content and b"nobody signs in" in twin.content
+    assert b"there are no accounts" in page.content and b"serve --json" in page.content and b"there are no accounts" in twin.content
     for address in ("/account/tokens/", "/account/tokens/1/revoke/", "/account/sessions/end/", "/account/sessions/1/end/"):
         assert operator.post(address).status_code == 404
     for address in ("/login/provider/", "/login/provider/done/?code=x&state=y"):

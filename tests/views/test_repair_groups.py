@@ -160,6 +160,16 @@ def test_a_conversation_without_a_repair_is_named_with_the_reason(client: Client
     assert "No strategy repairs a conversation of this problem by itself" in page
 
 
+def test_a_repair_of_a_conversation_alone_is_named_in_the_review_of_its_group(client: Client, problem: Problem) -> None:
+    group = propose(client, problem)
+    address = f"/repair-groups/{group.oid}/"
+    assert "Another repair of" not in text(client, address)
+    alone = proposed(group.current[0].conversation, "renumber-messages", mode="same-rows")
+    page = text(client, address)
+    assert page.count("Another repair of this conversation is proposed too") == 1 and f'href="/repairs/{alone.oid}/"' in page
+    assert ">safe</span>" in text(client, f"/problems/{problem.oid}/repair/"), "of those that wait it says what they do"
+
+
 def test_many_chunks_are_planned_by_a_task(client: Client, problem: Problem, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(repair_groups, "AT_ONCE", 11)
     address = f"/problems/{problem.oid}/repair/"

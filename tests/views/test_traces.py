@@ -147,9 +147,9 @@ def test_a_step_leads_to_what_was_believed_what_was_sent_and_beside_the_store(cl
     step = trace_of(incident).steps()[-1]
     page = get(client, incident)
     assert step.prompt and step.request
-    assert f'href="/conversations/{incident.oid}/trace/body/{step.prompt.body}/">the client' in page
-    assert f'href="/conversations/{incident.oid}/trace/body/{step.request.body}/">what was sent' in page
-    assert f'href="/conversations/{incident.oid}/?step={step.step_id.replace("#", "%23")}">next to the store' in page
+    assert f'href="/conversations/{incident.oid}/trace/body/{step.prompt.body}/">prompt</a>' in page
+    assert f'href="/conversations/{incident.oid}/trace/body/{step.request.body}/">sent' in page
+    assert f'href="/conversations/{incident.oid}/?step={step.step_id.replace("#", "%23")}">stored</a>' in page
 
 
 def test_what_happened_outside_of_turns_is_told_in_words(client: Client, incident: Conversation) -> None:
@@ -232,7 +232,7 @@ def test_a_step_without_a_request_is_never_told_as_no_request(client: Client, wi
     page = get(client, with_trace([opened("t", "turn", 0), opened("s", "step", 1, parent="t")]))
     assert "the request of 1 step is not recorded, which is not the same as no request" in text(page)
     step = row(page, "step 0")
-    assert "the prompt body is not recorded the request body is not recorded next to the store" in step
+    assert "the prompt body is not recorded the request body is not recorded stored" in step
 
 
 def test_a_turn_whose_span_is_lost_still_shows_its_steps(client: Client, with_trace: Any) -> None:

@@ -62,7 +62,7 @@ def test_a_row_says_where_the_readers_part_and_what_changes(client: Client, kept
     caption = " ".join(html.unescape(re.sub(r"<[^>]+>", " ", text[text.index("<figcaption>") : text.index("</figcaption>")])).split())
     assert caption == "Of 6 conversations: 2 get better 1 get better and worse 3 stay the same"
     facts = " ".join(re.sub(r"<[^>]+>", " ", text[text.index("</figure>") :]).split())
-    assert facts.startswith("Next request: 2 become sendable, 1 becomes rejected Messages: 0 stay merged")
+    assert facts.startswith("Next request: 2 become sendable, 1 becomes rejected runs now")
     assert "message 1: user, seq 1-11" in text and "gone: MSG101" in text
     assert f'href="/conversations/{incident.oid}/?reader=exact"' in text and 'href="/whatif.json?reader=dispatch-legacy' in text
     first = next(each for each in client.get(f"/whatif.json?{EXACT}").json()["differences"])

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from inspector.conversation.model import Kind
 from inspector.conversation.queries import span_text, turns
 from inspector.presentation.conversation.resuming import is_pending, pending_words
 from inspector.presentation.visible import beginning
@@ -96,7 +97,12 @@ def _intentional_omissions(case: Case, serious: Sequence[Finding]) -> str:
     if not case.reading.dropped and len(case.tree.chunks) <= len(case.conversation.chunks):
         return ""
     apart = case.program.apart(case.tree)
-    chunks = [chunk for chunk in case.tree.chunks if "entry" in chunk.payload and chunk.key.rpartition(".")[0] not in apart]
+    # What a session stores next to its messages no reader makes a message of.
+    chunks = [
+        chunk
+        for chunk in case.tree.chunks
+        if "entry" in chunk.payload and chunk.kind is not Kind.CONTROL and chunk.key.rpartition(".")[0] not in apart
+    ]
     # Once each, though an entry may be named twice.
     intentional = {chunk.key: dropped.why for dropped in case.reading.dropped if dropped.intentional for chunk in dropped.chunks}
     bound = next(
@@ -104,14 +110,20 @@ def _intentional_omissions(case: Case, serious: Sequence[Finding]) -> str:
     )
     before = sum(why.startswith("before the ") for why in intentional.values())
     # Where a parent is damaged, what is off the path is a loss, and its finding says so.
-    off = 0 if any(finding.code.startswith(("TREE", "STORE")) for finding in serious) else len(chunks) - len(case.conversation.chunks)
+    off = (
+        0
+        if any(finding.code.startswith(("TREE", "STORE")) for finding in serious)
+        else len(chunks) - sum(chunk.kind is not Kind.CONTROL for chunk in case.conversation.chunks)
+    )
     edited = len(intentional) - before
     parts = [
         *([f"{before:,} {'is' if before == 1 else 'are'} before the {bound}"] if before else []),
         *([f"{edited:,} {'is' if edited == 1 else 'are'} left out or replaced on purpose"] if edited else []),
         *([f"{off:,} {'is' if off == 1 else 'are'} on other branches"] if off > 0 else []),
     ]
-    return f"; {len(chunks) - before - edited - max(off, 0):,} of {len(chunks):,} chunks are read, {' and '.join(parts)}" if parts else ""
+    stored = {chunk.key for chunk in chunks}
+    read = sum(chunk.key in stored for message in case.reading.messages for chunk in message.chunks)
+    return f"; {read:,} of {len(chunks):,} chunks are read, {' and '.join(parts)}" if parts else ""
 
 
 def _next(case: Case, serious: Sequence[Finding], judgement: Judgement) -> str:

@@ -40,6 +40,7 @@ class Advice:
     observed: str
     now: str
     after: str
+    now_passes: bool
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -73,8 +74,8 @@ def advised(case: Case, profile_name: str, own_projection: str, observed: str) -
 def advice_of(case: Case, names: Sequence[str], why_not: str, profile_name: str, own_projection: str, observed: str) -> Advice:
     """Of a recommendation that exists already."""
     strategies, repaired = composed(case, names)
-    now, after = (judged(version.reading, version.conversation, profile_name, own_projection)[1].verdict for version in (case, repaired))
-    return Advice(profile_name, case.reading.reader, strategies, why_not, observed, now, after)
+    now, after = (judged(version.reading, version.conversation, profile_name, own_projection)[1] for version in (case, repaired))
+    return Advice(profile_name, case.reading.reader, strategies, why_not, observed, now.verdict, after.verdict, now.sendable)
 
 
 def observed(explanations: Sequence[Explanation], text: str, cases: Iterable[Case]) -> str:
