@@ -59,7 +59,7 @@ class Form:
     values: Mapping[str, str] = field(default_factory=dict)
     tail: str = ""
     chosen: frozenset[str] = frozenset(EVENTS)
-    least: str = SEVERITIES[-1]
+    least: str = SEVERITIES[1]
     is_limited: bool = False
     limited_to: frozenset[str] = frozenset()
     """Ids of sources, and numbers of groups."""
