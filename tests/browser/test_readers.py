@@ -171,7 +171,8 @@ def inbox_page(text: str) -> Shown:
 
 def problem_page(text: str) -> Shown:
     lines = re.findall(r"<tr>(.*?)</tr>", text.partition("<tbody")[2], re.DOTALL)
-    findings = [int(cells(line, "findings")[0]) for line in lines if cells(line, "state")[0] == "open"]
+    counted = [re.search(r"×(\d+)", line) for line in lines if cells(line, "state")[0] == "open"]
+    findings = [int(number[1]) if number else 1 for number in counted]
     total = re.search(r"open in</dt>\s*<dd>\s*(\d+)", text)
     same("conversations", int(total[1]) if total else 0, len(findings))
     yield from (("findings", number) for number in findings)
