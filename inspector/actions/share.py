@@ -84,7 +84,7 @@ def _make(about: Shared, operator: str, days: int, exact: bool, note: str) -> tu
             token_hash=hash_of(token),
             kind=kind,
             about=about.oid,
-            label=masked(visible(_label(about)))[:LABEL],
+            label=masked(visible(label_of(about)))[:LABEL],
             source=source,
             created_by=operator,
             created_at=now,
@@ -96,7 +96,7 @@ def _make(about: Shared, operator: str, days: int, exact: bool, note: str) -> tu
     return link, token
 
 
-def _label(about: Shared) -> str:
+def label_of(about: Shared) -> str:
     match about:
         case Conversation():
             return about.title or about.short_native_id

@@ -48,7 +48,7 @@ class AddPage:
 
     @property
     def path_hint(self) -> str:
-        limits = "" if self.is_listed else " For safety, pages open only what is below these folders or was named to a command before."
+        limits = "" if self.is_listed else " For safety, pages open only what is below the folders above, or was named to a command before."
         return f"Of a file, a folder or a database.{limits}"
 
 

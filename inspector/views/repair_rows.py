@@ -53,7 +53,7 @@ class RepairRow:
         names = (
             min(3, len(repair.conversation.source.name.split())) + min(2, len(repair.proposed_by.split())) + min(2, len(repair.reviewers))
         )
-        others = len(self.safety.split()) + 1 + len(self.strategies) + len(self.outcome.split()) + (not repair.reviewers)
+        others = len(self.safety.split()) + 2 + len(self.strategies) + len(self.outcome.split()) + (not repair.reviewers)
         return rules + names + others + len(age(int(repair.proposed_at.timestamp() * 1000), now).split())
 
 

@@ -130,6 +130,12 @@ class NewRepairPage:
     def waiting(self) -> list[Repair]:
         return list(Repair.waiting_of(self.row)[:WAITING_SHOWN])
 
+    @property
+    def same(self) -> Repair | None:
+        """The one of these that does what is previewed."""
+        chosen = (list(self.chosen), self.mode)
+        return next((repair for repair in self.waiting if (list(repair.strategies), repair.mode) == chosen), None)
+
 
 class DetectedRule(NamedTuple):
     """What one rule found in the conversation: `message` of the first of them, and the strategies that repair them where each can be written."""

@@ -15,7 +15,7 @@ from django.utils import timezone
 from inspector.access.context import NotPermitted
 from inspector.access.permits import may, permit, why_nowhere
 from inspector.actions.problems import Refused
-from inspector.actions.share import DAYS, LOCAL, MODELS, Shared, make_link, revoke
+from inspector.actions.share import DAYS, LOCAL, MODELS, Shared, label_of, make_link, revoke
 from inspector.cache_headers import exact
 from inspector.middleware import OperatorRequest, accepts
 from inspector.models import ShareLink, Source
@@ -47,6 +47,10 @@ class SharePage:
     typed: Typed = NOTHING
     address: str = ""
     """Of the link that was made just now; it is shown once."""
+
+    @property
+    def label(self) -> str:
+        return label_of(self.about)
 
     @property
     def day_choices(self) -> tuple[tuple[str, str], ...]:

@@ -64,6 +64,7 @@ def test_the_crash_shows_the_refused_block_in_its_prompt(page: Page, live_server
     page.get_by_text("More", exact=True).click()
     page.get_by_role("link", name="Prompt", exact=True).click()
     expect(page.locator("[id='messages.5.content.3']")).to_contain_text("AN-16")
+    page.locator(".verdicts-of summary").click()
     page.locator(".verdicts").get_by_role("link", name="gemini", exact=False).first.click()
     expect(page.locator("h1")).to_contain_text("gemini: rejected at contents.")
     assert str(crash.oid) in page.url

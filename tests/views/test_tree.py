@@ -55,7 +55,7 @@ def seqs(page: str) -> list[int]:
 
 def test_the_page_shows_the_path_the_branch_and_where_the_result_is(get: Get, tmp_path: Path) -> None:
     page = get(session(tmp_path, *BRANCH))
-    assert "pi-1.5 reads 3 of 4 entries, 75 %" in page
+    assert "3 of 4 entries, 75 %, on the path of pi-1.5" in page
     assert rows(page) == [("live", "u1"), ("live", "a1"), ("other branch", "r1"), ("live", "u2")]
     assert "it is on another branch, line 4" in page
     assert 'href="#tree-2"' in page

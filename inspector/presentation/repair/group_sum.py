@@ -9,6 +9,8 @@ from inspector.planning.preview import Preview
 from inspector.presentation.repair.alternatives import safety_words
 from inspector.presentation.repair.plan import counts, headline, remaining, remaining_words
 from inspector.presentation.visible import size
+from inspector.rules.base import Severity
+from inspector.rules.catalogue import RULES
 
 MOST_RULES = 4
 OPS = ("inserted", "removed", "changed", "reindexed")
@@ -30,6 +32,9 @@ def plan_facts(preview: Preview) -> dict[str, Any]:
     }
 
 
+_NOTES = frozenset(rule.code for rule in RULES if rule.severity is Severity.NOTE)
+
+
 class Change(NamedTuple):
     """Findings of one rule before and after."""
 
@@ -44,6 +49,11 @@ class Change(NamedTuple):
     @property
     def is_worse(self) -> bool:
         return self.after > self.before
+
+    @property
+    def tone(self) -> str:
+        """The color of its badge: more notes ask for nothing."""
+        return ("note" if self.code in _NOTES else "warn") if self.is_worse else "ok"
 
 
 def changes_of(counts: Iterable[tuple[str, int, int]]) -> tuple[Change, ...]:
