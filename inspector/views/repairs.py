@@ -90,12 +90,10 @@ class NewRepairPage:
     ticked: tuple[str, ...]
     """The chosen ones; before anybody chose, those that fit."""
     strategies: tuple[Strategy, ...]
-    named: frozenset[str]
-    """Those that a finding names."""
     detected: "tuple[DetectedRule, ...]"
     """The rules that fire, the worst first."""
     near: frozenset[str]
-    """These, the recommended and the chosen ones; the others are folded away."""
+    """Those that a finding names, the recommended and the chosen ones; the others are folded away."""
     recommended: tuple[str, ...]
     mode: str
     modes: tuple[WriteMode, ...]
@@ -117,6 +115,8 @@ class NewRepairPage:
     written: "Written"
     """What a person typed already, before another option was chosen or after a refusal."""
     accounts: tuple[str, ...]
+    waiting: tuple[Repair, ...]
+    """Repairs of the conversation that wait, the newest first."""
     work: Work | None = None
     """What computes the preview of a large conversation, until it is kept."""
 
@@ -125,10 +125,6 @@ class NewRepairPage:
         """The near ones: the recommended first, then those that lose and invent nothing; alike ones in the order in which they are done."""
         near = (strategy for strategy in self.strategies if strategy.name in self.near)
         return sorted(near, key=lambda strategy: (strategy.name not in self.recommended, bool(strategy.safety)))
-
-    @property
-    def waiting(self) -> list[Repair]:
-        return list(Repair.waiting_of(self.row)[:WAITING_SHOWN])
 
     @property
     def same(self) -> Repair | None:
@@ -259,7 +255,6 @@ def _new_page(request: OperatorRequest, row: Conversation, work: Work | None) ->
         chosen=choice.strategies,
         ticked=choice.strategies or (() if {"mode", "reader"} & request.GET.keys() else first_ticked(offer)),
         strategies=strategies,
-        named=offer.named,
         detected=_detected(row, preview.part, {of.name for of in strategies}),
         near=offer.named | {*offer.recommended, *choice.strategies},
         recommended=offer.recommended,
@@ -278,6 +273,7 @@ def _new_page(request: OperatorRequest, row: Conversation, work: Work | None) ->
         hunks=_hunks(preview.part, "", ()),
         place=place_of(row.source),
         written=written_of(request),
+        waiting=tuple(Repair.waiting_of(row)[:WAITING_SHOWN]),
         accounts=accounts(row.source),
     )
 
