@@ -28,7 +28,7 @@ from inspector.views.pages import as_json, page, refusal
 SOURCES_SHOWN = 500
 NAME_SHOWN = 80
 """Characters of the name of a source in a select."""
-NO_ACCOUNT = "In local mode there are no accounts."
+NO_ACCOUNT = "In local mode there are no accounts: a program sends the token of this machine, which the command serve --json prints."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

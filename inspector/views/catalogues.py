@@ -419,6 +419,12 @@ def _safety(chosen: Strategy | StreamStrategy) -> tuple[tuple[str, str], ...]:
     return tuple((word.value, meanings[word.value]) for word in sorted(chosen.safety)) or (safe,)
 
 
+def _repaired_by(chosen: Strategy | StreamStrategy) -> tuple[Rule | StreamRule, ...]:
+    if isinstance(chosen, StreamStrategy):
+        return tuple(rule for rule in ALL_STREAM_RULES if rule.name in chosen.rules)
+    return tuple(rule for rule in RULES if chosen.name in rule.repaired_by)
+
+
 @dataclass(frozen=True, slots=True)
 class StrategyRow:
     strategy: Strategy | StreamStrategy
@@ -427,7 +433,7 @@ class StrategyRow:
 
     @property
     def marks(self) -> tuple[str, ...]:
-        return tuple(sorted(self.strategy.safety)) or ("safe",)
+        return tuple(word for word, _ in _safety(self.strategy))
 
 
 @dataclass(frozen=True, slots=True)
@@ -447,8 +453,7 @@ def strategy_list(request: OperatorRequest) -> HttpResponse:
     def chosen(rows: Iterable[StrategyRow]) -> tuple[StrategyRow, ...]:
         return tuple(row for row in matching(rows, q, _strategy_words) if not safety or safety in row.marks)
 
-    repairs = (StrategyRow(entry, tuple(rule for rule in RULES if entry.name in rule.repaired_by)) for entry in STRATEGIES)
-    corrections = (StrategyRow(entry, tuple(rule for rule in ALL_STREAM_RULES if rule.name in entry.rules)) for entry in STREAM_STRATEGIES)
+    repairs, corrections = ([StrategyRow(entry, _repaired_by(entry)) for entry in entries] for entries in (STRATEGIES, STREAM_STRATEGIES))
     content = StrategiesPage(q, safety, chosen(repairs), chosen(corrections))
     return page(request, "strategies.html", content, part="entries", twins=("json",))
 
@@ -468,7 +473,7 @@ def strategy(request: OperatorRequest, name: str) -> HttpResponse:
         repairs = stream_rows(rule for rule in ALL_STREAM_RULES if rule.name in chosen.rules)
         content = StrategyPage(chosen, _safety(chosen), repairs)
     else:
-        repairs = tuple(RuleRow(rule, 0) for rule in RULES if chosen.name in rule.repaired_by)
+        repairs = tuple(RuleRow(rule, 0) for rule in _repaired_by(chosen))
         content = StrategyPage(chosen, _safety(chosen), repairs, catalogues.written(chosen), per_profile(chosen), alternatives(chosen))
     return page(request, "strategy.html", content, twins=("json",))
 

@@ -57,6 +57,12 @@ _SIGNED = re.compile(r"([0-9a-f]{12}):([0-9a-f]{64})")
 _State = Repair.State
 
 
+def _safety_of(member: dict[str, Any]) -> str:
+    """As of a plan alone; "" where there is no plan."""
+    plan = member.get("plan")
+    return safety_words(plan["safety"]) if plan else ""
+
+
 class MemberPlan(NamedTuple):
     """`member` as `planned` has it."""
 
@@ -65,7 +71,7 @@ class MemberPlan(NamedTuple):
 
     @property
     def safety(self) -> str:
-        return safety_words(self.member["plan"]["safety"])
+        return _safety_of(self.member)
 
     @property
     def chosen(self) -> str:
@@ -104,15 +110,11 @@ class NewGroupPage:
         return not self.plans and not self.left and all("repair" in other.member for other in self.others)
 
     @property
-    def waiting(self) -> tuple[Repair, ...]:
-        """The repairs that have to be decided on first."""
+    def waiting(self) -> tuple[tuple[Repair, str], ...]:
+        """The repairs that have to be decided on first, each with what its strategies do beyond moving things."""
         oids = [other.member["repair"] for other in self.others if other.member.get("repair")]
-        return tuple(Repair.objects.filter(oid__in=oids).select_related("conversation", "group").order_by("pk"))
-
-    @property
-    def waiting_rows(self) -> tuple[tuple[Repair, str], ...]:
-        """Each with what its strategies do beyond moving things."""
-        return tuple((repair, safety_of_names(repair.strategies)) for repair in self.waiting)
+        repairs = Repair.objects.filter(oid__in=oids).select_related("conversation", "group").order_by("pk")
+        return tuple((repair, safety_of_names(repair.strategies)) for repair in repairs)
 
 
 class GroupMember(NamedTuple):
@@ -135,9 +137,7 @@ class GroupMember(NamedTuple):
 
     @property
     def safety(self) -> str:
-        """As of a plan alone; "" where there is no plan."""
-        plan = self.member.get("plan")
-        return safety_words(plan["safety"]) if plan else ""
+        return _safety_of(self.member)
 
     @property
     def did(self) -> str:

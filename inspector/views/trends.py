@@ -77,10 +77,6 @@ class TrendsPage:
         """On one day, in any row: they have one scale."""
         return max((row.days.most for row in self.rows), default=0)
 
-    @property
-    def has_before(self) -> bool:
-        return self.before > 0
-
 
 def _page(request: OperatorRequest) -> TrendsPage:
     by, span, code = (request.GET.get(name, "") for name in ("by", "days", "rule"))

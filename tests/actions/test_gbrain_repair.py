@@ -428,7 +428,7 @@ def exported(dsn: str, folder: Path) -> Path:
 
 
 @pytest.mark.parametrize("how", [LEDGER, ("--for", "ai-sdk-6")])
-def test_a_script_that_is_made_on_an_export_mends_the_database(store: str, tmp_path: Path, how: tuple[str, ...]) -> None:
+def test_a_script_that_is_made_on_an_export_repairs_the_database(store: str, tmp_path: Path, how: tuple[str, ...]) -> None:
     put(store, hostile(), job=9)
     before = everything(store)
     folder = exported(store, tmp_path / "export")

@@ -129,7 +129,7 @@ def test_an_inserted_result_moves_the_later_rows_and_the_counter_up(tmp_path: Pa
 
 @pytest.mark.parametrize("counter", [None, "", "garbage", "2", "99", "٣"])
 @pytest.mark.parametrize("mode", [IN_PLACE, FORK])
-def test_a_counter_that_is_missing_or_wrong_is_mended_and_given_back(tmp_path: Path, counter: str | None, mode: str) -> None:
+def test_a_counter_that_is_missing_or_wrong_is_repaired_and_given_back(tmp_path: Path, counter: str | None, mode: str) -> None:
     path = tmp_path / "a.db"
     values = merged().values
     if counter is None:

@@ -164,5 +164,5 @@ def test_unknown_names_are_refused_in_a_sentence(name: str) -> None:
 
 
 @in_one_test("rule", RULES, ids=lambda rule: rule.code)
-def test_every_rule_is_mended_by_a_strategy_or_says_why_by_none(rule: Rule) -> None:
+def test_every_rule_is_repaired_by_a_strategy_or_says_why_by_none(rule: Rule) -> None:
     assert bool(rule.repaired_by) != bool(rule.no_repair_reason)

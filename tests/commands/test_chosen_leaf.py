@@ -42,7 +42,7 @@ def texts(folder: Path, session: str) -> list[str]:
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_the_path_to_the_leaf_is_mended_and_becomes_the_live_one(store: Path, mode: str) -> None:
+def test_the_path_to_the_leaf_is_repaired_and_becomes_the_live_one(store: Path, mode: str) -> None:
     before = contents(store)
     assert run("repair", store, "--strategy", "insert-pi-result", "--plan").status == 1, "the live path has nothing to repair"
     ran = run("repair", store, "--strategy", "insert-pi-result", "--leaf", "u3", "--mode", mode, "--apply", "--json")

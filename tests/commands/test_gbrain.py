@@ -101,7 +101,7 @@ def test_a_script_says_how_it_is_run(export: Path, tmp_path: Path) -> None:
     assert ran.status == 0 and f"psql -v ON_ERROR_STOP=1 -f '{tmp_path}/my repair.sql' DATABASE" in ran.out
 
 
-def test_an_error_that_was_mended_is_not_said_to_stand(store: str) -> None:  # noqa: F811
+def test_an_error_that_was_repaired_is_not_said_to_stand(store: str) -> None:  # noqa: F811
     with closing(psycopg.connect(store, autocommit=True)) as connection:
         connection.execute("UPDATE minion_jobs SET error_text = 'Tool results are missing for tool calls a, b.' WHERE id = 7")
     assert "TOOL601, SDK-1, found at seq" in run("scan", store).out

@@ -36,7 +36,7 @@ def test_the_error_alone_leads_to_the_block_of_the_request_that_was_refused(fold
     assert "insert-interrupted-result" in found[0]["repaired_by"]
 
 
-def test_the_session_is_mended_in_a_child_that_no_known_rule_refuses_and_undo_takes_it_back(folder: Path) -> None:
+def test_the_session_is_repaired_in_a_child_that_no_known_rule_refuses_and_undo_takes_it_back(folder: Path) -> None:
     before = contents(folder)
     applied = run("repair", str(folder), "--conversation", SESSION, "--for", "anthropic-2026-07", "--apply", "--json")
     assert applied.status == 0 and applied.json["state"] == "verified"

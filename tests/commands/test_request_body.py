@@ -30,7 +30,7 @@ def body(tmp_path: Path) -> Path:
     return path
 
 
-def is_mended(data: bytes) -> bool:
+def is_repaired(data: bytes) -> bool:
     """One result more, and not one other byte."""
     start, end = data.index(b' , {"type":"tool_result","tool_use_id":"t2"'), data.index(b' , {"type":"text"')
     return data[:start] + data[end:] == BODY
@@ -48,7 +48,7 @@ def test_a_file_is_detected_judged_and_shown(body: Path) -> None:
 def test_a_repaired_copy_differs_in_the_repair_alone(body: Path, tmp_path: Path) -> None:
     out = tmp_path / "repaired.json"
     assert run("repair", body, *INTERRUPTED, "--out", out).status == 0
-    assert is_mended(out.read_bytes()) and body.read_bytes() == BODY
+    assert is_repaired(out.read_bytes()) and body.read_bytes() == BODY
     assert "already exists" in run("repair", body, *INTERRUPTED, "--out", out).err
 
 
@@ -68,7 +68,7 @@ def test_a_file_is_imported_looked_at_repaired_and_taken_back(body: Path, client
     assert client.get(f"/conversations/{conversation.oid}/prompt/").status_code == 200
     applied = run("repair", conversation.oid, *INTERRUPTED, "--apply")
     assert applied.status == 0 and "is verified" in applied.out
-    assert is_mended(body.read_bytes())
+    assert is_repaired(body.read_bytes())
     conversation.refresh_from_db()
     assert not conversation.refused and conversation.chunk_count == 7
     assert run("undo", applied.out.split("Repair ")[1].split()[0]).status == 0
@@ -91,7 +91,7 @@ def test_a_plan_is_carried_to_the_file(body: Path, tmp_path: Path) -> None:
     plan = tmp_path / "plan.json"
     plan.write_text(run("repair", body, *INTERRUPTED, "--plan", "--json").out)
     assert run("repair", "--apply-plan", plan).status == 0
-    assert is_mended(body.read_bytes())
+    assert is_repaired(body.read_bytes())
 
 
 @pytest.mark.slow
@@ -103,10 +103,10 @@ def test_standard_input_is_a_body(tmp_path: Path) -> None:
     plan = run_in_process(database, "repair", "-", *INTERRUPTED, "--plan", "--json", stdin=BODY)
     assert plan.json["profiles"]["anthropic-2026-07"]["after"] == "passes all known rules"
     printed = run_in_process(database, "repair", "-", *INTERRUPTED, "--out", "-", stdin=BODY.replace(b"\\u00fc", b"\\ud800"))
-    assert printed.status == 0 and is_mended(printed.out.encode().replace(b"\\ud800", b"\\u00fc"))
+    assert printed.status == 0 and is_repaired(printed.out.encode().replace(b"\\ud800", b"\\u00fc"))
     out = tmp_path / "out.json"
     assert run_in_process(database, "repair", "-", *INTERRUPTED, "--out", out, stdin=BODY).status == 0
-    assert is_mended(out.read_bytes()) and not list(tmp_path.glob("*.inspector-new"))
+    assert is_repaired(out.read_bytes()) and not list(tmp_path.glob("*.inspector-new"))
     asked = run_in_process(database, "scan", "-", "--format", "openai-chat-request", "--json", stdin=b'[{"role": "user", "content": "x"}]')
     assert (asked.json["source"]["path"], asked.json["source"]["format"]) == ("-", "openai-chat-request")
 

@@ -36,7 +36,7 @@ def test_json_says_counts_examples_and_places(tmp_path: Path) -> None:
     assert [each["code"] for each in found["findings_gone"]] == ["MSG101", "TOOL202", "TOOL202"] and found["findings_come"] == []
 
 
-def test_option_b_alone_mends_nothing_that_is_stored(tmp_path: Path) -> None:
+def test_option_b_alone_repairs_nothing_that_is_stored(tmp_path: Path) -> None:
     ran = run("whatif", incident(tmp_path / "dispatch.db"), *OPTION_B, "--json")
     assert ran.status == 0 and ran.json["differ"]["count"] == 0 and ran.json["merged"]["count"] == 1 and ran.json["differences"] == []
 

@@ -1,4 +1,4 @@
-"""What judges are asked of gbrain: each row of its table as it is stored, as each of its versions would replay it, and mended.
+"""What judges are asked of gbrain: each row of its table as it is stored, as each of its versions would replay it, and repaired.
 
 A question is called `ROW repair / version`; of `gbrain-naive` the rows themselves are sent, and the judge's own runner maps them one for one.
 """
@@ -30,7 +30,7 @@ A_DATE = "15 with a date that is none of JSON"
 
 
 @cache
-def mended(number: str, *names: str) -> Stored | None:
+def repaired(number: str, *names: str) -> Stored | None:
     """The row as it is stored after these strategies; None where they do not all have something to do."""
     base = next(stored(row) for row in ROWS if row.number == number)
     case = case_of(base.conversation, NAIVE)
@@ -45,14 +45,14 @@ def mended(number: str, *names: str) -> Stored | None:
 
 def _repairs(number: str) -> dict[str, Stored]:
     """From the ledger, and in each of the words where that leaves a call open."""
-    first = (LEDGER,) if mended(number, LEDGER) else ()
-    whole_ways = [(*first, words) for words in WORDS if mended(number, *first, words)] or [first]
-    return {f"{number} {' '.join(names)}": found for names in whole_ways if names and (found := mended(number, *names))}
+    first = (LEDGER,) if repaired(number, LEDGER) else ()
+    whole_ways = [(*first, words) for words in WORDS if repaired(number, *first, words)] or [first]
+    return {f"{number} {' '.join(names)}": found for names in whole_ways if names and (found := repaired(number, *names))}
 
 
 @cache
 def histories() -> dict[str, Stored]:
-    """Rows as stored by number, and mended."""
+    """Rows as stored by number, and repaired."""
     found: dict[str, Stored] = {}
     for row in ROWS:
         found[row.number] = stored(row)

@@ -1,4 +1,4 @@
-"""Who is asked what, and the file that keeps what they said. `python -m tests.judges.inquiries` asks all of them and writes the files anew."""
+"""Who is asked what, and the file that keeps what they said. `python -m tests.judges.inquiries` asks all of them and writes the files again."""
 
 import json
 import sys

@@ -56,7 +56,7 @@ DIFFERENT = {
         ("text-behind-call", "result-behind-assistant", "result-behind-two-answers"), ("anthropic",)
     ),
 }
-"""By what the package does: question -> wire shapes. We show what a history says, so that a rule can tell what the package would mend or hide."""
+"""By what the package does: question -> wire shapes. We show what a history says, so that a rule can tell what the package would repair or hide."""
 
 PUBLISHED = [
     ("two-users", "anthropic", "user:text,text assistant:text user:text"),

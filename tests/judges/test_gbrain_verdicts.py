@@ -12,7 +12,7 @@ TOLD = GBRAIN.told["histories"]
 SDKS = ("ai-sdk-6", "ai-sdk-7", OLDEST.name)
 JUDGES = {"ai-sdk-6": "ai-sdk-6", "ai-sdk-7": "ai-sdk-7", OLDEST.name: "ai-sdk-6", "mistral": "mistral"}
 """Judge -> our profile of it."""
-MENDED = [name for name in gbrain.histories() if name not in BY_NUMBER]
+REPAIRED = [name for name in gbrain.histories() if name not in BY_NUMBER]
 NUMBERS = [row.number for row in ROWS]
 WITH_REPAIR = [row.number for row in ROWS if row.refusal and row.repairable]
 
@@ -71,21 +71,21 @@ def test_the_sdk_takes_what_providers_refuse(question: str, of_anthropic: str, o
 
 @in_one_test("judge", SDKS)
 @in_one_test("version", gbrain.VERSIONS)
-@in_one_test("name", MENDED)
-def test_what_we_mended_is_taken_by_whichever_version_replays_it(name: str, version: str, judge: str) -> None:
+@in_one_test("name", REPAIRED)
+def test_what_we_repaired_is_taken_by_whichever_version_replays_it(name: str, version: str, judge: str) -> None:
     assert TOLD[f"{name} / {version}"][judge]["ok"]
 
 
-def test_every_row_that_can_be_is_mended() -> None:
-    assert list(dict.fromkeys(name.partition(" ")[0] for name in MENDED)) == WITH_REPAIR
+def test_every_row_that_can_be_is_repaired() -> None:
+    assert list(dict.fromkeys(name.partition(" ")[0] for name in REPAIRED)) == WITH_REPAIR
     known = {"1", "3", "5", "9", "10", "15"}
     for number in WITH_REPAIR:
-        names = {name.partition(" ")[2] for name in MENDED if name.partition(" ")[0] == number}
+        names = {name.partition(" ")[2] for name in REPAIRED if name.partition(" ")[0] == number}
         first = f"{gbrain.LEDGER} " if number == "2" else ""
         assert names == ({gbrain.LEDGER} if number in known else {f"{first}{words}" for words in gbrain.WORDS})
 
 
-@in_one_test("name", MENDED)
+@in_one_test("name", REPAIRED)
 def test_a_repair_adds_results_and_leaves_what_is_there(name: str) -> None:
     before, after = gbrain.histories()[name.partition(" ")[0]], gbrain.histories()[name]
     said = iter([chunk.payload for chunk in after.conversation.chunks])
@@ -94,8 +94,8 @@ def test_a_repair_adds_results_and_leaves_what_is_there(name: str) -> None:
     assert len({record.key for record in after.records}) == len(after.records)
 
 
-@in_one_test("name", MENDED)
-def test_the_proposed_replay_answers_each_call_of_a_mended_history_once_more(name: str) -> None:
+@in_one_test("name", REPAIRED)
+def test_the_proposed_replay_answers_each_call_of_a_repaired_history_once_more(name: str) -> None:
     """The SDK does not mind; a provider that counts results does."""
     assert "AN-6" in {found.id for found in gbrain.verdict(f"{name} / gbrain-pr1934", "anthropic-2026-07").violations}
     assert "Duplicate tool call id" in TOLD[f"{name} / gbrain-pr1934"]["mistral"]["error"]

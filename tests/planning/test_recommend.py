@@ -90,7 +90,7 @@ def test_a_real_result_is_kept_wherever_some_place_keeps_it(name: str, share: in
 
 @pytest.mark.parametrize("wire", sorted(set(WIRES.values())))
 @in_one_test("name", HISTORIES)
-def test_a_body_that_is_mended_and_written_is_accepted_when_it_is_read_again(name: str, wire: str) -> None:
+def test_a_body_that_is_repaired_and_written_is_accepted_when_it_is_read_again(name: str, wire: str) -> None:
     """Through the bytes: the body of the history, read, repaired for its own profile, written, read, judged."""
     format_name = next(name for name, each in WIRES.items() if each == wire)
     format_ = format_named(format_name)
@@ -125,7 +125,7 @@ def after_writing(format_name: str, stored: Stored, found: Case, made: Recommend
 
 @pytest.mark.parametrize("mode", [mode.name for mode in ROLLOUTS.modes])
 @pytest.mark.parametrize("name", NAMES)
-def test_the_crashed_session_is_mended_for_every_profile_and_accepted_when_read_again(name: str, mode: str) -> None:
+def test_the_crashed_session_is_repaired_for_every_profile_and_accepted_when_read_again(name: str, mode: str) -> None:
     records = [Record(key, Cell(data, "file")) for key, data in sorted(incident_files().items())]
     stored = next(each for each in ROLLOUTS.read(records) if each.conversation.native_id == SESSION)
     found = case_of(stored.conversation, "rollouts")

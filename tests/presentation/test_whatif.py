@@ -30,7 +30,7 @@ def incident() -> Conversation:
     return E1.conversation()
 
 
-def test_exact_mends_the_incident(incident: Conversation) -> None:
+def test_exact_repairs_the_incident(incident: Conversation) -> None:
     found = beside(incident, "exact")
     assert (found.messages_stored, found.messages_a, found.messages_b) == (9, 3, 8)
     assert found.first is not None and (found.first.number, found.first.a, found.first.b) == (1, "user, seq 1-11", "user, seq 1")

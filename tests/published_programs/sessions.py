@@ -138,7 +138,7 @@ BY_HAND = {
 
 
 @dataclass(frozen=True)
-class Mended:
+class Repaired:
     """`promised` is the path with the edits of the plan, before anything of it is written; `data` is the file that holds it."""
 
     promised: Conversation
@@ -147,7 +147,7 @@ class Mended:
 
 
 @cache
-def repaired(damaged: Damaged, mode: str) -> Mended:
+def repaired(damaged: Damaged, mode: str) -> Repaired:
     form = damaged.form
     source, held = damaged.records()
     (found,) = form.read(held)
@@ -160,7 +160,7 @@ def repaired(damaged: Damaged, mode: str) -> Mended:
     shown = preview(case, base, form, plan, strategies, form.default_projection, form.default_profile)
     (change,) = shown.changes
     assert change.after is not None
-    return Mended(apply(case.conversation, edits), shown, change.after.data)
+    return Repaired(apply(case.conversation, edits), shown, change.after.data)
 
 
 def written() -> dict[str, bytes]:

@@ -85,7 +85,7 @@ def test_no_program_has_anything_left_to_make_up_or_drop(damaged: Damaged, mode:
 
 
 @each_damaged
-def test_the_stored_file_is_read_otherwise_than_the_mended_one(damaged: Damaged) -> None:
+def test_the_stored_file_is_read_otherwise_than_the_repaired_one(damaged: Damaged) -> None:
     def reads(name: str) -> list[Any]:
         return [READ[f"{damaged.name}.{name}"][program.name]["context"] for program in IN_PI]
 

@@ -71,7 +71,7 @@ def patiently(act: Callable[[], None]) -> None:
     raise AssertionError("PGLite let nobody in")
 
 
-def test_a_copy_is_read_and_mended_over_the_wire(tmp_path: Path) -> None:
+def test_a_copy_is_read_and_repaired_over_the_wire(tmp_path: Path) -> None:
     with served(tmp_path / "brain.pglite") as dsn:
         patiently(lambda: run(dsn, SCHEMA))
         patiently(lambda: dangling(dsn))

@@ -292,8 +292,8 @@ def test_a_terminal_that_is_not_picked_stays_away() -> None:
 def test_a_name_that_is_none_and_one_that_does_nothing_are_said() -> None:
     given = exchange(sse(ROLE, text("Hi")))
 
-    with pytest.raises(CannotCorrect, match="no strategy 'mend-all' for streams; there are use-backend-content,"):
-        correct(given, strategies=["mend-all"])
+    with pytest.raises(CannotCorrect, match="no strategy 'repair-all' for streams; there are use-backend-content,"):
+        correct(given, strategies=["repair-all"])
     assert correct(given, strategies=["rebuild-calls"]) == Correction(given, refused=("rebuild-calls has nothing to do here.",))
 
 

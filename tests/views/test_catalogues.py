@@ -48,7 +48,7 @@ def test_the_page_of_every_rule_runs_its_example(client: Client, rule: object) -
     assert "In none of the conversations that are loaded." in text
 
 
-def test_a_rule_says_where_it_is_found_and_what_mends_it(client: Client, kept: Kept) -> None:
+def test_a_rule_says_where_it_is_found_and_what_repairs_it(client: Client, kept: Kept) -> None:
     kept("example", example)
     text = client.get("/rules/MSG102/").content.decode()
     assert "Why is the settings page slow to open?" in text and "hello</a>" not in text
@@ -166,7 +166,7 @@ def test_the_bare_address_of_strategies_leads_to_their_table(client: Client) -> 
 
 
 @pytest.mark.parametrize("name", [each.name for each in CORRECTIONS])
-def test_the_page_of_every_correction_says_its_cost_and_what_it_mends(client: Client, name: str) -> None:
+def test_the_page_of_every_correction_says_its_cost_and_what_it_repairs(client: Client, name: str) -> None:
     found = next(each for each in CORRECTIONS if each.name == name)
     assert f'href="/strategies/{name}/"' in client.get("/strategies/").content.decode()
     text = words_of(client, name)

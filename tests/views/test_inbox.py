@@ -92,7 +92,7 @@ def test_a_hostile_title_is_shown_and_not_run(client: Client, tmp_path: Path) ->
         assert "&lt;script&gt;alert(1)" in text and "\\u202e" in text and "\\ud800" in text, address
 
 
-def test_a_finding_says_what_it_rests_on_and_what_mends_it(client: Client, kept: Kept) -> None:
+def test_a_finding_says_what_it_rests_on_and_what_repairs_it(client: Client, kept: Kept) -> None:
     kept("example", example)
     finding = Finding.objects.get(conversation__native_id=INCIDENT, code="MSG101")
     text = client.get(f"/findings/{finding.oid}/").content.decode()

@@ -488,7 +488,7 @@ def test_a_repair_whose_strategy_is_no_more_still_has_its_page(client: Client, p
 # What a reader at three in the morning must not have to guess
 
 
-def test_strategies_that_have_nothing_to_mend_are_folded_away(client: Client, merged_one: Conversation) -> None:
+def test_strategies_that_have_nothing_to_repair_are_folded_away(client: Client, merged_one: Conversation) -> None:
     address = f"/conversations/{merged_one.oid}/repairs/new/"
     near, folded = text(client, address).split('<details class="others">', 1)
     assert f'value="{RENUMBER}"' in near and 'value="fix-counter"' not in near and 'value="fix-counter"' in folded
@@ -497,7 +497,7 @@ def test_strategies_that_have_nothing_to_mend_are_folded_away(client: Client, me
     assert 'value="fix-counter" checked' in chosen
 
 
-def test_where_nothing_can_be_mended_all_strategies_are_open(client: Client, path: Path) -> None:
+def test_where_nothing_can_be_repaired_all_strategies_are_open(client: Client, path: Path) -> None:
     page = text(client, f"/conversations/{imported(path, Store().append(U('go'))).oid}/repairs/new/")
     assert "No strategy repairs what was found here." in page and '<details class="others" open>' in page
 

@@ -30,9 +30,14 @@ class Alignment:
 
     @property
     def cause(self) -> str:
-        """The sentence that explains the rejection, the last of `says`; "" where they only tell the place."""
+        """The sentence that explains the rejection, the last of `says`; "" where they only name the place."""
         is_located = bool(self.named and self.named[0].stored is not None)
         return self.says[-1] if len(self.says) > is_located else ""
+
+    @property
+    def facts(self) -> tuple[str, ...]:
+        """The other sentences of `says`."""
+        return self.says[:-1] if self.cause else self.says
 
 
 @dataclass(frozen=True, slots=True)

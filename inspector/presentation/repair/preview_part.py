@@ -17,6 +17,8 @@ from inspector.presentation.conversation.placed import role_of
 from inspector.presentation.conversation.recorded_errors import Recorded, latest_rejection, recorded_errors
 from inspector.presentation.prompt.wire_pieces import WirePiece, pieces
 from inspector.presentation.repair.alternatives import safety_words
+from inspector.presentation.repair.group_sum import Change as RuleChange
+from inspector.presentation.repair.group_sum import changes_of
 from inspector.presentation.repair.observed_rejection import Observed, observed
 from inspector.presentation.repair.plan import chunks_summary, headline, parts_of, summary
 from inspector.presentation.visible import size
@@ -156,9 +158,8 @@ class PreviewPart:
         return " · ".join(parts_of(self.headline))
 
     @property
-    def changed(self) -> list[RuleCount]:
-        """The rules whose findings become more or less, what becomes more first: a reviewer must not miss it."""
-        return sorted((rule for rule in self.counts if rule.before != rule.after), key=lambda rule: rule.after < rule.before)
+    def changed(self) -> tuple[RuleChange, ...]:
+        return changes_of((rule.code, rule.before, rule.after) for rule in self.counts)
 
     @property
     def left(self) -> list[RuleCount]:

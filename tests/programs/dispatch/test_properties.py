@@ -190,12 +190,12 @@ def test_after_renumbering_all_readers_agree_and_the_next_append_is_parted_too()
             continue
         renumbered += 1
         records = after(store.records(), preview.changes)
-        mended = Store({record.key: jsontext.decode(record.value.data) for record in records}, {"c1": list(store.truth["c1"])})
+        repaired = Store({record.key: jsontext.decode(record.value.data) for record in records}, {"c1": list(store.truth["c1"])})
         for _ in range(2):
-            conversation = mended.conversation()
+            conversation = repaired.conversation()
             for reader in READERS:
-                assert shown(read(conversation, reader).grouped) == mended.truth["c1"], f"history {number}"
-            mended.append(random.choice((U, A, T, S))("next", tx("words")))
+                assert shown(read(conversation, reader).grouped) == repaired.truth["c1"], f"history {number}"
+            repaired.append(random.choice((U, A, T, S))("next", tx("words")))
     assert renumbered > PLANNED / 3
 
 

@@ -292,7 +292,7 @@ def test_a_quiet_server_is_clean_to_every_reader_that_parts_its_messages(count: 
 
 
 @each_count
-def test_a_merge_is_named_exactly_where_neighbours_share_their_number_and_is_mended(count: int) -> None:
+def test_a_merge_is_named_exactly_where_neighbours_share_their_number_and_is_repaired(count: int) -> None:
     for number in range(count):
         random = Random(number)
         server = eventful(random) if number % 2 else quiet(random, random.choice(("batch", "incremental")))

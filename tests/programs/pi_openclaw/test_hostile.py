@@ -69,7 +69,7 @@ def test_a_byte_order_mark_hides_the_header_from_newer_programs_only() -> None:
         (b"{torn\n" + BROKEN, "Other lines come before the session header"),
     ],
 )
-def test_a_file_that_no_program_opens_is_mended_in_a_new_one_only(data: bytes, said: str) -> None:
+def test_a_file_that_no_program_opens_is_repaired_in_a_new_one_only(data: bytes, said: str) -> None:
     if data.startswith(b"{torn"):
         data = data.replace(b"{torn", b"torn")
     for mode in (INSERT, REPLAY):

@@ -352,7 +352,7 @@ def test_a_large_store_is_read_in_linear_time() -> None:
 
 @pytest.mark.django_db
 def test_a_repair_is_written_as_a_new_session_file_that_openclaw_reads(tmp_path: Path) -> None:
-    path, out = whole_store(tmp_path / "s.sqlite", *BRANCHED), tmp_path / "mended.jsonl"
+    path, out = whole_store(tmp_path / "s.sqlite", *BRANCHED), tmp_path / "repaired.jsonl"
     before = path.read_bytes()
     call_command("repair", str(path), "--strategy", "insert-interrupted-result", "--out", str(out))
     assert path.read_bytes() == before
@@ -378,7 +378,7 @@ def test_the_plan_says_how_openclaw_gets_the_new_file(tmp_path: Path, capsys: py
 
 @pytest.mark.django_db
 def test_packed_and_damaged_rows_stand_in_no_way_of_the_repaired_file(tmp_path: Path) -> None:
-    path, out = tmp_path / "s.sqlite", tmp_path / "mended.jsonl"
+    path, out = tmp_path / "s.sqlite", tmp_path / "repaired.jsonl"
     with closing(open_store(path)) as connection:
         window(connection)
         events(connection, *ENTRIES[:3])
@@ -398,7 +398,7 @@ def test_packed_and_damaged_rows_stand_in_no_way_of_the_repaired_file(tmp_path: 
 
 @pytest.mark.django_db
 def test_a_file_that_is_there_already_is_not_written_over(tmp_path: Path) -> None:
-    path, out = whole_store(tmp_path / "s.sqlite", *BRANCHED), tmp_path / "mended.jsonl"
+    path, out = whole_store(tmp_path / "s.sqlite", *BRANCHED), tmp_path / "repaired.jsonl"
     out.write_bytes(b"mine")
     with pytest.raises(CommandError, match=r"already there|exists"):
         call_command("repair", str(path), "--strategy", "insert-interrupted-result", "--out", str(out))

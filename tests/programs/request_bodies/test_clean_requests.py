@@ -331,14 +331,14 @@ def test_a_custom_tool_without_its_output_is_found_and_gets_one_of_its_kind() ->
     found = case(RESPONSES, said)
     judgement = judged(found.reading, found.conversation, "openai-responses", "openai-responses+as-sent")[1]
     assert [(each.id, each.text) for each in judgement.violations] == [("OR-1", "No tool output found for custom tool call call_3.")]
-    mended = repaired(RESPONSES, said, "insert-interrupted-result")
-    assert [each.get("type", "message") for each in mended["input"]] == [
+    changed = repaired(RESPONSES, said, "insert-interrupted-result")
+    assert [each.get("type", "message") for each in changed["input"]] == [
         "message",
         "custom_tool_call",
         "custom_tool_call_output",
         "message",
     ]
-    assert violations(RESPONSES, mended, "openai-responses") == []
+    assert violations(RESPONSES, changed, "openai-responses") == []
 
 
 INTERRUPTED = "The tool call was interrupted before a result was recorded."
@@ -358,9 +358,9 @@ def test_a_call_of_the_clients_own_tools_is_missed_and_gets_an_output_of_its_kin
     judgement = judged(found.reading, found.conversation, "openai-responses", "openai-responses+as-sent")[1]
     assert [each.text for each in judgement.violations] == [f"No tool output found for {words} call {call['call_id']}."]
     assert alarms(RESPONSES, said) == ["TOOL102"]
-    mended = repaired(RESPONSES, said, "insert-interrupted-result")
-    assert mended["input"][2] == {"type": f"{call['type']}_output", "call_id": call["call_id"], **members}
-    assert violations(RESPONSES, mended, "openai-responses") == [] and alarms(RESPONSES, mended) == []
+    changed = repaired(RESPONSES, said, "insert-interrupted-result")
+    assert changed["input"][2] == {"type": f"{call['type']}_output", "call_id": call["call_id"], **members}
+    assert violations(RESPONSES, changed, "openai-responses") == [] and alarms(RESPONSES, changed) == []
 
 
 def test_an_output_without_its_call_is_missed_whatever_its_type() -> None:
@@ -386,9 +386,9 @@ def test_reasoning_that_was_dropped_comes_back_empty() -> None:
     call = {"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}}
     said = [user(), {"role": "assistant", "content": "", "tool_calls": [call]}, {"role": "tool", "tool_call_id": "a", "content": "1"}]
     assert violations(CHAT, said, "deepseek-thinking") == [("OV-4", "messages.1")]
-    mended = repaired(CHAT, said, "add-empty-thinking")
-    assert mended[1] == {"role": "assistant", "content": "", "tool_calls": [call], "reasoning_content": ""}
-    assert violations(CHAT, mended, "deepseek-thinking") == []
+    changed = repaired(CHAT, said, "add-empty-thinking")
+    assert changed[1] == {"role": "assistant", "content": "", "tool_calls": [call], "reasoning_content": ""}
+    assert violations(CHAT, changed, "deepseek-thinking") == []
 
 
 def calling(arguments: Any = "{}", name: str = "f") -> dict[str, Any]:
@@ -481,9 +481,9 @@ def test_a_body_is_judged_as_it_is(what: str) -> None:
 
 def test_arguments_that_are_an_object_become_text() -> None:
     said = [user(), calling({"path": "a"}), tool(content="r")]
-    mended = repaired(CHAT, {"messages": said}, "sanitize-arguments")
-    assert mended["messages"] == [user(), calling('{"path":"a"}'), tool(content="r")]
-    assert violations(CHAT, mended, "openai-chat") == []
+    changed = repaired(CHAT, {"messages": said}, "sanitize-arguments")
+    assert changed["messages"] == [user(), calling('{"path":"a"}'), tool(content="r")]
+    assert violations(CHAT, changed, "openai-chat") == []
 
 
 def test_a_result_that_moves_out_of_an_answer_is_the_users() -> None:
@@ -494,6 +494,6 @@ def test_a_result_that_moves_out_of_an_answer_is_the_users() -> None:
         messages[3],
         {"role": "assistant", "content": [*messages[2]["content"], {"type": "text", "text": "so"}]},
     ]
-    mended = repaired("anthropic-request", {"messages": [*late, messages[3]]}, "move-results")
-    assert violations("anthropic-request", mended, "anthropic-2026-07") == []
-    assert [each["role"] for each in mended["messages"]] == ["user", "assistant", "user", "assistant", "user"]
+    changed = repaired("anthropic-request", {"messages": [*late, messages[3]]}, "move-results")
+    assert violations("anthropic-request", changed, "anthropic-2026-07") == []
+    assert [each["role"] for each in changed["messages"]] == ["user", "assistant", "user", "assistant", "user"]

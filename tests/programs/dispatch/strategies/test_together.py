@@ -17,7 +17,7 @@ def test_what_a_person_must_choose_is_not_recommended() -> None:
     assert {of.name for of in STRATEGIES if of.manual_only} >= {"promote-leaked-call", "drop-leaked-call", "rename-in-fork"}
 
 
-def test_a_plan_of_all_of_them_mends_all_of_it() -> None:
+def test_a_plan_of_all_of_them_repairs_all_of_it() -> None:
     store = with_rows(leaking(th(CALL)), {1: "{broken"}).append(A(tc("b", input="{x")), T(tr("b")), T(tr("b")))
     names = [of.name for of in STRATEGIES if of.name not in {"rename-in-fork", *FOR_A_PROVIDER, *ELSEWHERE}]
     plan = plan_for(store.stored(), FORK, names)

@@ -87,7 +87,7 @@ def test_a_gapped_job_ends_as_a_row_at_every_index_and_all_readers_count_alike()
     assert not {found.rule for found in made.after.findings} & {"gapped-indexes", "result-only-in-ledger"}
 
 
-def test_filling_the_gaps_mends_the_index_that_was_taken() -> None:
+def test_filling_the_gaps_repairs_the_index_that_was_taken() -> None:
     made = tried(JOBS["row 10"], "insert-ledger-results")
     assert "taken-index" in {found.rule for found in made.before.findings}
     assert not made.after.findings

@@ -72,7 +72,7 @@ def test_one_bad_call_costs_a_turn_whose_thinking_may_not_be_changed() -> None:
 
 
 @pytest.mark.parametrize("bad", [call("c1"), call("c2", name=" read ")], ids=["an id twice", "a name to be trimmed"])
-def test_such_a_turn_is_not_mended_either(bad: dict[str, Any]) -> None:
+def test_such_a_turn_is_not_repaired_either(bad: dict[str, Any]) -> None:
     assert sound_calls(history(answer(thought("sig"), call(), bad)), own_thinking=True).messages == []
 
 

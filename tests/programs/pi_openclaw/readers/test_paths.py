@@ -88,7 +88,7 @@ def test_a_last_line_that_is_no_object_leaves_pi_without_a_path() -> None:
     assert path_of("openclaw-2026.7", tree) == "u1,a1"
 
 
-def test_a_file_without_header_is_refused_overwritten_or_mended() -> None:
+def test_a_file_without_header_is_refused_overwritten_or_repaired() -> None:
     tree = stored([U1, A1], header=None)
     failures = {name: reading_of(name, tree).failure for name in CLIENTS}
     assert {name for name, failure in failures.items() if "overwritten" in failure} == {"pi-0.68", "pi-0.69", "openclaw-2026.1"}

@@ -74,7 +74,7 @@ def test_fields_of_a_message_that_are_no_text_are_brought_to_one(given: Any, wan
     assert (found["timestamp"], found["details"], found["model"]) == (wanted, {"value": [1]}, None)
 
 
-def test_a_later_strategy_of_the_same_plan_works_on_the_mended_line() -> None:
+def test_a_later_strategy_of_the_same_plan_works_on_the_repaired_line() -> None:
     thinking = {"type": "thinking", "thinking": "hm", "thinking_signature": 7}
     redacted = {"type": "redacted_thinking", "data": "x"}
     files = session(
