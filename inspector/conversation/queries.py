@@ -101,14 +101,20 @@ def orphaned_results(messages: Sequence[Message]) -> list[tuple[int, Chunk]]:
     return orphans
 
 
-def span_text(seqs: Sequence[int], most: int = 8) -> str:
-    """`1-6, 9` for people: runs folded, the first `most` runs and how many more."""
-    runs: list[list[int]] = []
+def spans_of(seqs: Iterable[int]) -> list[tuple[int, int]]:
+    """(first, last) of each run of seqs that follow each other."""
+    runs: list[tuple[int, int]] = []
     for seq in seqs:
         if runs and seq == runs[-1][1] + 1:
-            runs[-1][1] = seq
+            runs[-1] = (runs[-1][0], seq)
         else:
-            runs.append([seq, seq])
+            runs.append((seq, seq))
+    return runs
+
+
+def span_text(seqs: Sequence[int], most: int = 8) -> str:
+    """`1-6, 9` for people: runs folded, the first `most` runs and how many more."""
+    runs = spans_of(seqs)
     texts = [str(start) if start == end else f"{start}-{end}" for start, end in runs]
     more = f" and {len(texts) - most} more" if len(texts) > most else ""
     return ", ".join(texts[:most]) + more

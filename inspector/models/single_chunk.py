@@ -1,6 +1,5 @@
 """One chunk of a conversation, loaded without the others: its line or row is parsed alone, and used where it says the same as in its place."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -30,12 +29,6 @@ def single_chunk(conversation: Conversation, position: int, revision: int | None
             or loading.stored(conversation, number).conversation.chunks[position]
         )
     return None
-
-
-def alone(conversation: Conversation, seqs: Sequence[int]) -> list[Chunk]:
-    """Those chunks of the newest revision, by their seqs, that can be loaded without the others."""
-    rows = ChunkRow.objects.filter(ChunkRow.at(conversation.revision), conversation=conversation, seq__in=seqs)
-    return [chunk for row in rows[: len(seqs)] if (chunk := _alone(conversation, row, conversation.revision)) is not None]
 
 
 _COLUMNS = [field.attname for field in ChunkRow._meta.concrete_fields]

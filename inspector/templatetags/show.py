@@ -31,6 +31,7 @@ from inspector.presentation.conversation import row_words
 from inspector.presentation.repair.alternatives import safety_words
 from inspector.presentation.sparkline import HEIGHT, Sparkline
 from inspector.presentation.stream import words as stream_words
+from inspector.profiles.catalogue import PROFILES
 from inspector.rules.base import Finding
 from inspector.streams.model import How
 
@@ -60,6 +61,17 @@ def first_sentence(value: str) -> str:
     """What a list says of a text whose own page has it whole."""
     first, dot, _ = value.partition(". ")
     return first + dot.strip()
+
+
+@cache
+def _provider_rules() -> dict[str, str]:
+    return {rule.id: rule.summary for profile in PROFILES for rule in profile.rules}
+
+
+@register.filter
+def provider_rule(value: str) -> str:
+    """What the rule of a provider with this id says."""
+    return _provider_rules()[value]
 
 
 _NAME = re.compile("`([^`]+)`")

@@ -20,6 +20,7 @@ from inspector.middleware import OperatorRequest, accepts, web_limit
 from inspector.models import Source
 from inspector.presentation.typed import NOTHING, Typed, refused
 from inspector.presentation.visible import visible
+from inspector.programs.registry import programs
 from inspector.sources.browsing import Entry, entries
 from inspector.sources.problems import SourceProblem
 from inspector.sources.reach import limited
@@ -45,6 +46,11 @@ class AddPage:
     typed: Typed = NOTHING
     text: str = ""
     """What was pasted and not taken, whole."""
+
+    @property
+    def programs(self) -> tuple[str, ...]:
+        """Whose stores are recognized."""
+        return tuple(program.title for program in programs())
 
     @property
     def path_hint(self) -> str:

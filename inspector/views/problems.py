@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import NamedTuple
@@ -15,14 +16,29 @@ from inspector.actions import decide_problem
 from inspector.actions.decide_problem import DONE, Decision
 from inspector.actions.problems import Refused
 from inspector.middleware import OperatorRequest, accepts
-from inspector.models import Conversation, ConversationRule, Occurrence, Problem, ProblemDay, ProblemEvent, Repair, Stream, StreamFinding
+from inspector.models import (
+    Conversation,
+    ConversationRule,
+    Occurrence,
+    Problem,
+    ProblemDay,
+    ProblemEvent,
+    Repair,
+    Revision,
+    Stream,
+    StreamFinding,
+    analyses,
+    loading,
+)
 from inspector.models.problem import WORST_FIRST
-from inspector.models.single_chunk import alone
 from inspector.presentation import markdown
-from inspector.presentation.conversation.excerpt import ExcerptLine, excerpt_line
+from inspector.presentation.conversation.excerpt import ExcerptLine, excerpt, excerpt_of_block
+from inspector.presentation.conversation.whole import LARGE
 from inspector.presentation.json_text import Json, json_fields
+from inspector.presentation.packed import Unreadable
 from inspector.presentation.sparkline import Sparkline
 from inspector.presentation.visible import visible
+from inspector.readers.catalogue import UnknownReader
 from inspector.views import problem_list
 from inspector.views.conversation_list import forks_of, forks_with
 from inspector.views.live import live
@@ -159,12 +175,26 @@ def _page(request: OperatorRequest, oid: str) -> ProblemPage:
 
 
 def _example(rows: Sequence[OccurrenceRow]) -> Example | None:
-    """None where no open conversation is shown, or its chunks cannot be loaded without all others."""
+    """None where no open conversation is shown, or what is kept of it cannot be read any more."""
     for row in rows:
         if row.seqs and isinstance(row.subject, Conversation):
-            lines = tuple(map(excerpt_line, alone(row.subject, row.seqs[:EXCERPT])))
+            named = row.seqs[:EXCERPT]
+            quoted = _quoted(row.subject, named)
+            lines = tuple(quoted[seq] for seq in named if seq in quoted)
             return Example(row, lines, len(row.seqs) - len(lines)) if lines else None
     return None
+
+
+def _quoted(row: Conversation, seqs: Sequence[int]) -> dict[int, ExcerptLine]:
+    """Of a large conversation one block is read."""
+    with suppress(Unreadable, UnknownReader, Revision.DoesNotExist):
+        if row.chunk_count < LARGE:
+            return excerpt(loading.case(row, row.source.reader), seqs)
+        kept = analyses.stored(row, analyses.own_ways(row))
+        number = kept.reaching(seqs[0]) if kept else None
+        if kept and number is not None:
+            return excerpt_of_block(kept.block(number), seqs)
+    return {}
 
 
 def _words_of(event: ProblemEvent) -> str:

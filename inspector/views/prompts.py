@@ -1,7 +1,7 @@
 """The prompt of a conversation next to its chunks: under any reader, in any wire shape, after any strategies, before anything is written."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from django.http import Http404, HttpResponse
 
@@ -10,6 +10,7 @@ from inspector.models import Conversation
 from inspector.planning.recommend import composed
 from inspector.presentation.conversation import show
 from inspector.presentation.conversation.profile_verdicts import ProfileVerdict, profile_verdicts
+from inspector.presentation.conversation.recorded_errors import Recorded, latest_rejection
 from inspector.presentation.prompt.side_by_side import SideBySide, elsewhere, place_of, side_by_side
 from inspector.presentation.repair.alternatives import LARGEST, Attempt, reader_alternatives, strategy_alternatives
 from inspector.presentation.visible import beginning, visible
@@ -22,6 +23,7 @@ from inspector.readers.catalogue import names
 from inspector.rules.base import Case
 from inspector.strategies.catalogue import STRATEGIES
 from inspector.text import jsontext
+from inspector.text.error_words import words_of_error
 from inspector.views import facts
 from inspector.views.analysis import WHOLE, Analysis
 from inspector.views.choice import Choice, looked_up
@@ -63,6 +65,8 @@ class PromptPage:
     reader_names: list[str]
     text: str
     is_cut: bool
+    answered: Recorded | None
+    """What the provider refused last, where that is recorded, and another rule than the first of this verdict."""
     largest: int = LARGEST
 
     @property
@@ -137,7 +141,14 @@ def _page(request: OperatorRequest, row: Conversation, choice: Choice, analysis:
         reader_names=list(dict.fromkeys([*names(row.source.format), choice.reader])),
         text=visible(beginning(text, TEXT_SHOWN)),
         is_cut=len(text) > TEXT_SHOWN,
+        answered=_answered(look) if is_small else None,
     )
+
+
+def _answered(look: Look) -> Recorded | None:
+    rejection = latest_rejection(look.case)
+    first = look.judgement.violations[0].id if look.judgement.violations else ""
+    return None if rejection is None or rejection.provider_rule == first else replace(rejection, text=words_of_error(rejection.text))
 
 
 @unless_unchanged(facts.of_analysis)

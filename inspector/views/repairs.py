@@ -127,6 +127,15 @@ class NewRepairPage:
         return sorted(near, key=lambda strategy: (strategy.name not in self.recommended, bool(strategy.safety)))
 
     @property
+    def rules_repaired(self) -> "list[DetectedRule]":
+        """The rules that one of the ticked strategies repairs."""
+        return [rule for rule in self.detected if not set(self.ticked).isdisjoint(rule.strategies)]
+
+    @property
+    def rules_left(self) -> "list[DetectedRule]":
+        return [rule for rule in self.detected if set(self.ticked).isdisjoint(rule.strategies)]
+
+    @property
     def same(self) -> Repair | None:
         """The one of these that does what is previewed."""
         chosen = (list(self.chosen), self.mode)

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 
 from django.http import Http404, HttpResponse
 
@@ -25,7 +26,7 @@ ROWS_SHOWN = 600
 """Spans of turns on one page; further turns are one link away, a longer turn is cut."""
 
 LANE_SHOWN = 200
-PROBLEMS_SHOWN = 20
+PROBLEMS_SHOWN, HALF_SHOWN = 20, 3
 BODY_SHOWN = 200_000
 INDENTED = "JSON, indented for reading"
 _FORMATTED = 4_000_000
@@ -51,6 +52,8 @@ class TracePage:
     native_id: str
     sources: tuple[Source, ...]
     headline: str
+    half: tuple[tuple[str, str, str], ...]
+    """The first spans of which one end is not recorded: in words, with the ids of turn and step."""
     problems: tuple[str, ...]
     source_problems: tuple[dict[str, str], ...]
     window: Window
@@ -126,6 +129,7 @@ def _trace_page(conversation: Conversation, turn: str, step: str) -> TracePage:
         native_id=stored.native_id,
         sources=sources,
         headline=waterfall.headline(observed),
+        half=tuple(islice(waterfall.half_recorded(observed), HALF_SHOWN)),
         problems=observed.problems,
         source_problems=tuple({"source": source.name, **problem} for source in sources for problem in source.problems[:PROBLEMS_SHOWN]),
         window=_window(waterfall.turns(observed, stored.chunks), turn, step, observed.step(step)),

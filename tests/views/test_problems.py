@@ -249,7 +249,7 @@ def test_the_page_of_a_problem_quotes_what_one_finding_names(client: Client, tmp
     problem = Problem.objects.get()
     page = client.get(f"/problems/{problem.oid}/").content.decode()
     quoted = re.findall(r'<i>(\d+)</i> <em class="\w">(\w+)</em> <i>(.*?)</span>', page.partition('class="excerpt"')[2])
-    assert quoted == [("1", "user", "text</i> hi"), ("2", "assistant", "text</i> hello")]
+    assert quoted == [("1", "user", "text</i> hi"), ("2", "assistant", 'text</i> <b class="why">read as user</b> hello')]
     written_again(path, rows("one", HEALTHY, "One"))
     assert 'class="excerpt"' not in client.get(f"/problems/{problem.oid}/").content.decode()
 

@@ -76,6 +76,18 @@ def test_a_violation_stands_at_the_block_that_the_provider_points_at(client: Cli
     )
 
 
+def test_a_call_that_a_rule_names_by_its_id_is_marked_and_what_the_provider_answered_is_said(client: Client, crash: Conversation) -> None:
+    page = prompt(client, crash)
+    blocks = {
+        path: words(block) for path, block in re.findall(r'<div class="wire-block [^"]*refused" id="([^"]+)">(.*?)</td>', page, re.DOTALL)
+    }
+    assert list(blocks) == ["messages.5.content.2", "messages.5.content.3"]
+    assert "AN-1 {" in blocks["messages.5.content.2"] and "toolu_03roles" in blocks["messages.5.content.2"]
+    assert "AN-4t Thinking follows a call in the assistant's turn." in blocks["messages.5.content.3"]
+    answered = words(page.partition('<p class="answered">')[2].partition("</p>")[0])
+    assert answered.startswith("The provider answered (seq 34) AN-16 messages.5.content.3: thinking or redacted_thinking blocks")
+
+
 def test_every_profile_has_its_verdict_and_a_link_that_shows_it(client: Client, incident: Conversation) -> None:
     said = verdicts(prompt(client, incident))
     assert set(said) == {each.name for each in PROFILES}

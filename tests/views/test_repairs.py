@@ -113,12 +113,24 @@ def test_what_was_found_is_recommended(client: Client, path: Path) -> None:
     assert "insert-interrupted-result" in advised and "fix-counter" not in advised
 
 
+def test_the_options_say_what_the_ticked_strategies_repair_and_leave(client: Client, merged_one: Conversation) -> None:
+    def rules(words: str, page: str) -> list[str]:
+        return re.findall(r">([A-Z]+\d+)<", page.partition(f"<dt>{words}</dt>")[2].partition("</dd>")[0])
+
+    page = text(client, f"/conversations/{merged_one.oid}/repairs/new/")
+    fired = set(merged_one.rules.values_list("code", flat=True))
+    assert "MSG101" in rules("repairs", page) and "MSG101" not in rules("leaves", page)
+    assert {*rules("repairs", page), *rules("leaves", page)} == fired
+    page = text(client, f"/conversations/{merged_one.oid}/repairs/new/?mode=fork")
+    assert "Choose what to repair." in page and "<dt>repairs</dt>" not in page
+
+
 @pytest.mark.parametrize(
     ("query", "said"),
     [
         ("?strategy=fix-counter", "Nothing to do: fix-counter would change nothing"),
         ("?strategy=renumber-messages&mode=sideways", "cannot be written in mode &#x27;sideways&#x27;; it offers new-conversation (fork)"),
-        ("?strategy=format-the-disk", "Choose what to repair"),
+        ("?strategy=format-the-disk", "<b>Chosen:</b> renumber-messages"),
         ("?strategy=renumber-messages&reader=nobody", "There is no reader &#x27;nobody&#x27;"),
         ("?strategy=renumber-messages&reader=pi-1.5", "The reader pi-1.5 does not read dispatch: name one of dispatch-legacy,"),
         ("?reader=%00pi", "There is no reader"),

@@ -106,14 +106,25 @@ def row(page: str, *words: str) -> str:
     return found
 
 
-def test_every_span_is_a_row_and_every_turn_has_its_own_axis(client: Client, incident: Conversation) -> None:
+def test_every_span_is_a_row_and_turns_of_like_length_have_one_axis(client: Client, incident: Conversation) -> None:
     page = get(client, incident)
     assert len(rows(page)) == 28
     assert [text(head).strip() for head in re.findall(r"<h2>(Turn \d+)", page)] == ["Turn 1", "Turn 2", "Turn 3"]
     assert "3 turns, 4 steps, 4 requests, 2 tool calls observed" in text(page)
     widths = [float(width) for width in re.findall(r'<rect class="b-turn" x="0.0" y="1" width="([\d.]+)"', page)]
-    assert widths == [1000.0, 1000.0, 1000.0]
+    assert widths == [283.3, 370.8, 1000.0] and page.count("<span>5.21 s</span></th>") == 3
     assert "52.41 s later" in page and "5 min 19 s later" in page
+
+
+def test_a_turn_that_is_much_longer_than_another_has_an_axis_of_its_own(client: Client, with_trace: Any) -> None:
+    records = [
+        {**opened("a", "turn", 0), "turnId": "a"},
+        {**closed("a", "turn", 1_000, 1_000), "turnId": "a"},
+        {**opened("b", "turn", 2_000), "turnId": "b"},
+        {**closed("b", "turn", 13_000, 11_000), "turnId": "b"},
+    ]
+    page = get(client, with_trace(records))
+    assert re.findall(r'<rect class="b-turn" x="0.0" y="1" width="([\d.]+)"', page) == ["1000.0", "1000.0"]
 
 
 def test_a_row_tells_clock_duration_finish_reason_and_tokens(client: Client, incident: Conversation) -> None:
@@ -135,7 +146,7 @@ def test_tool_calls_lead_to_their_stored_chunks(client: Client, incident: Conver
     assert f'href="/conversations/{incident.oid}/?at=10#seq-10"' in page
     failed = row(page, "tool call", "call_c17e05aa3d6f4c92")
     assert "seq 11 , seq 13" in failed and "the result is an error" in failed
-    assert "seq 10 , seq 11 , seq 12 , seq 13" in row(page, "step 0", "finish tool_calls")
+    assert "seq 8–13" in row(page, "step 0", "finish tool_calls")
 
 
 def test_steps_of_words_alone_lead_to_their_rows_the_one_that_ended_in_a_leaked_call_too(client: Client, incident: Conversation) -> None:
@@ -226,6 +237,12 @@ def test_retries_network_failures_and_half_recorded_spans_are_told(client: Clien
     assert "orphaned" in row(page, "tool call", "open record missing")
     assert "14:02:10.118" in row(page, "tool call")
     assert "warn trying again" in row(page, "step 0") and "warn by itself" in text(page)
+    half = re.findall(r'<a class="link" href="([^"]+)">([^<]+ of turn [^<]+)</a>', page)
+    assert [(address.partition("=")[0], name) for address, name in half] == [
+        ("?turn", "turn of turn 1"),
+        ("?step", "step of turn 1, step 0"),
+        ("?step", "request of turn 1, step 0"),
+    ]
 
 
 def test_a_step_without_a_request_is_never_told_as_no_request(client: Client, with_trace: Any) -> None:
@@ -279,7 +296,7 @@ def test_a_body_is_indented_and_named_with_its_span(client: Client, incident: Co
     request = trace_of(incident).steps()[-1].request
     assert request
     page = get(client, incident, f"body/{request.body}/")
-    assert "turn 3, step 1, request of 2026-06-28 14:08:26" in page
+    assert "request of turn 3, step 1, 2026-06-28 14:08:26" in page
     assert f"{request.body}" in page and "JSON, indented for reading" in page
     assert re.search(r'"role"</span>.*"system"', page) and "helloHello! How can I help you today?" in page
 

@@ -20,7 +20,10 @@ _SHOWN = 4000
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """One block of the request; `path` counts as the provider does. `span` rows of chunks went into it, `pieces` are their texts."""
+    """One block of the request; `path` counts as the provider does. `span` rows of chunks went into it, `pieces` are their texts.
+
+    `named` are the ids of the provider's rules whose sentence about the whole message names the id of this block.
+    """
 
     path: str
     letter: str
@@ -29,6 +32,7 @@ class Block:
     is_json: bool = True
     span: int = 1
     pieces: tuple[tuple[str, int, str], ...] = ()
+    named: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,12 +167,12 @@ def _spanned(drafts: Sequence[_Draft], prompt: Prompt, judgement: Judgement) -> 
     for index, group in groupby(drafts, key=lambda draft: draft.index):
         group_rows = list(group)
         envelope, role = None, "system" if group_rows[0].parts else ""
+        loose: tuple[Violation, ...] = ()
         if index is not None:
             role, path = role_of(prompt.messages[index]), f"{prompt.root}.{index}"
-            loose = [one for at, several in by_path.items() if _inside(at, path) and at not in at_block for one in several]
-            envelope = Envelope(
-                path, role, letter(role), len(group_rows), tuple(loose) if index not in seen_messages else (), index in seen_messages
-            )
+            loose = tuple(one for at, several in by_path.items() if _inside(at, path) and at not in at_block for one in several)
+            is_continued = index in seen_messages
+            envelope = Envelope(path, role, letter(role), len(group_rows), () if is_continued else loose, is_continued)
             seen_messages.add(index)
         for paths, run in groupby(group_rows, key=lambda draft: tuple(part.path for part in draft.parts)):
             rows = list(run)
@@ -181,7 +185,7 @@ def _spanned(drafts: Sequence[_Draft], prompt: Prompt, judgement: Judgement) -> 
                     row.change,
                     row.lost,
                     row.is_synthetic,
-                    () if covered else tuple(_blocks(rows if span > 1 else [row], prompt, role, by_block, shared)),
+                    () if covered else tuple(_blocks(rows if span > 1 else [row], prompt, role, by_block, loose, shared)),
                     envelope,
                     covered,
                 )
@@ -205,7 +209,14 @@ def _inside(path: str, top: str) -> bool:
     return path == top or path.startswith(f"{top}.")
 
 
-def _blocks(rows: Sequence[_Draft], prompt: Prompt, role: str, by_block: dict[str, list[Violation]], shared: set[str]) -> Iterator[Block]:
+def _blocks(
+    rows: Sequence[_Draft],
+    prompt: Prompt,
+    role: str,
+    by_block: dict[str, list[Violation]],
+    loose: Sequence[Violation],
+    shared: set[str],
+) -> Iterator[Block]:
     first, span = rows[0], len(rows)
     if not first.parts and first.index is not None:
         yield Block(f"{prompt.root}.{first.index}", letter(role), _text(prompt.messages[first.index].value), ())
@@ -216,7 +227,15 @@ def _blocks(rows: Sequence[_Draft], prompt: Prompt, role: str, by_block: dict[st
         here = tuple(by_block.pop(part.path, ()))
         text, is_json = (beginning(part.text, _SHOWN), False) if value is None else (_text(value), not isinstance(value, str))
         pieces = tuple((letter(piece.chunk.role), piece.chunk.seq, piece.text) for piece in sharing)
-        yield Block(part.path, letter(role), text, here, is_json, span, pieces)
+        yield Block(part.path, letter(role), text, here, is_json, span, pieces, tuple(_naming(value, loose)))
+
+
+def _naming(block: Any, violations: Sequence[Violation]) -> Iterator[str]:
+    """A provider that refuses a message for a call names the call by its id."""
+    ids = [block.get(name) for name in ("id", "call_id", "tool_use_id", "tool_call_id")] if isinstance(block, dict) else []
+    for violation in violations:
+        if any(isinstance(id_, str) and id_ and id_ in violation.text for id_ in ids):
+            yield violation.id
 
 
 def value_at(prompt: Prompt, path: str) -> Any:

@@ -11,7 +11,7 @@ from itertools import groupby
 
 from inspector.conversation.edits import Plan
 from inspector.planning.preview import Cost, DiffRow, FindingKind, Preview, PreviewSide
-from inspector.presentation.conversation.excerpt import ExcerptLine, excerpt_line
+from inspector.presentation.conversation.excerpt import ExcerptLine, excerpt
 from inspector.presentation.conversation.message_counts import message_counts
 from inspector.presentation.conversation.placed import role_of
 from inspector.presentation.conversation.recorded_errors import Recorded, latest_rejection, recorded_errors
@@ -256,7 +256,7 @@ def _damage(preview: Preview, known: Sequence[Finding]) -> tuple[Damage, ...]:
     findings = preview.before.findings if preview.before.known is None else known
     chosen = set(preview.plan.strategies)
     wanted = {seq for group in by_rule(findings) for seq in group[0].seqs[:EXCERPT]}
-    chunks = {chunk.seq: chunk for chunk in case.conversation.chunks if chunk.seq in wanted} if wanted else {}
+    lines = excerpt(case, wanted)
     damage = [
         Damage(
             group[0].code,
@@ -265,7 +265,7 @@ def _damage(preview: Preview, known: Sequence[Finding]) -> tuple[Damage, ...]:
             group[0].message,
             sum(finding.times for finding in group),
             any(not chosen.isdisjoint(finding.repaired_by) for finding in group),
-            tuple(excerpt_line(chunks[seq]) for seq in group[0].seqs[:EXCERPT] if seq in chunks),
+            tuple(lines[seq] for seq in group[0].seqs[:EXCERPT] if seq in lines),
             len(group[0].seqs[EXCERPT:]),
         )
         for group in by_rule(findings)

@@ -1,9 +1,10 @@
-"""The spans of a trace as rows, each turn on its own time axis, with the stored chunks that a span wrote."""
+"""The spans of a trace as rows on a time axis, with the stored chunks that a span wrote."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from inspector.conversation.model import Chunk
+from inspector.conversation.queries import spans_of
 from inspector.presentation.clock import moment
 from inspector.presentation.trace import span_words
 from inspector.text import jsontext
@@ -14,6 +15,8 @@ AXIS = 1000
 """Width of the time axis in units of the drawing."""
 
 _SHORTEST = 4
+_COMPARABLE = 10
+"""Turns have one time axis where the longest lasts at most so many times as long as the shortest; else each has its own, that of its length."""
 
 Extent = tuple[int, int]
 """First and last moment of a turn, epoch milliseconds."""
@@ -85,6 +88,11 @@ class SpanRow:
         return "unknown" if self.duration is None else span_words.lasted(self.duration)
 
     @property
+    def stored_as(self) -> list[tuple[int, int]]:
+        """The first and the last seq of each run of `seqs`."""
+        return spans_of(self.seqs)
+
+    @property
     def indent(self) -> str:
         return f"d{min(self.depth, 6)}"
 
@@ -104,11 +112,12 @@ class SpanRow:
 
 @dataclass(frozen=True, slots=True)
 class TurnRows:
-    """`gap` is the time since the turn before in words, "" for the first; `number` counts from 1."""
+    """`gap` is the time since the turn before in words, "" for the first; `number` counts from 1, `axis` is the length of its time axis in milliseconds."""
 
     number: int
     turn: Turn
     extent: Extent
+    axis: int
     gap: str
     rows: tuple[SpanRow, ...]
 
@@ -121,6 +130,10 @@ class TurnRows:
         return span_words.lasted(self.extent[1] - self.extent[0])
 
     @property
+    def axis_end(self) -> str:
+        return span_words.lasted(self.axis)
+
+    @property
     def state(self) -> str:
         return self.turn.span.state if self.turn.span else "not recorded"
 
@@ -128,13 +141,17 @@ class TurnRows:
 def turns(trace: Trace, chunks: Sequence[Chunk]) -> tuple[TurnRows, ...]:
     rows, by_step = StoredRows(chunks), written(trace, chunks)
     extents = [_extent(turn) for turn in trace.turns]
+    lengths = [end - start for start, end in extents]
+    longest = max(lengths, default=0)
+    is_comparable = longest <= _COMPARABLE * min(lengths, default=0)
     return tuple(
         TurnRows(
             place + 1,
             turn,
             extents[place],
+            axis := longest if is_comparable else lengths[place],
             _gap(extents[place - 1][1], extents[place][0]) if place else "",
-            tuple(_rows(turn, extents[place], rows, by_step)),
+            tuple(_rows(turn, extents[place], axis, rows, by_step)),
         )
         for place, turn in enumerate(trace.turns)
     )
@@ -156,7 +173,7 @@ def headline(trace: Trace) -> str:
     )
     counts = ", ".join(span_words.count(number, word) for number, word in counted)
     missing = sum(step.request is None for step in steps)
-    half = sum(span.state != "complete" for span, _, _ in spans(trace))
+    half = len(list(half_recorded(trace)))
     if missing:
         return (
             f"{counts} observed; the request of {span_words.count(missing, 'step')} is not recorded, which is not the same as no request."
@@ -166,29 +183,37 @@ def headline(trace: Trace) -> str:
     return f"{counts} observed; every span was opened and closed."
 
 
-def spans(trace: Trace) -> Iterator[tuple[Span, str, str]]:
-    """Every span once, with its place in words (`turn 3, step 1`) and the id of the step that it is or is a part of, or ""."""
+def half_recorded(trace: Trace) -> Iterator[tuple[str, str, str]]:
+    """(span and place in words, id of its turn or "", id of its step or "") of each span of which one end is not recorded."""
+    for span, place, turn_id, step_id in spans(trace):
+        if span.state != "complete":
+            yield f"{span_words.label(span)} {place}", turn_id, step_id
+
+
+def spans(trace: Trace) -> Iterator[tuple[Span, str, str, str]]:
+    """Every span once, with its place in words (`of turn 3, step 1`), and the ids of the turn and of the step that it is or is a part of, or ""."""
     for number, turn in enumerate(trace.turns, 1):
         owners = {id(span): step for step in turn.steps for span in (step.span, *step.span.children)}
         for span, _ in _flat(_roots(turn)):
             step = owners.get(id(span))
-            yield span, f"turn {number}, step {step.index}" if step else f"turn {number}", step.step_id if step else ""
+            place = f"of turn {number}, step {step.index}" if step else f"of turn {number}"
+            yield span, place, turn.turn_id, step.step_id if step else ""
     for span, _ in _flat(trace.lane):
-        yield span, "outside of turns", ""
+        yield span, "outside of turns", "", ""
 
 
 def body_owners(trace: Trace, digest: str) -> list[tuple[str, str]]:
     """(what had this body, step id or "") for each span and log line that did; empty where the body is not of this trace."""
     owners: list[tuple[str, str]] = []
     logs = list(trace.logs)
-    for span, place, step_id in spans(trace):
+    for span, place, _, step_id in spans(trace):
         logs += span.logs
         if any(record and record.body == digest for record in (span.opened, span.closed)):
-            owners.append((f"{place}, {span_words.label(span)} of {moment(span.start)}", step_id))
+            owners.append((f"{span_words.label(span)} {place}, {moment(span.start)}", step_id))
     return owners + [(f"log line of {moment(record.timestamp)}", "") for record in logs if record.body == digest]
 
 
-def _rows(turn: Turn, extent: Extent, rows: StoredRows, by_step: Mapping[str, Sequence[Chunk]]) -> Iterator[SpanRow]:
+def _rows(turn: Turn, extent: Extent, axis: int, rows: StoredRows, by_step: Mapping[str, Sequence[Chunk]]) -> Iterator[SpanRow]:
     steps = {id(step.span): step for step in turn.steps}
     attempts = {id(span): (place, len(step.requests)) for step in turn.steps for place, span in enumerate(step.requests, 1)}
     # The tokens of a step are those of its request, and of a turn of one step too: said once.
@@ -200,7 +225,7 @@ def _rows(turn: Turn, extent: Extent, rows: StoredRows, by_step: Mapping[str, Se
         stored = by_step.get(step.step_id, ()) if step else rows.of_call(turn, span) if span.name == "tool-call" else ()
         words = span_words.words(span, attempts.get(id(span)), with_usage=id(span) not in requested)
         problems = span_words.problems(span, step)
-        yield SpanRow(span, depth, *_bar(span, extent), words, problems, tuple(chunk.seq for chunk in stored), step)
+        yield SpanRow(span, depth, *_bar(span, extent, axis), words, problems, tuple(chunk.seq for chunk in stored), step)
 
 
 def _roots(turn: Turn) -> list[Span]:
@@ -232,10 +257,10 @@ def _gap(end: int, start: int) -> str:
     return f"began {span_words.lasted(end - start)} before the last record of the turn above"
 
 
-def _bar(span: Span, extent: Extent) -> tuple[float, float]:
-    """A span that was never closed reaches to the end of the axis."""
+def _bar(span: Span, extent: Extent, axis: int) -> tuple[float, float]:
+    """A span that was never closed reaches to the end of its turn."""
     first, last = extent
-    scale = AXIS / max(last - first, 1)
+    scale = AXIS / max(axis, 1)
     x = min((span.start - first) * scale, AXIS - _SHORTEST)
     end = ((last if span.end is None else span.end) - first) * scale
     return round(x, 1), round(max(end - x, _SHORTEST), 1)
