@@ -39,15 +39,15 @@ def said(text: str, reader: str = "pi-1.5") -> str:
     [
         (
             COMPACTED,
-            "Nothing is damaged; 2 of 4 chunks of messages are read, 2 are before the compaction; the next request passes all known rules.",
+            "Nothing is damaged; 2 of 4 message chunks are read, 2 are before the compaction; the next request passes all known rules.",
         ),
         (
             BRANCHED,
-            "Nothing is damaged; 2 of 3 chunks of messages are read, 1 is on other branches; the next request passes all known rules.",
+            "Nothing is damaged; 2 of 3 message chunks are read, 1 is on other branches; the next request passes all known rules.",
         ),
         (
             EDITED,
-            "Nothing is damaged; 2 of 3 chunks of messages are read, 1 is left out or replaced on purpose; the next request passes all known rules.",
+            "Nothing is damaged; 2 of 3 message chunks are read, 1 is left out or replaced on purpose; the next request passes all known rules.",
         ),
     ],
 )

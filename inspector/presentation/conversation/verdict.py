@@ -123,7 +123,7 @@ def _intentional_omissions(case: Case, serious: Sequence[Finding]) -> str:
     ]
     stored = {chunk.key for chunk in chunks}
     read = sum(chunk.key in stored for message in case.reading.messages for chunk in message.chunks)
-    return f"; {read:,} of {len(chunks):,} chunks of messages are read, {' and '.join(parts)}" if parts else ""
+    return f"; {read:,} of {len(chunks):,} message chunks are read, {' and '.join(parts)}" if parts else ""
 
 
 def _next(case: Case, serious: Sequence[Finding], judgement: Judgement) -> str:
