@@ -1,6 +1,6 @@
 """A source that a person adds from their browser: below the folders that may be read, an address that is listed, a file or text that they bring."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from django.conf import settings
@@ -41,6 +41,15 @@ def roots() -> tuple[Path, ...]:
     if settings.INSPECTOR_SOURCES:
         return tuple(entry for entry in settings.INSPECTOR_SOURCES if isinstance(entry, Path))
     return tuple(dict.fromkeys(entry.path.resolve() for entry in homes.default_places())) if settings.INSPECTOR_LOCAL else ()
+
+
+def default_stores() -> Iterator[tuple[homes.StorePlace, homes.Extent | None]]:
+    """Those of `roots` where programs keep their sessions, with how much is there; None where that cannot be counted. Inside `limit_of_adding`."""
+    for entry in () if settings.INSPECTOR_SOURCES or not settings.INSPECTOR_LOCAL else homes.default_places():
+        try:
+            yield entry, homes.extent(entry)
+        except SourceProblem:
+            yield entry, None
 
 
 def addresses() -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.conf import settings
 from django.core.files.uploadedfile import UploadedFile
@@ -11,13 +11,14 @@ from django.shortcuts import get_object_or_404, redirect
 
 from inspector import background
 from inspector.access.permits import permit
-from inspector.actions.add_source import addresses, brought, limit_of_adding, named, roots
+from inspector.actions.add_source import addresses, brought, default_stores, limit_of_adding, named, roots
 from inspector.actions.problems import Refused
 from inspector.actions.remove_source import Removed, begin_removal, what_goes
 from inspector.cache_headers import exact
 from inspector.masked_answers import own_content
 from inspector.middleware import OperatorRequest, accepts, web_limit
 from inspector.models import Source
+from inspector.presentation.json_text import json_fields
 from inspector.presentation.typed import NOTHING, Typed, refused
 from inspector.presentation.visible import visible
 from inspector.programs.registry import programs
@@ -28,11 +29,23 @@ from inspector.sources.uploads import LARGEST
 from inspector.views.pages import as_json, page
 
 
+class DefaultStore(NamedTuple):
+    """Where a program keeps its sessions on this machine; `files` and `size` are None where they cannot be counted."""
+
+    program: str
+    path: str
+    files: int | None
+    size: int | None
+    source: Source | None
+    """What it is imported as."""
+
+
 @dataclass(frozen=True, slots=True)
 class AddPage:
     """`folder` is the one that is looked at, "" for the list of roots; `above` the one that leads to it."""
 
     roots: tuple[str, ...]
+    stores: tuple[DefaultStore, ...]
     addresses: tuple[str, ...]
     folder: str
     above: str
@@ -68,9 +81,17 @@ def _add_page(request: OperatorRequest) -> AddPage:
                 listing, more = entries(named(folder))
             except (SourceProblem, Refused) as refused:
                 folder, problem = "", visible(str(refused))
+        stores = () if folder else tuple(_default_stores())
     tops = tuple(map(str, roots()))
     above = "" if folder in ("", *tops) else folder.rstrip("/").rpartition("/")[0]
-    return AddPage(tops, addresses(), folder, above, tuple(listing), more, problem, LARGEST >> 20, bool(settings.INSPECTOR_SOURCES))
+    return AddPage(tops, stores, addresses(), folder, above, tuple(listing), more, problem, LARGEST >> 20, bool(settings.INSPECTOR_SOURCES))
+
+
+def _default_stores() -> Iterator[DefaultStore]:
+    for entry, extent in default_stores():
+        path = str(entry.path.resolve())
+        source = Source.objects.filter(path=path).first()
+        yield DefaultStore(entry.program, path, extent.files if extent else None, extent.size if extent else None, source)
 
 
 @accepts("GET", "HEAD", "POST")
@@ -98,6 +119,7 @@ def add_json(request: OperatorRequest) -> HttpResponse:
     content = _add_page(request)
     answer = {
         **{name: getattr(content, name) for name in ("roots", "addresses", "folder", "more")},
+        "stores": [json_fields(store, "program path files size") for store in content.stores],
         "entries": [{"name": visible(entry.name), "path": entry.path, "size": entry.size} for entry in content.entries],
     }
     return as_json(answer | {"error": content.problem} if content.problem else answer, status=400 if content.problem else 200)

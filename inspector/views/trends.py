@@ -39,6 +39,8 @@ class TrendRow:
     days: Sparkline
     before: int
     """In as many days before these."""
+    open: int | None
+    """How many it occurs in now; None of a version or model, whose open ones are not counted."""
     href: str
 
     @property
@@ -57,11 +59,17 @@ class TrendsPage:
     total: Sparkline
     """Of everything, those that are left out too."""
     before: int
+    open: int
     rows: tuple[TrendRow, ...]
     more: int
     groups: tuple[tuple[str, str], ...]
     spans: tuple[tuple[str, str], ...]
     rules: tuple[tuple[str, str], ...]
+
+    @property
+    def is_of_now(self) -> bool:
+        """Whether the span ends today, and not with the last day that there is anything of."""
+        return self.last == today()
 
     @property
     def first(self) -> date:
@@ -99,6 +107,7 @@ def _page(request: OperatorRequest) -> TrendsPage:
         last=newest,
         total=sparkline(dict(of_span.values_list("day").annotate(Sum("occurrences"))), newest, days),
         before=of_span_before.aggregate(n=Sum("occurrences", default=0))["n"],
+        open=_open_problems(code).aggregate(n=Sum("conversations", default=0))["n"],
         rows=rows,
         more=more,
         groups=tuple((name, words) for name, (words, _) in GROUPS.items()),
@@ -121,9 +130,18 @@ def _rows(
         counts[key][day] = number
     before = dict(of_days_before.filter(**{f"{column}__in": keys}).values_list(column).annotate(Sum("occurrences")))
     names = {source.oid: source.name for source in Source.objects.filter(oid__in=keys)} if by == "source" else {}
+    still = {}
+    if column.startswith("problem__"):
+        own = column.removeprefix("problem__")
+        still = dict(_open_problems(code).filter(**{f"{own}__in": keys}).values_list(own).annotate(Sum("conversations")))
     return tuple(
-        TrendRow(key, _name(by, key, names), sparkline(counts[key], last, days), before.get(key, 0), _href(by, key, code)) for key in keys
+        TrendRow(key, _name(by, key, names), sparkline(counts[key], last, days), before.get(key, 0), still.get(key), _href(by, key, code))
+        for key in keys
     ), more
+
+
+def _open_problems(code: str) -> QuerySet[Problem]:
+    return Problem.objects.counted().filter(**({"code": code} if code else {})).order_by()
 
 
 def _name(by: str, key: str, sources: dict[str, str]) -> str:
@@ -155,7 +173,8 @@ def trends_json(request: OperatorRequest) -> HttpResponse:
             "days_to": content.last.isoformat(),
             "total": content.total.total,
             "before": content.before,
+            "open": content.open,
             "more": content.more,
-            "rows": [json_fields(row, "key name total=days.total before most=days.most days=days.counts") for row in content.rows],
+            "rows": [json_fields(row, "key name total=days.total before open most=days.most days=days.counts") for row in content.rows],
         }
     )

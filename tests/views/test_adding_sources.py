@@ -109,8 +109,12 @@ def test_in_local_mode_without_a_list_only_the_folders_of_programs_are_offered(
     (sessions / "2026-01-01T00-00-00-000Z_abc.jsonl").write_text(SESSION)
     write_dispatch_store(tmp_path / "a.db", rows("one", MERGED))
     assert "only what is in the folders where programs keep" in said(client, path=str(tmp_path / "a.db")) and not Source.objects.exists()
-    assert str(sessions.parent) in client.get("/sources/add/").content.decode()
+    page = client.get("/sources/add/").content.decode()
+    assert f'<b>pi and OpenClaw</b> <span class="quiet">1 file, {len(SESSION)} B</span>' in page and f'value="{sessions.parent}"' in page
     assert "is imported" in said(client, path=str(sessions.parent))
+    source = Source.objects.get()
+    again = client.get("/sources/add/").content.decode()
+    assert f'<a class="btn" href="/sources/{source.oid}/">Imported</a>' in again and f'value="{sessions.parent}"' not in again
     # A foreign site has neither the token of the link nor that of the form.
     other = Client(enforce_csrf_checks=True)
     assert other.post("/sources/add/", {"path": str(sessions)}).status_code in (401, 403)
