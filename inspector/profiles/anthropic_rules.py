@@ -201,9 +201,9 @@ RULES = (
         "I",
         ("anthropics/claude-code #63203", "anthropics/claude-code #25361", "anthropics/claude-code #12316"),
         advice=(
-            "The thinking of the latest answer must come back as it was given. As a rule two answers were joined on the way, with nothing between them "
-            "since a call never got its result; or a block was moved, edited or left out. In one request body, joined answers and thinking after a call can be "
-            "seen; changed words and missing blocks cannot."
+            "The thinking of the latest answer must come back as it was received. Most often two answers ran together, because the call between them never got "
+            "its result; else a block was moved, edited or left out. A request alone shows answers that ran together and thinking after a call; it does not "
+            "show changed words and missing blocks."
         ),
         repaired_by=(*UNANSWERED, "thinking-to-text", "strip-thinking"),
     ),

@@ -142,8 +142,8 @@ STRATEGY = (
     Strategy(
         name="promote-leaked-call",
         safety=frozenset({Safety.INVENTED}),
-        summary="makes calls that arrived as text at the end of a turn, and are written in full, tool calls with the result that is recorded of them, else an interrupted one, and renumbers the messages",
-        cost="Calls that the program never saw as such, under an id that the text or the record of a run gives, else one of ours; where no run is recorded a synthetic result, marked as an error. "
+        summary="turns a call that the model wrote out as text at the end of a turn into a tool call, with its recorded result or else an interrupted one, and renumbers the messages",
+        cost="A call that the program never saw, with the id that the text or a recorded run gives it, else a new one; without a recorded run its result is synthetic and marked as an error. "
         "The markup leaves the text, but for signed thinking, which stays whole. A call whose parameters its text does not type stays text, and so does one in the middle of a turn: what follows it knows no result.",
         user_visible_effect="A tool run appears where the turn broke off. Nothing is run: where no result is recorded the call is closed as interrupted, and on resume the program may let the model make it again.",
         pros="The model sees an intact call in place of leaked syntax, knows what came of it or that it was not run, and goes on from there.",
@@ -156,8 +156,8 @@ STRATEGY = (
     Strategy(
         name="promote-guessed-call",
         safety=frozenset({Safety.INVENTED}),
-        summary="makes calls that arrived as text tool calls, as promote-leaked-call does, also where it must be guessed that a parameter is text",
-        cost="What promote-leaked-call costs, and parameters that are guessed: their syntax does not say whether 7 is a number or a text, no schema is known, and they become text. The finding names them.",
+        summary="does what promote-leaked-call does, also where the type of a parameter must be guessed",
+        cost="What promote-leaked-call costs; and parameters are guessed: one becomes text where its syntax does not say whether 7 is a number and no schema is known. The finding names these.",
         user_visible_effect="A tool run appears where the turn broke off, perhaps with a parameter of the wrong type.",
         pros="Most tools take such a value either way, and the person who asks for it has seen which parameters these are.",
         cons="The model reads a call that it did not make in this form. With the trace imported too, the declared schema types the values, and nothing is guessed.",

@@ -121,10 +121,25 @@ class NewRepairPage:
     """What computes the preview of a large conversation, until it is kept."""
 
     @property
-    def nearest(self) -> list[Strategy]:
-        """The near ones: the recommended first, then those that lose and invent nothing; alike ones in the order in which they are done."""
-        near = (strategy for strategy in self.strategies if strategy.name in self.near)
-        return sorted(near, key=lambda strategy: (strategy.name not in self.recommended, bool(strategy.safety)))
+    def grouped(self) -> "tuple[RuleOptions, ...]":
+        """Each rule with the near strategies that are of none before it: the recommended first, then those that lose and invent nothing; those that are of
+        no rule come last."""
+        near = [strategy for strategy in self.strategies if strategy.name in self.near]
+        near.sort(key=lambda strategy: (strategy.name not in self.recommended, bool(strategy.safety)))
+        groups, placed = [], set[str]()
+        for rule in self.detected:
+            own = [strategy for strategy in near if strategy.name in rule.strategies]
+            groups.append(
+                RuleOptions(
+                    rule,
+                    tuple(strategy for strategy in own if strategy.name not in placed),
+                    tuple(strategy.name for strategy in own if strategy.name in placed),
+                    tuple(name for name in rule.strategies if name not in self.near),
+                )
+            )
+            placed |= {strategy.name for strategy in own}
+        rest = tuple(strategy for strategy in near if strategy.name not in placed)
+        return (*groups, RuleOptions(None, rest, (), ())) if rest else tuple(groups)
 
     @property
     def rules_repaired(self) -> "list[DetectedRule]":
@@ -137,8 +152,8 @@ class NewRepairPage:
 
     @property
     def same(self) -> Repair | None:
-        """The one of these that does what is previewed."""
-        chosen = (list(self.chosen), self.mode)
+        """The one of these that does what is previewed, or would be."""
+        chosen = (list(self.ticked), self.mode)
         return next((repair for repair in self.waiting if (list(repair.strategies), repair.mode) == chosen), None)
 
 
@@ -150,6 +165,15 @@ class DetectedRule(NamedTuple):
     number: int
     message: str
     strategies: tuple[str, ...]
+
+
+class RuleOptions(NamedTuple):
+    """The strategies to choose from for what a rule found; `above` are those that are listed with a rule before it, `elsewhere` those that do not repair it here."""
+
+    rule: DetectedRule | None
+    strategies: tuple[Strategy, ...]
+    above: tuple[str, ...]
+    elsewhere: tuple[str, ...]
 
 
 class Written(NamedTuple):

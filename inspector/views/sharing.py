@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.contrib import messages
@@ -17,6 +18,7 @@ from inspector.access.permits import may, permit, why_nowhere
 from inspector.actions.problems import Refused
 from inspector.actions.share import DAYS, LOCAL, MODELS, Shared, label_of, make_link, revoke
 from inspector.cache_headers import exact
+from inspector.environment import is_local
 from inspector.middleware import OperatorRequest, accepts
 from inspector.models import ShareLink, Source
 from inspector.presentation.json_text import json_fields
@@ -47,6 +49,11 @@ class SharePage:
     typed: Typed = NOTHING
     address: str = ""
     """Of the link that was made just now; it is shown once."""
+
+    @property
+    def is_loopback(self) -> bool:
+        """Whether nobody on another machine can open the address."""
+        return is_local([urlsplit(self.address).hostname or ""])
 
     @property
     def label(self) -> str:

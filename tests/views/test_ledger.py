@@ -140,7 +140,7 @@ def test_the_calls_that_an_error_names_lead_to_their_job(client: Client, inciden
     assert "The calls that it names are in 1 damaged job here" in shown and f"target={incident['4107'].oid}" in shown
     assert not any(f"target={found.oid}" in shown for name, found in incident.items() if name != "4107")
     shown = client.get("/explain/", {"error": "Tool results are missing for tool calls none"}).content.decode()
-    assert "the next request is rejected so" in shown and "Name it above" in shown and "damaged job" not in shown
+    assert "the next request is rejected so" in shown and "Name it here" in shown and "damaged job" not in shown
 
 
 def test_a_repair_of_an_export_is_a_script_and_cannot_be_proposed(client: Client, incident: dict[str, Conversation]) -> None:

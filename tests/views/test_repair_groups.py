@@ -122,7 +122,7 @@ def test_the_problem_says_which_repairs_wait_and_leads_to_their_review(client: C
     assert len(group.members) == 2 and 'href="/repairs/">Review 3 repairs that wait<' in page and ">Repair " not in page
     client.post(f"/repairs/{repair.oid}/reject/")
     page = text(client, address)
-    assert f'href="/repair-groups/{group.oid}/">Review 2 repairs that wait<' in page and ">Repair the other<" in page
+    assert f'href="/repair-groups/{group.oid}/">Review the group of 2 repairs<' in page and ">Repair the other<" in page
     waiting = [row["waiting_repair"] for row in client.get(f"/problems/{problem.oid}.json").json()["occurrences"]]
     assert sorted(waiting) == sorted(["", *(repair.oid for repair in group.current)])
 

@@ -107,8 +107,10 @@ def test_the_page_of_a_repair_says_what_its_mode_writes(client: Client, merged_o
 def test_what_was_found_is_recommended(client: Client, path: Path) -> None:
     conversation = imported(path, broken())
     page = text(client, f"/conversations/{conversation.oid}/repairs/new/")
-    options = re.findall(r'value="([\w-]+)".*?</label>', page[page.index("Strategies") : page.index("How it is written")], re.DOTALL)
-    labels = re.findall(r"<label.*?</label>", page[page.index("Strategies") : page.index("How it is written")], re.DOTALL)
+    options = re.findall(
+        r'value="([\w-]+)".*?</label>', page[page.index("What is found here") : page.index("How it is written")], re.DOTALL
+    )
+    labels = re.findall(r"<label.*?</label>", page[page.index("What is found here") : page.index("How it is written")], re.DOTALL)
     advised = [name for name, label in zip(options, labels, strict=True) if ">recommended<" in label]
     assert "insert-interrupted-result" in advised and "fix-counter" not in advised
 
@@ -511,7 +513,7 @@ def test_strategies_that_have_nothing_to_repair_are_folded_away(client: Client, 
 
 def test_where_nothing_can_be_repaired_all_strategies_are_open(client: Client, path: Path) -> None:
     page = text(client, f"/conversations/{imported(path, Store().append(U('go'))).oid}/repairs/new/")
-    assert "No strategy repairs what was found here." in page and '<details class="others" open>' in page
+    assert "<legend>Nothing is found here</legend>" in page and '<details class="others" open>' in page
 
 
 def test_only_a_made_up_row_is_called_synthetic_in_the_diff(client: Client, path: Path) -> None:
@@ -531,5 +533,6 @@ def test_a_finding_that_the_repair_itself_makes_is_not_called_still_found(client
 
 def test_a_strategy_names_the_rule_that_it_repairs_where_another_one_already_does_its_work(client: Client, path: Path) -> None:
     page = text(client, f"/conversations/{imported(path, broken()).oid}/repairs/new/")
-    label = page.split(f'value="{RENUMBER}"', 1)[1].split("</label>", 1)[0]
-    assert ">MSG101<" in label and ">recommended<" not in label
+    (group,) = [part for part in page.split('<div class="of-rule">')[1:] if f'value="{RENUMBER}"' in part.partition("</div>")[0]]
+    label = group.split(f'value="{RENUMBER}"', 1)[1].split("</label>", 1)[0]
+    assert ">MSG101<" in group.partition("</p>")[0] and ">recommended<" not in label

@@ -123,6 +123,9 @@ def _intentional_omissions(case: Case, serious: Sequence[Finding]) -> str:
     ]
     stored = {chunk.key for chunk in chunks}
     read = sum(chunk.key in stored for message in case.reading.messages for chunk in message.chunks)
+    lost = len(chunks) - read - len(intentional) - max(off, 0)
+    if parts and lost > 0:
+        parts.append(f"{lost:,} {'is' if lost == 1 else 'are'} lost")
     return f"; {read:,} of {len(chunks):,} message chunks are read, {' and '.join(parts)}" if parts else ""
 
 

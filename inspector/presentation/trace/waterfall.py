@@ -94,7 +94,8 @@ class SpanRow:
 
     @property
     def indent(self) -> str:
-        return f"d{min(self.depth, 6)}"
+        # How a request went on is recorded next to it.
+        return f"d{min(self.depth + (self.kind == 'timing'), 6)}"
 
     @property
     def attributes(self) -> tuple[tuple[str, str], ...]:
@@ -118,6 +119,7 @@ class TurnRows:
     turn: Turn
     extent: Extent
     axis: int
+    is_axis_shared: bool
     gap: str
     rows: tuple[SpanRow, ...]
 
@@ -150,6 +152,7 @@ def turns(trace: Trace, chunks: Sequence[Chunk]) -> tuple[TurnRows, ...]:
             turn,
             extents[place],
             axis := longest if is_comparable else lengths[place],
+            is_comparable,
             _gap(extents[place - 1][1], extents[place][0]) if place else "",
             tuple(_rows(turn, extents[place], axis, rows, by_step)),
         )
