@@ -146,3 +146,14 @@ def test_a_result_of_another_window_is_folded_in_the_row_of_its_call(
     fused.locator("summary").click()
     fused.get_by_role("link").click()
     expect(page.locator("tr:target td.stored")).to_contain_text("← call 3")
+
+
+@pytest.mark.parametrize("path", ["/diagnose/", "/check/"])
+def test_an_example_is_answered_by_one_click(page: Page, live_server: LiveServer, path: str) -> None:
+    page.goto(live_server.url + path)
+    heading = page.locator("main h1").inner_text()
+    for name in page.locator("form.examples button").all_inner_texts():
+        page.goto(live_server.url + path)
+        page.locator("form.examples").get_by_role("button", name=name, exact=True).click()
+        expect(page.locator("main h1")).not_to_have_text(heading)
+        expect(page.get_by_role("alert")).to_have_count(0)

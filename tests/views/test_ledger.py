@@ -70,6 +70,11 @@ def test_each_run_stands_in_the_row_of_its_call(client: Client, incident: dict[s
     assert found[5][0].startswith("failed 1.2 calendar: 503 Service Unavailable 06-07 06:31:01, took 31.0 s")
 
 
+def test_what_one_finding_says_of_several_calls_has_one_color(client: Client, incident: dict[str, Conversation]) -> None:
+    lacking = re.findall(r'<span class="why ([^"]*)">no result stored</span>', page(client, incident["4107"]))
+    assert lacking == ["severity error"] * 3
+
+
 def test_the_panel_says_what_is_known_of_the_job(client: Client, incident: dict[str, Conversation]) -> None:
     failed, gapped, doubled = (panel(page(client, incident[number])) for number in ("4107", "4098", "4064"))
     assert failed["job"].startswith("4107, failed: at rest") and failed["attempts"] == "3 of 3 used"
