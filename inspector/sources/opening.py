@@ -30,6 +30,8 @@ from inspector.text import limits
 
 MAGIC = b"SQLite format 3\0"
 TRIES = 4
+_TICKS = 20_000_000
+"""Nanoseconds in which the clock of any file system has gone on: two ticks of the slowest, of 100 a second."""
 
 
 def side(path: Path, suffix: str) -> Path:
@@ -43,8 +45,9 @@ def stamp(path: Path) -> tuple[int, int, int] | None:
     """(inode, bytes, mtime in ns); None = no such file. Waits until a fresh mtime would show a second write: clocks tick in ms."""
     try:
         status = path.stat()
-        if 0 <= time.time_ns() - status.st_mtime_ns < 20_000_000:
-            time.sleep(0.02)
+        age = time.time_ns() - status.st_mtime_ns
+        if 0 <= age < _TICKS:
+            time.sleep((_TICKS - age) / 1e9)
             # The last program that closes the database removes its -wal.
             status = path.stat()
     except FileNotFoundError:

@@ -31,8 +31,8 @@ _REJECTED = (
     (True, " mine", "rejected", "The chosen profile rejects the history from here"),
     (False, "", "others reject", "The chosen profile does not reject it here, and others do"),
 )
-_PLAIN = (Kind.TEXT, Kind.TOOL_CALL, Kind.TOOL_RESULT)
-"""Kinds that a row shows by its words: a call by the name of its tool, and both by the way to the other half."""
+_PLAIN = (Kind.TEXT, Kind.TOOL_CALL, Kind.TOOL_RESULT, Kind.CONTROL)
+"""Kinds that a row shows by its words: a call by the name of its tool, and both by the way to the other half; a control entry is called an entry."""
 _PROSE = (Kind.TEXT, Kind.THINKING)
 """Kinds whose words are Markdown, mostly."""
 _CODE = re.compile(

@@ -29,6 +29,19 @@ def test_the_first_screen_is_for_reading(page: Page, live_server: LiveServer, in
     assert words < 300 and controls < 45, (words, controls)
 
 
+def test_the_segments_of_a_merged_message_are_next_to_their_rows(page: Page, live_server: LiveServer, incident: Conversation) -> None:
+    page.goto(f"{live_server.url}/conversations/{incident.oid}/")
+    if not has_script(page):
+        return
+    segments = page.locator("td.read .lane").first.locator("i").all()
+    assert len(segments) == 11
+    for seq, segment in enumerate(segments, 1):
+        row, box = page.locator(f"tr#seq-{seq}").bounding_box(), segment.bounding_box()
+        assert row and box and abs(row["y"] + row["height"] / 2 - box["y"] - box["height"] / 2) < 8, seq
+    lost = page.locator("td.sent .lane").first.locator("i.lost")
+    expect(lost).to_have_count(5)
+
+
 def test_a_phone_shows_rows_on_its_first_screen(page: Page, live_server: LiveServer, incident: Conversation) -> None:
     page.set_viewport_size({"width": 390, "height": 844})
     page.goto(f"{live_server.url}/conversations/{incident.oid}/")

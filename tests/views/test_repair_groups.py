@@ -119,7 +119,7 @@ def test_the_problem_says_which_repairs_wait_and_leads_to_their_review(client: C
     assert page.count(f'<a href="/repairs/{repair.oid}/">repair {repair.oid[:6]}</a> proposed') == 1
     group = propose(client, problem)
     page = text(client, address)
-    assert len(group.members) == 2 and 'href="/repairs/">Review 3 repairs that wait<' in page and ">Repair " not in page
+    assert len(group.members) == 2 and 'href="/repairs/">Review what waits for 3 conversations<' in page and ">Repair " not in page
     client.post(f"/repairs/{repair.oid}/reject/")
     page = text(client, address)
     assert f'href="/repair-groups/{group.oid}/">Review the group of 2 repairs<' in page and ">Repair the other<" in page

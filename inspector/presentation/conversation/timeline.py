@@ -53,6 +53,8 @@ class Seam:
 
 @dataclass(frozen=True, slots=True)
 class SentCell:
+    """`lane` has a class of each chunk: its role, and whether it is lost."""
+
     span: int
     letter: str
     label: str
@@ -202,7 +204,7 @@ def _sent_cells(window: Window) -> Iterator[tuple[int, SentCell]]:
         pieces = sorted(((part, row) for row in run for part in row.sent_parts), key=lambda piece: piece[0].place)
         seams = tuple(Seam(row.role_letter, row.seq, part.text, part.left, part.is_as_stored) for part, row in pieces)
         lost = tuple((row.seq, row.kind, row.sent_lost) for row in run if row.sent_lost)
-        lane = () if index == SYSTEM else tuple(row.role_letter for row in run)
+        lane = () if index == SYSTEM else tuple(f"{row.role_letter} lost" if row.sent_lost else row.role_letter for row in run)
         continued = index in seen_indexes
         violations = () if continued else message.violations
         yield start, SentCell(span, message.letter, message.label, lane, message.merged, seams, lost, violations, "", continued)
