@@ -166,6 +166,8 @@ def test_what_a_compaction_stands_for_is_no_fault(get: Get, tmp_path: Path) -> N
     page = get(session(tmp_path, *COMPACTED))
     assert "left out from here" not in page and '<span class="why">1 left out' not in page
     assert "2 messages left out on purpose" in page and page.count("left out on purpose") > 1
+    # Four are stored, two of these are read, and the summary.
+    assert "<b>Read</b> 4 → 3, 1 added</a>" in page
     assert '<span class="why"><b>' not in page
 
 

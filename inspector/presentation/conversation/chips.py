@@ -34,6 +34,9 @@ def _read(about: Overview) -> Chip:
         return Chip("Read then", words, "")
     stored, read = about.counts["messages_stored"], about.counts["messages_read"]
     words = f"{stored:,} → {read:,}" if stored != read else f"all {read:,}" if not about.reads_otherwise else f"{read:,}, otherwise"
+    # A summary of what was compacted, a result for a call without one.
+    added = read - (stored - about.left_out - about.left_out_on_purpose)
+    words += f", {added:,} added" if added > 0 and stored != read else ""
     is_worse = about.reads_otherwise or about.left_out > 0
     state = about.read_severity if is_worse else "ok" if stored == read else ""
     return Chip("Read", words, state, about.read_otherwise_from if is_worse else None)
