@@ -330,10 +330,7 @@ def _sent_parts(all_columns: Columns, index: int) -> dict[str, tuple[SentPart, .
 
 def _sent_part(all_columns: Columns, place: int, part: PromptPart) -> SentPart:
     text, chunk = part.text, part.chunk
-    # A projection may write arguments as Python does.
-    is_call = chunk.kind is Kind.TOOL_CALL
-    stored = (f"{chunk.tool_name} {arguments(chunk)}", f"{chunk.tool_name} {chunk.payload.get('input')}") if is_call else (chunk.text,)
-    if text in stored and chunk.key not in all_columns.altered:
+    if has_words_of(text, chunk) and chunk.key not in all_columns.altered:
         return SentPart(place, "", 0, True)
     return SentPart(place, beginning(text, SENT_SHOWN), max(0, len(text) - SENT_SHOWN))
 
@@ -413,3 +410,10 @@ def _blocks_among_real_chunks(all_columns: Columns) -> dict[str, tuple[int, Wire
             for id_ in piece.call_ids:
                 messages.setdefault(id_, (index, wire))
     return messages
+
+
+def has_words_of(text: str, chunk: Chunk) -> bool:
+    """Whether the text of a piece of a prompt says what the chunk does. A projection may write arguments as Python does."""
+    if chunk.kind is Kind.TOOL_CALL:
+        return text in (f"{chunk.tool_name} {arguments(chunk)}", f"{chunk.tool_name} {chunk.payload.get('input')}")
+    return text == chunk.text

@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import Any
 
 from inspector.conversation.model import Chunk, Conversation, Dropped
-from inspector.presentation.conversation.placed import role_of
+from inspector.presentation.conversation.placed import has_words_of, role_of
 from inspector.presentation.conversation.row_words import letter
 from inspector.presentation.visible import beginning
 from inspector.profiles.base import Judgement, Violation
@@ -33,6 +33,8 @@ class Block:
     span: int = 1
     pieces: tuple[tuple[str, int, str], ...] = ()
     named: tuple[str, ...] = ()
+    is_as_stored: bool = False
+    """Whether its words are those of its one chunk."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,7 +229,8 @@ def _blocks(
         here = tuple(by_block.pop(part.path, ()))
         text, is_json = (beginning(part.text, _SHOWN), False) if value is None else (_text(value), not isinstance(value, str))
         pieces = tuple((letter(piece.chunk.role), piece.chunk.seq, piece.text) for piece in sharing)
-        yield Block(part.path, letter(role), text, here, is_json, span, pieces, tuple(_naming(value, loose)))
+        is_as_stored = first.chunk is not None and not sharing and has_words_of(part.text, first.chunk)
+        yield Block(part.path, letter(role), text, here, is_json, span, pieces, tuple(_naming(value, loose)), is_as_stored)
 
 
 def _naming(block: Any, violations: Sequence[Violation]) -> Iterator[str]:
