@@ -25,10 +25,13 @@ from pygments.token import Keyword, Name, Number, String, Text
 from inspector.access import permits
 from inspector.conversation.model import Chunk
 from inspector.conversation.queries import span_text
+from inspector.planning.preview import DiffRow
 from inspector.presentation import visible as text
 from inspector.presentation.clock import age, moment
 from inspector.presentation.conversation import row_words
 from inspector.presentation.repair.alternatives import safety_words
+from inspector.presentation.repair.changed_members import ChangedMember
+from inspector.presentation.repair.changed_members import changed_members as _changed_members
 from inspector.presentation.sparkline import HEIGHT, Sparkline
 from inspector.presentation.stream import words as stream_words
 from inspector.profiles.catalogue import PROFILES
@@ -66,6 +69,11 @@ def first_sentence(value: str) -> str:
 @cache
 def _provider_rules() -> dict[str, str]:
     return {rule.id: rule.summary for profile in PROFILES for rule in profile.rules}
+
+
+@register.filter
+def changed_members(row: DiffRow) -> tuple[ChangedMember, ...]:
+    return _changed_members(row.before, row.after) if row.before is not None and row.after is not None else ()
 
 
 @register.filter

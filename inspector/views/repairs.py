@@ -143,7 +143,7 @@ class NewRepairPage:
 
     @property
     def rules_repaired(self) -> "list[DetectedRule]":
-        """The rules that one of the ticked strategies repairs."""
+        """The rules that name one of the ticked strategies."""
         return [rule for rule in self.detected if not set(self.ticked).isdisjoint(rule.strategies)]
 
     @property

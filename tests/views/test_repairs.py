@@ -121,10 +121,10 @@ def test_the_options_say_what_the_ticked_strategies_repair_and_leave(client: Cli
 
     page = text(client, f"/conversations/{merged_one.oid}/repairs/new/")
     fired = set(merged_one.rules.values_list("code", flat=True))
-    assert "MSG101" in rules("repairs", page) and "MSG101" not in rules("leaves", page)
-    assert {*rules("repairs", page), *rules("leaves", page)} == fired
+    assert "MSG101" in rules("for", page) and "MSG101" not in rules("not for", page)
+    assert {*rules("for", page), *rules("not for", page)} == fired
     page = text(client, f"/conversations/{merged_one.oid}/repairs/new/?mode=fork")
-    assert "Choose what to repair." in page and "<dt>repairs</dt>" not in page
+    assert "Choose what to repair." in page and "<dt>for</dt>" not in page
 
 
 @pytest.mark.parametrize(

@@ -38,8 +38,8 @@ PIECES = 60
 """Pieces of a message that are shown: a reader may take a whole conversation for one message."""
 EXCERPT = 3
 """Chunks of a finding that are shown, and characters of one."""
-CHANGES, BYTES = 200, 5_000
-"""Changed records that are shown, and bytes of a value."""
+CHANGES, BYTES, LEAD = 200, 5_000, 100
+"""Changed records that are shown, bytes of a value, and how many of them before the first that changes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ class Damage:
     message: str
     times: int
     is_repaired: bool
-    """A strategy of the plan is named by it."""
+    """A strategy of the plan is named by it, or less of it is found after the plan."""
     lines: tuple[ExcerptLine, ...]
     left: int
     """Chunks of the finding that are not shown."""
@@ -243,11 +243,26 @@ def _start(before: Prompt, after: Prompt) -> int:
 
 
 def _shown_change(change: Change) -> Change:
-    return replace(change, before=_shown_cell(change.before), after=_shown_cell(change.after))
+    start = _first_difference(change.before.data, change.after.data) - LEAD if change.before and change.after else 0
+    return replace(change, before=_shown_cell(change.before, start), after=_shown_cell(change.after, start))
 
 
-def _shown_cell(cell: Cell | None) -> Cell | None:
-    return cell if cell is None or len(cell.data) <= BYTES else replace(cell, data=cell.data[:BYTES])
+def _first_difference(one: bytes, other: bytes) -> int:
+    """The place of the first byte that differs; the length of the shorter where none does."""
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if one[low:middle] == other[low:middle] else (low, middle - 1)
+    return low
+
+
+def _shown_cell(cell: Cell | None, start: int) -> Cell | None:
+    """From `start` on, or the character before it; whole where it is short."""
+    if cell is None or (len(cell.data) <= BYTES and start <= LEAD):
+        return cell
+    while start > 0 and cell.data[start : start + 1] and cell.data[start] & 0xC0 == 0x80:
+        start -= 1
+    return replace(cell, data=("…".encode() if start > 0 else b"") + cell.data[max(0, start) : max(0, start) + BYTES])
 
 
 def _damage(preview: Preview, known: Sequence[Finding]) -> tuple[Damage, ...]:
@@ -255,6 +270,7 @@ def _damage(preview: Preview, known: Sequence[Finding]) -> tuple[Damage, ...]:
     case = preview.before.case
     findings = preview.before.findings if preview.before.known is None else known
     chosen = set(preview.plan.strategies)
+    fewer = {rule.code for rule in _counts(preview.before.counts, preview.after.counts) if rule.after < rule.before}
     wanted = {seq for group in by_rule(findings) for seq in group[0].seqs[:EXCERPT]}
     lines = excerpt(case, wanted)
     damage = [
@@ -264,7 +280,7 @@ def _damage(preview: Preview, known: Sequence[Finding]) -> tuple[Damage, ...]:
             str(group[0].severity),
             group[0].message,
             sum(finding.times for finding in group),
-            any(not chosen.isdisjoint(finding.repaired_by) for finding in group),
+            group[0].code in fewer or any(not chosen.isdisjoint(finding.repaired_by) for finding in group),
             tuple(lines[seq] for seq in group[0].seqs[:EXCERPT] if seq in lines),
             len(group[0].seqs[EXCERPT:]),
         )
