@@ -70,6 +70,14 @@ class PromptPage:
     largest: int = LARGEST
 
     @property
+    def dropped_chunks(self) -> int:
+        return sum(len(group.chunks) for group in self.look.case.reading.dropped)
+
+    @property
+    def lost_chunks(self) -> int:
+        return sum(len(group.chunks) for group in self.look.prompt.lost)
+
+    @property
     def rejecting(self) -> int:
         """Profiles that reject the history."""
         return sum(not verdict.judgement.sendable for verdict in self.profile_verdicts)

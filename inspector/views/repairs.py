@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 from django.conf import settings
 from django.contrib import messages
 from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
 from django.shortcuts import get_object_or_404
 from django.utils import timezone
 
@@ -56,6 +56,7 @@ from inspector.models.problem import SEVERITIES
 from inspector.models.transactions import one_snapshot
 from inspector.presentation import markdown
 from inspector.presentation.json_text import Json, json_fields
+from inspector.presentation.masking import masked
 from inspector.presentation.repair import plan
 from inspector.presentation.repair.hunks import anchor_of, hunks_of
 from inspector.presentation.repair.preview_part import DiffRun, PreviewPart
@@ -260,8 +261,12 @@ class RepairChoice(NamedTuple):
     leaf: str
 
 
+def _data(request: HttpRequest) -> QueryDict:
+    return request.POST if request.method == "POST" else request.GET
+
+
 def _chosen(request: HttpRequest, row: Conversation) -> RepairChoice:
-    data = request.POST if request.method == "POST" else request.GET
+    data = _data(request)
     named = tuple(dict.fromkeys(data.getlist("strategy")))
     reader = visible(data.get("reader", "")) or row.source.reader
     chosen = tuple(strategy.name for strategy in STRATEGIES if strategy.name in named)
@@ -283,6 +288,8 @@ def _new_page(request: OperatorRequest, row: Conversation, work: Work | None) ->
         preview = Shown(None, "", str(refusal))
     del base
     strategies = tuple(of for of in STRATEGIES if of.applies_to(row.source.format))
+    known = {of.name for of in STRATEGIES}
+    unknown = next((name for name in _data(request).getlist("strategy") if name not in known), "")
     return NewRepairPage(
         row=row,
         chosen=choice.strategies,
@@ -299,7 +306,7 @@ def _new_page(request: OperatorRequest, row: Conversation, work: Work | None) ->
         sealed=READ_ONLY.get(row.source.format, ""),
         is_scripted=isinstance(format_, Scripted),
         part=preview.part,
-        problem=preview.problem,
+        problem=preview.problem or (f"There is no strategy {unknown[:80]!r}: choose from those below." if unknown else ""),
         seen=preview.digest,
         leaf=choice.leaf,
         work=work,
@@ -350,7 +357,7 @@ def back_of(request: HttpRequest) -> tuple[str, bool]:
 
 
 def written_of(request: HttpRequest) -> Written:
-    data = request.POST if request.method == "POST" else request.GET
+    data = _data(request)
     return Written(*(visible(data.get(name, ""))[: reviewing.LONGEST] for name in Written._fields))
 
 
@@ -448,7 +455,8 @@ def new(request: OperatorRequest, oid: str) -> HttpResponse:
         if is_again:
             return HttpResponseRedirect(here)
         with one_snapshot():
-            return page(request, "repair_new.html", _new_page(request, row, work), part="preview", twins=("json",))
+            content = _new_page(request, row, work)
+            return page(request, "repair_new.html", content, part="preview", twins=("json",) if content.chosen else ())
     choice = _chosen(request, row)
     at, seen_digest = request.GET.get("at", ""), request.GET.get("seen", "")
     now = int(at) if _TIME.fullmatch(at) else None
@@ -457,8 +465,7 @@ def new(request: OperatorRequest, oid: str) -> HttpResponse:
         # Before anything else: a large conversation is proposed by a process that answers later, and what it is given is kept.
         written = reviewing.checked(row.source, *(request.POST.get(name, "") for name in Written._fields))
     except Refused as refusal:
-        messages.error(request, visible(str(refusal)))
-        return HttpResponseRedirect(address)
+        return _not_proposed(request, row, refusal, address)
     if background.is_large(row):
         chosen = {**choice._asdict(), "now": now, "seen": seen_digest, "written": written}
         work = background.propose(row, chosen, request.operator, address)
@@ -474,22 +481,30 @@ def new(request: OperatorRequest, oid: str) -> HttpResponse:
                 request, "You proposed this plan before, and it waits for a review: this is that repair. Nothing was proposed again."
             )
     except Refused as refusal:
-        messages.error(request, visible(str(refusal)))
-        return HttpResponseRedirect(address)
+        return _not_proposed(request, row, refusal, address)
     return HttpResponseRedirect(f"/repairs/{repair.oid}/")
 
 
+def _not_proposed(request: OperatorRequest, row: Conversation, refusal: Refused, address: str) -> HttpResponse:
+    """The page again with all that was typed; of a large conversation, whose preview is read by address, with what fits into one."""
+    messages.error(request, visible(str(refusal)))
+    if background.is_large(row):
+        return HttpResponseRedirect(address)
+    with one_snapshot():
+        return page(request, "repair_new.html", _new_page(request, row, None), status=409)
+
+
 def _address_of(request: HttpRequest, choice: RepairChoice) -> str:
-    """The page with the preview of the choice."""
+    """The page with the preview of the choice, and what was typed where it fits; never a secret, since browsers keep addresses."""
     parameters = {
         "strategy": choice.strategies,
         "mode": choice.mode,
         "reader": choice.reader,
         **({"leaf": choice.leaf} if choice.leaf else {}),
-        **{name: value for name, value in written_of(request)._asdict().items() if value},
     }
-    query = urlencode(parameters, doseq=True)
-    return f"{request.path}?{query}" if len(query) < LINKABLE else request.path
+    typed = {name: value for name, value in written_of(request)._asdict().items() if value and masked(value) == value}
+    queries = (urlencode(parameters | typed, doseq=True), urlencode(parameters, doseq=True))
+    return next((f"{request.path}?{query}" for query in queries if len(query) < LINKABLE), request.path)
 
 
 def new_json(request: OperatorRequest, oid: str) -> HttpResponse:

@@ -10,7 +10,7 @@ from django.http import HttpResponse
 
 from inspector.middleware import OperatorRequest
 from inspector.models import Problem, ProblemDay, Source
-from inspector.models.problem import today
+from inspector.models.problem import ProblemState, in_states, today
 from inspector.presentation.json_text import json_fields
 from inspector.presentation.sparkline import Sparkline, sparkline
 from inspector.presentation.visible import clipped, visible
@@ -141,7 +141,8 @@ def _rows(
 
 
 def _open_problems(code: str) -> QuerySet[Problem]:
-    return Problem.objects.counted().filter(**({"code": code} if code else {})).order_by()
+    """Those of the tab Open: what is ignored is not counted."""
+    return Problem.objects.counted().filter(in_states()[ProblemState.OPEN], **({"code": code} if code else {})).order_by()
 
 
 def _name(by: str, key: str, sources: dict[str, str]) -> str:

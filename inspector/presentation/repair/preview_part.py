@@ -5,7 +5,7 @@ large for a hundred thousand chunks as for a hundred.
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
@@ -38,8 +38,8 @@ PIECES = 60
 """Pieces of a message that are shown: a reader may take a whole conversation for one message."""
 EXCERPT = 3
 """Chunks of a finding that are shown, and characters of one."""
-CHANGES, BYTES, LEAD = 200, 5_000, 100
-"""Changed records that are shown, bytes of a value, and how many of them before the first that changes."""
+CHANGES, BYTES, LEAD = 200, 5_000, 200
+"""Changed records that are shown, bytes of a value, and how many are shown from its beginning on where the first that changes is among them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,13 +64,14 @@ class DiffRun:
 
 @dataclass(frozen=True, slots=True)
 class RuleCount:
-    """`severity`: the worst of its findings."""
+    """`severity`: the worst of its findings; `severity_after`: of those that remain, "" where none does."""
 
     code: str
     name: str
     before: int
     after: int
     severity: str
+    severity_after: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,8 +165,8 @@ class PreviewPart:
     @property
     def left(self) -> list[RuleCount]:
         """The rules of the errors and warnings that remain, errors first."""
-        remaining = [rule for rule in self.counts if rule.after and rule.severity != Severity.NOTE]
-        return sorted(remaining, key=lambda rule: rule.severity != Severity.ERROR)
+        remaining = [rule for rule in self.counts if rule.after and rule.severity_after != Severity.NOTE]
+        return sorted(remaining, key=lambda rule: rule.severity_after != Severity.ERROR)
 
 
 def diff_runs(rows: Sequence[DiffRow]) -> tuple[DiffRun, ...]:
@@ -195,14 +196,25 @@ def _first_runs(runs: Sequence[DiffRun]) -> tuple[DiffRun, ...]:
 
 
 def _counts(before: Mapping[FindingKind, int], after: Mapping[FindingKind, int]) -> tuple[RuleCount, ...]:
-    worst: dict[str, FindingKind] = {}
-    for kind in sorted((*before, *after), key=lambda kind: tuple(Severity).index(kind.severity)):
-        worst.setdefault(kind.code, kind)
+    worst, remaining = _worst((*before, *after)), _worst(after)
     sides = [Counter[str](), Counter[str]()]
     for of_side, counts in zip(sides, (before, after), strict=True):
         for kind, count in counts.items():
             of_side[kind.code] += count
-    return tuple(RuleCount(code, kind.rule, sides[0][code], sides[1][code], str(kind.severity)) for code, kind in sorted(worst.items()))
+    return tuple(
+        RuleCount(
+            code, kind.rule, sides[0][code], sides[1][code], str(kind.severity), str(remaining[code].severity) if code in remaining else ""
+        )
+        for code, kind in sorted(worst.items())
+    )
+
+
+def _worst(kinds: Iterable[FindingKind]) -> dict[str, FindingKind]:
+    """Of each rule, by its code."""
+    worst: dict[str, FindingKind] = {}
+    for kind in sorted(kinds, key=lambda kind: tuple(Severity).index(kind.severity)):
+        worst.setdefault(kind.code, kind)
+    return worst
 
 
 _MESSAGES = (
@@ -243,8 +255,15 @@ def _start(before: Prompt, after: Prompt) -> int:
 
 
 def _shown_change(change: Change) -> Change:
-    start = _first_difference(change.before.data, change.after.data) - LEAD if change.before and change.after else 0
+    start = _start_of_difference(change.before.data, change.after.data) if change.before and change.after else 0
     return replace(change, before=_shown_cell(change.before, start), after=_shown_cell(change.after, start))
+
+
+def _start_of_difference(one: bytes, other: bytes) -> int:
+    """Where the JSON object begins that differs first: a value is never without the name before it, by which it is known as a secret."""
+    first = _first_difference(one, other)
+    # In a string the quote would be escaped.
+    return max(0, one.rfind(b'{"', 0, first)) if first > LEAD else 0
 
 
 def _first_difference(one: bytes, other: bytes) -> int:
@@ -257,12 +276,9 @@ def _first_difference(one: bytes, other: bytes) -> int:
 
 
 def _shown_cell(cell: Cell | None, start: int) -> Cell | None:
-    """From `start` on, or the character before it; whole where it is short."""
-    if cell is None or (len(cell.data) <= BYTES and start <= LEAD):
+    if cell is None or (len(cell.data) <= BYTES and not start):
         return cell
-    while start > 0 and cell.data[start : start + 1] and cell.data[start] & 0xC0 == 0x80:
-        start -= 1
-    return replace(cell, data=("…".encode() if start > 0 else b"") + cell.data[max(0, start) : max(0, start) + BYTES])
+    return replace(cell, data=("…".encode() if start else b"") + cell.data[start : start + BYTES])
 
 
 def _damage(preview: Preview, known: Sequence[Finding]) -> tuple[Damage, ...]:
