@@ -34,7 +34,7 @@ from inspector.streams.captures.catalogue import KINDS
 from inspector.streams.corrections import STREAM_STRATEGIES, StreamStrategy
 from inspector.streams.examples import StreamExample
 from inspector.streams.violations import ALL_STREAM_RULES, ShownBy, StreamRule
-from inspector.views.conversation_list import RULE_KEYS, ConversationRow, rows_of, with_rule
+from inspector.views.conversation_list import RULE_KEYS, ConversationRow, is_demo_apart, rows_of, with_rule
 from inspector.views.pages import as_json, as_markdown, page
 
 SHOWN = 10
@@ -264,6 +264,10 @@ class RulePage:
     @property
     def listed(self) -> str:
         return "streams" if isinstance(self.rule, StreamRule) else "conversations"
+
+    @property
+    def without_demo(self) -> bool:
+        return is_demo_apart()
 
 
 _SHOWN_BY = {

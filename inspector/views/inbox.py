@@ -47,6 +47,7 @@ from inspector.views.conversation_list import (
     SEVERITY_RANK,
     forks_of,
     forks_with,
+    is_demo_apart,
     missing,
     newest_first,
     row_report,
@@ -135,6 +136,8 @@ class InboxPage:
     """`repairs` are those that wait for a review, in their tab; `start` is a finding of the first problem in the conversation that was active last."""
 
     totals: Totals
+    without_demo: bool
+    """Whether a demo is there that is not counted, since other sources are."""
     filters: ProblemFilters
     tabs: tuple[Tab, ...]
     rows: tuple[ProblemRow, ...]
@@ -221,6 +224,7 @@ def _inbox(request: OperatorRequest) -> InboxPage:
     is_first = filters == ProblemFilters() and here.number == 1 and bool(rows)
     return InboxPage(
         totals=_totals(),
+        without_demo=not filters.source and is_demo_apart(),
         filters=filters,
         tabs=tuple(Tab(name, words, counts[name], replace(filters, tab=name).query) for name, words in TABS.items()),
         rows=rows,

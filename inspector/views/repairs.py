@@ -69,6 +69,7 @@ from inspector.strategies.base import Strategy
 from inspector.strategies.catalogue import STRATEGIES
 from inspector.views import facts
 from inspector.views.choice import conversation_or_404
+from inspector.views.conversation_list import is_demo_apart
 from inspector.views.pages import absolute, as_json, as_markdown, origin_of, page, unless_unchanged
 from inspector.views.paging import ListWindow, window
 from inspector.views.problem_list import known_rule
@@ -739,6 +740,10 @@ class RepairList:
     """In all tabs."""
     source: Source | None
     """Of which they are, where the address names one."""
+
+    @property
+    def without_demo(self) -> bool:
+        return is_demo_apart()
 
 
 WAITING_SHOWN = 5

@@ -119,25 +119,32 @@ def _page(request: OperatorRequest) -> TrendsPage:
 def _rows(
     of_days: QuerySet[ProblemDay], of_days_before: QuerySet[ProblemDay], by: str, code: str, last: date, days: int
 ) -> tuple[tuple[TrendRow, ...], int]:
-    """The SHOWN with the most, and how many more there are."""
+    """The SHOWN with the most new ones, then the most that are open, then the most before; and how many more there are."""
     column = GROUPS[by][1]
-    totals = list(of_days.values_list(column).annotate(n=Sum("occurrences")).order_by("-n", column)[: SHOWN + 1])
-    keys = [key for key, _ in totals[:SHOWN]]
-    more = of_days.values(column).distinct().count() - SHOWN if len(totals) > SHOWN else 0
+    new, before = (dict(rows.values_list(column).annotate(Sum("occurrences"))) for rows in (of_days, of_days_before))
+    still: dict[str, int] | None = None
+    if column.startswith("problem__"):
+        still = dict(_open_problems(code).values_list(column.removeprefix("problem__")).annotate(Sum("conversations")))
+    numbers = {key: (new.get(key, 0), (still or {}).get(key, 0), before.get(key, 0)) for key in {*new, *(still or {}), *before}}
+    ordered = sorted((key for key, counts in numbers.items() if any(counts)), key=lambda key: ([-number for number in numbers[key]], key))
+    keys = ordered[:SHOWN]
     counts: dict[str, dict[date, int]] = defaultdict(dict)
     shown = of_days.filter(**{f"{column}__in": keys})
     for key, day, number in shown.values_list(column, "day").annotate(n=Sum("occurrences")).values_list(column, "day", "n"):
         counts[key][day] = number
-    before = dict(of_days_before.filter(**{f"{column}__in": keys}).values_list(column).annotate(Sum("occurrences")))
     names = {source.oid: source.name for source in Source.objects.filter(oid__in=keys)} if by == "source" else {}
-    still = {}
-    if column.startswith("problem__"):
-        own = column.removeprefix("problem__")
-        still = dict(_open_problems(code).filter(**{f"{own}__in": keys}).values_list(own).annotate(Sum("conversations")))
-    return tuple(
-        TrendRow(key, _name(by, key, names), sparkline(counts[key], last, days), before.get(key, 0), still.get(key), _href(by, key, code))
+    rows = (
+        TrendRow(
+            key,
+            _name(by, key, names),
+            sparkline(counts[key], last, days),
+            before.get(key, 0),
+            None if still is None else still.get(key, 0),
+            _href(by, key, code),
+        )
         for key in keys
-    ), more
+    )
+    return tuple(rows), len(ordered) - len(keys)
 
 
 def _open_problems(code: str) -> QuerySet[Problem]:

@@ -2,13 +2,15 @@
 
 import json
 import re
+from datetime import date
 from pathlib import Path
 
 import pytest
 from django.test import Client
 
 from inspector.actions.undo_repair import undo_repair
-from inspector.models import AuditEntry, Conversation, Problem, Repair, SavedView, Source
+from inspector.models import AuditEntry, Conversation, Problem, ProblemDay, Repair, SavedView, Source
+from inspector.models.problem import today
 from tests.actions.building import applied, imported, merged, proposed
 from tests.kept import Kept
 from tests.models.test_counting import written_again
@@ -315,3 +317,21 @@ def test_a_secret_in_a_reason_is_not_kept(client: Client, problem: Problem) -> N
     problem.refresh_from_db()
     assert problem.reason.startswith("as x") and "ghp_" not in problem.reason
     assert "ghp_" not in str(list(problem.events.values())) and "ghp_" not in str(list(AuditEntry.objects.values()))
+
+
+def test_trends_have_a_row_of_all_that_is_open_and_none_of_what_is_ignored(client: Client, tmp_path: Path) -> None:
+    store(tmp_path / "a.db", rows("one", MERGED, "One"))
+    # It began long before the days that are shown.
+    ProblemDay.objects.update(day=date(2020, 1, 1))
+    ProblemDay.objects.create(
+        problem=Problem.objects.create(source=Source.objects.get(), code="MSG102", rule="x", rank=0, first_seen=0, last_seen=0),
+        day=today(),
+        occurrences=2,
+    )
+    trends = client.get("/trends.json").json()
+    assert [(row["key"], row["total"], row["open"]) for row in trends["rows"]] == [("MSG102", 2, 0), ("MSG101", 0, 1)] and trends[
+        "open"
+    ] == 1
+    decide(client, "ignore", Problem.objects.get(code="MSG101"), reason="known")
+    trends = client.get("/trends.json").json()
+    assert [row["key"] for row in trends["rows"]] == ["MSG102"] and trends["open"] == 0

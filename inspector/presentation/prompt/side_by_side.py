@@ -35,6 +35,8 @@ class Block:
     named: tuple[str, ...] = ()
     is_as_stored: bool = False
     """Whether its words are those of its one chunk."""
+    is_first: bool = True
+    """Whether no row before it has a part of the same block: an address leads there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +167,7 @@ def _spanned(drafts: Sequence[_Draft], prompt: Prompt, judgement: Judgement) -> 
         by_block.setdefault(block, []).extend(by_path[path])
     # Several chunks run together in one text: each row shows its own piece of it.
     shared = {path for path, count in Counter(part.path for message in prompt.messages for part in message.parts).items() if count > 1}
-    seen_messages: set[int] = set()
+    seen_messages, seen_paths = set[int](), set[str]()
     for index, group in groupby(drafts, key=lambda draft: draft.index):
         group_rows = list(group)
         envelope, role = None, "system" if group_rows[0].parts else ""
@@ -187,7 +189,7 @@ def _spanned(drafts: Sequence[_Draft], prompt: Prompt, judgement: Judgement) -> 
                     row.change,
                     row.lost,
                     row.is_synthetic,
-                    () if covered else tuple(_blocks(rows if span > 1 else [row], prompt, role, by_block, loose, shared)),
+                    () if covered else tuple(_blocks(rows if span > 1 else [row], prompt, role, by_block, loose, shared, seen_paths)),
                     envelope,
                     covered,
                 )
@@ -218,6 +220,7 @@ def _blocks(
     by_block: dict[str, list[Violation]],
     loose: Sequence[Violation],
     shared: set[str],
+    seen_paths: set[str],
 ) -> Iterator[Block]:
     first, span = rows[0], len(rows)
     if not first.parts and first.index is not None:
@@ -230,7 +233,9 @@ def _blocks(
         text, is_json = (beginning(part.text, _SHOWN), False) if value is None else (_text(value), not isinstance(value, str))
         pieces = tuple((letter(piece.chunk.role), piece.chunk.seq, piece.text) for piece in sharing)
         is_as_stored = first.chunk is not None and not sharing and has_words_of(part.text, first.chunk)
-        yield Block(part.path, letter(role), text, here, is_json, span, pieces, tuple(_naming(value, loose)), is_as_stored)
+        is_first = part.path not in seen_paths
+        seen_paths.add(part.path)
+        yield Block(part.path, letter(role), text, here, is_json, span, pieces, tuple(_naming(value, loose)), is_as_stored, is_first)
 
 
 def _naming(block: Any, violations: Sequence[Violation]) -> Iterator[str]:
