@@ -10,7 +10,7 @@ from django.http import Http404, HttpResponse
 
 from inspector.conversation.edits import Safety
 from inspector.middleware import OperatorRequest
-from inspector.models import RuleCount, Stream, StreamFinding
+from inspector.models import RuleCount, Source, Stream, StreamFinding
 from inspector.presentation import markdown
 from inspector.presentation.catalogue import entries as catalogues
 from inspector.presentation.json_text import json_fields
@@ -34,7 +34,7 @@ from inspector.streams.captures.catalogue import KINDS
 from inspector.streams.corrections import STREAM_STRATEGIES, StreamStrategy
 from inspector.streams.examples import StreamExample
 from inspector.streams.violations import ALL_STREAM_RULES, ShownBy, StreamRule
-from inspector.views.conversation_list import RULE_KEYS, ConversationRow, is_demo_apart, rows_of, with_rule
+from inspector.views.conversation_list import RULE_KEYS, ConversationRow, is_without_demo, rows_of, with_rule
 from inspector.views.pages import as_json, as_markdown, page
 
 SHOWN = 10
@@ -267,7 +267,7 @@ class RulePage:
 
     @property
     def without_demo(self) -> bool:
-        return is_demo_apart()
+        return is_without_demo(Source.objects.only("is_demo"), "")
 
 
 _SHOWN_BY = {

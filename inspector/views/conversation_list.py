@@ -185,11 +185,6 @@ def is_without_demo(sources: Iterable[Source], chosen: str) -> bool:
     return not chosen and len({source.is_demo for source in sources}) == 2
 
 
-def is_demo_apart() -> bool:
-    """Whether a demo is there that is not counted, since other sources are."""
-    return Source.objects.count() > Source.objects.counted().count()
-
-
 def missing(gone: int, conversations: QuerySet[Conversation] | None = None) -> int:
     """Of so many of these, or of all, that are gone from their stores, those that an undo of ours did not remove."""
     if not gone:

@@ -47,7 +47,7 @@ from inspector.views.conversation_list import (
     SEVERITY_RANK,
     forks_of,
     forks_with,
-    is_demo_apart,
+    is_without_demo,
     missing,
     newest_first,
     row_report,
@@ -136,13 +136,12 @@ class InboxPage:
     """`repairs` are those that wait for a review, in their tab; `start` is a finding of the first problem in the conversation that was active last."""
 
     totals: Totals
-    without_demo: bool
-    """Whether a demo is there that is not counted, since other sources are."""
     filters: ProblemFilters
     tabs: tuple[Tab, ...]
     rows: tuple[ProblemRow, ...]
     here: ListWindow[Problem]
     repairs: tuple[RepairRow, ...]
+    without_demo: bool
     choices: Choices
     views: tuple[SavedView, ...]
     start: Start | None
@@ -219,19 +218,20 @@ def _inbox(request: OperatorRequest) -> InboxPage:
     counts = problem_list.counts_of_tabs(problems)
     here = problem_list.window_of(request, filters, problems, counts[filters.tab])
     rows = problem_list.rows_of(here.rows)
+    sources = list(Source.objects.filter(HOLDING).only("oid", "path", "is_demo"))
     is_review = filters.tab == problem_list.REVIEW
     repairs = problem_list.to_review() if is_review else ()
     is_first = filters == ProblemFilters() and here.number == 1 and bool(rows)
     return InboxPage(
         totals=_totals(),
-        without_demo=not filters.source and is_demo_apart(),
         filters=filters,
         tabs=tuple(Tab(name, words, counts[name], replace(filters, tab=name).query) for name, words in TABS.items()),
         rows=rows,
         here=here,
         repairs=rows_of_repairs(repairs[:REVIEWS]),
+        without_demo=is_without_demo(sources, filters.source),
         choices=problem_list.choices(
-            Source.objects.filter(HOLDING).only("oid", "path", "is_demo"),
+            sources,
             Source.objects.counted().filter(is_trace=False).order_by().values_list("format", flat=True).distinct(),
         ),
         views=tuple(SavedView.objects.filter(who=request.operator)),

@@ -126,6 +126,8 @@ class ProblemPage:
     days: Sparkline
     here: ListWindow[Occurrence]
     rows: tuple[OccurrenceRow, ...]
+    ended: tuple[Repair, ...]
+    """The newest repairs of the conversations that are shown which less of it was to be found after, whatever became of them."""
     versions: tuple[tuple[str, int], ...]
     """(version of the client, occurrences) as it was when each was first seen, the most frequent first; and of models."""
     models: tuple[tuple[str, int], ...]
@@ -142,8 +144,10 @@ class ProblemPage:
         for row in self.rows:
             title = row.subject.title or row.subject.native_id
             lines.append(HistoryLine(datetime.fromtimestamp(row.occurrence.first_at / 1000, UTC), "", "found in", title, row.href))
-            for repair in filter(None, (row.waiting, row.occurrence.repair)):
-                lines += _of_repair(repair, title)
+        repairs = [*(repair for row in self.rows for repair in (row.waiting, row.occurrence.repair) if repair is not None), *self.ended]
+        titles = {row.subject.pk: row.subject.title or row.subject.native_id for row in self.rows}
+        for repair in {repair.pk: repair for repair in repairs}.values():
+            lines += _of_repair(repair, titles[repair.conversation_id])
         return tuple(sorted(lines, key=lambda line: line.at, reverse=True)[:EVENTS])
 
     @property
@@ -166,6 +170,7 @@ def _page(request: OperatorRequest, oid: str) -> ProblemPage:
         here=here,
         rows=rows,
         example=_example(rows),
+        ended=() if problem.is_of_streams else _repairs_of(problem, here.rows),
         versions=_most(problem, "client_version"),
         models=_most(problem, "model"),
         events=tuple(problem.events.all()[:EVENTS]),
@@ -204,8 +209,19 @@ def _words_of(event: ProblemEvent) -> str:
     return f"{words}: {reason}" if (reason := detail.get("reason")) else words
 
 
+def _repairs_of(problem: Problem, occurrences: Sequence[Occurrence]) -> tuple[Repair, ...]:
+    newest = Repair.objects.filter(conversation__in=[row.conversation_id for row in occurrences]).order_by("-pk")[:EVENTS]
+    counts = ((repair, repair.counts.get(problem.code, (0, 0))) for repair in newest)
+    return tuple(repair for repair, (before, after) in counts if after < before)
+
+
 def _of_repair(repair: Repair, title: str) -> Iterator[HistoryLine]:
-    acts = (("proposed_at", "proposed_by", "proposed"), ("approved_at", "approved_by", "approved"), ("applied_at", "applied_by", "applied"))
+    acts = (
+        ("proposed_at", "proposed_by", "proposed"),
+        ("approved_at", "approved_by", "approved"),
+        ("applied_at", "applied_by", "applied"),
+        ("undone_at", "undone_by", "undid"),
+    )
     for at, who, act in acts:
         if (moment := getattr(repair, at)) is not None:
             yield HistoryLine(moment, getattr(repair, who), f"{act} a repair of", title, f"/repairs/{repair.oid}/")

@@ -69,7 +69,7 @@ from inspector.strategies.base import Strategy
 from inspector.strategies.catalogue import STRATEGIES
 from inspector.views import facts
 from inspector.views.choice import conversation_or_404
-from inspector.views.conversation_list import is_demo_apart
+from inspector.views.conversation_list import is_without_demo
 from inspector.views.pages import absolute, as_json, as_markdown, origin_of, page, unless_unchanged
 from inspector.views.paging import ListWindow, window
 from inspector.views.problem_list import known_rule
@@ -743,7 +743,7 @@ class RepairList:
 
     @property
     def without_demo(self) -> bool:
-        return is_demo_apart()
+        return is_without_demo(Source.objects.only("is_demo"), "")
 
 
 WAITING_SHOWN = 5

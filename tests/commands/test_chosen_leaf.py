@@ -103,7 +103,7 @@ def test_the_page_plans_for_the_leaf_that_was_looked_at(store: Path, client: Cli
     assert odd.status_code == 200 and "There is no entry &lt;b&gt;" in odd.content.decode()
     twin = client.get(f"{new[:-1]}.json", {"strategy": "insert-pi-result", "leaf": "u3"}).json()
     assert twin["request"]["options"]["leaf"] == "u3"
-    assert client.post(new, {"strategy": "insert-pi-result", "leaf": "nobody"}).status_code == 302 and not Repair.objects.exists()
+    assert client.post(new, {"strategy": "insert-pi-result", "leaf": "nobody"}).status_code == 409 and not Repair.objects.exists()
     (seen,) = re.findall(r'formaction="([^"]*)"', shown)
     answer = client.post(f"{new}{seen}", {"strategy": "insert-pi-result", "mode": "replay-suffix", "leaf": "u3"})
     (repair,) = Repair.objects.all()

@@ -45,7 +45,7 @@ def test_the_page_of_every_rule_runs_its_example(client: Client, rule: object) -
     assert any(line.is_matched for line in lines)
     text = client.get(f"/rules/{found.code}/").content.decode()
     assert text.count("◂ found") == sum(line.is_matched for line in lines)
-    assert "In none of the conversations that are loaded." in text
+    assert "In none of the conversations that are imported." in text
 
 
 def test_a_rule_says_where_it_is_found_and_what_repairs_it(client: Client, kept: Kept) -> None:
@@ -194,7 +194,7 @@ def test_rules_and_strategies_of_streams_have_the_page_and_the_fields_of_all_oth
     text = unescape(client.get("/rules/stream101/").content.decode())
     assert "shown by <b>both sides, compared</b>" in text and 'href="/strategies/one-terminal/"' in text and "An example" not in text
     assert "Protocols: anthropic, ollama-chat, ollama-generate, openai-chat, openai-responses" in text
-    assert "In none of the streams that are loaded." in text
+    assert "In none of the streams that are imported." in text
     assert "shown by" not in client.get("/rules/MSG101/").content.decode()
 
 

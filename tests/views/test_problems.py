@@ -266,6 +266,11 @@ def test_the_history_of_a_problem_says_where_it_was_found_and_who_repaired_it(cl
     assert sentences[-1] == f"found in {title}"
     assert [f"tester {act} a repair of {title}" in sentences for act in ("proposed", "approved", "applied")] == [True, True, True]
     assert "repaired" in sentences
+    undo_repair(repair, "tester", interactive=True)
+    page = client.get(f"/problems/{problem.oid}/").content.decode()
+    assert [
+        words in re.sub("<[^>]+>", "", page) for words in (f"tester applied a repair of {title}", f"tester undid a repair of {title}")
+    ] == [True, True]
 
 
 def test_the_occurrences_of_a_problem_are_paged(client: Client, tmp_path: Path) -> None:
@@ -287,7 +292,8 @@ def test_trends_are_of_days_and_of_what_the_address_asks_for(client: Client, tmp
     store(tmp_path / "a.db", rows("one", MERGED) + rows("two", MERGED, at=AT + DAY))
     store(tmp_path / "b.db", rows("one", MERGED, at=AT - 200 * DAY))
     report = client.get(f"/trends.json?by={by}").json()
-    keys = {"source": [Source.objects.get(path__endswith="a.db").oid], "version": [""], "model": [""]}.get(by, ["MSG101"])
+    sources = [Source.objects.get(path__endswith=name).oid for name in ("a.db", "b.db")]
+    keys = {"source": sources, "version": [""], "model": [""]}.get(by, ["MSG101"])
     assert [row["key"] for row in report["rows"]] == keys and (report["days"], report["days_to"]) == (30, "2026-06-22")
     assert (report["rows"][0]["total"], report["rows"][0]["days"][-2:]) == (2, [1, 1])
     assert sum(row["total"] for row in client.get(f"/trends.json?by={by}&days=365").json()["rows"]) == 3
