@@ -1,0 +1,58 @@
+"""Chunks that a page quotes: what is not read as it is stored is marked, and what is kept of a large conversation says the same."""
+
+import pytest
+
+from inspector.presentation.conversation.columns import columns
+from inspector.presentation.conversation.excerpt import excerpt, excerpt_of_block
+from inspector.presentation.conversation.whole import blocks_of
+from inspector.profiles.judging import judged
+from inspector.rules.base import Case, findings
+from inspector.rules.case_notation import load_case
+from inspector.rules.catalogue import RULES
+
+MERGED = """1 user 0.0 text hello
+2 assistant 0.0 thinking They greet.
+3 assistant 0.1 text Hello!
+4 assistant 0.2 tool-call c1 look {"at":"a"}
+5 tool 1.0 tool-result c1 found
+"""
+HEALTHY = MERGED.replace("user 0.", "user 1.").replace("assistant 0.", "assistant 2.").replace("tool 1.", "tool 3.")
+COMPACTED = """@format pi
+1 user 1.0 text old entry=u1
+2 assistant 2.0 text done entry=a1
+3 user 3.0 text kept entry=u2
+4 - 4.- control entry=k1 about={"type":"compaction","summary":"s","firstKeptEntryId":"u2"}
+5 user 5.0 text new
+"""
+UNREAD = """1 user 1.0 text go
+2 assistant 2.0 thinking only thoughts
+"""
+
+
+def reads(case: Case) -> dict[int, str]:
+    lines = excerpt(case, {chunk.seq for chunk in case.conversation.chunks})
+    return {seq: line.read for seq, line in lines.items() if line.read}
+
+
+@pytest.mark.parametrize(
+    ("history", "expected"),
+    [
+        (MERGED, {2: "read as user", 3: "read as user", 4: "read as user"}),
+        (HEALTHY, {}),
+        # Left out on purpose, and an entry of no role: nothing is wrong with either.
+        (COMPACTED, {}),
+        (UNREAD, {2: "not read"}),
+    ],
+)
+def test_only_what_is_not_read_as_it_is_stored_is_marked(history: str, expected: dict[int, str]) -> None:
+    assert reads(load_case(history, "pi-1.5" if "@format pi" in history else "dispatch-legacy")) == expected
+
+
+@pytest.mark.parametrize("history", [MERGED, HEALTHY, COMPACTED, UNREAD])
+def test_a_block_that_was_kept_says_the_same(history: str) -> None:
+    case = load_case(history, "pi-1.5" if "@format pi" in history else "dispatch-legacy")
+    prompt, judgement = judged(case.reading, case.conversation, "openai-chat", "openai-chat")
+    all_columns = columns(case, case.reading.messages, case.reading.dropped, prompt, judgement, findings(case, RULES))
+    (block,) = blocks_of(case, all_columns, None)
+    seqs = {chunk.seq for chunk in case.conversation.chunks}
+    assert excerpt_of_block(block, seqs) == excerpt(case, seqs)
