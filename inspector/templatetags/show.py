@@ -82,18 +82,6 @@ def provider_rule(value: str) -> str:
     return _provider_rules()[value]
 
 
-_ISSUE = re.compile(r"([\w.-]+/[\w.-]+) #([0-9]+)")
-
-
-@register.filter
-def reference(value: str) -> str:
-    """Where a fact is from; an issue on GitHub as a link to it."""
-    issue = _ISSUE.fullmatch(value)
-    if issue is None:
-        return value
-    return format_html('<a class="link" href="https://github.com/{}/issues/{}" rel="noreferrer">{}</a>', issue[1], issue[2], value)
-
-
 _NAME = re.compile("`([^`]+)`")
 
 

@@ -241,11 +241,3 @@ def test_the_page_of_profiles_has_every_rule_of_each(client: Client) -> None:
         assert f'id="{each.name}"' in text
         assert all(f'id="{each.name}.{rule.id}"' in text for rule in each.rules), each.name
     assert "not judged offline" in text and "obsolete" in text
-
-
-def test_an_issue_that_a_rule_was_learned_from_is_a_link(client: Client, db: None) -> None:
-    page = client.get(
-        "/explain/",
-        {"error": "messages.1.content.0: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified."},
-    )
-    assert 'href="https://github.com/anthropics/claude-code/issues/63203" rel="noreferrer"' in page.content.decode()
