@@ -88,6 +88,13 @@ def test_a_call_that_a_rule_names_by_its_id_is_marked_and_what_the_provider_answ
     assert answered.startswith("The provider answered (seq 34) AN-16 messages.5.content.3: thinking or redacted_thinking blocks")
 
 
+def test_an_address_leads_to_one_block(client: Client, incident: Conversation) -> None:
+    """Several chunks go into one text here, and each row shows its piece of it."""
+    page = prompt(client, incident)
+    ids = re.findall(r' id="([^"]+)"', page)
+    assert page.count(">messages.0.content</a>") > 1 and ids.count("messages.0.content") == 1 and len(ids) == len(set(ids))
+
+
 def test_every_profile_has_its_verdict_and_a_link_that_shows_it(client: Client, incident: Conversation) -> None:
     said = verdicts(prompt(client, incident))
     assert set(said) == {each.name for each in PROFILES}

@@ -550,3 +550,11 @@ def test_a_strategy_names_the_rule_that_it_repairs_where_another_one_already_doe
     (group,) = [part for part in page.split('<div class="of-rule">')[1:] if f'value="{RENUMBER}"' in part.partition("</div>")[0]]
     label = group.split(f'value="{RENUMBER}"', 1)[1].split("</label>", 1)[0]
     assert ">MSG101<" in group.partition("</p>")[0] and ">recommended<" not in label
+
+
+def test_what_a_plan_takes_away_is_not_called_unrepaired(client: Client, path: Path) -> None:
+    """MSG101 names another strategy, and is gone after this one as well: the counts say what the plan does."""
+    page = text(client, f"/conversations/{imported(path, broken()).oid}/repairs/new/?strategy=insert-interrupted-result")
+    gone = re.findall(r">([A-Z]+\d+) \d+ → 0</a>", page)
+    assert {"MSG101", "TOOL102"} <= set(gone)
+    assert "Not repaired by this plan" not in page and ">remain<" not in page
