@@ -126,7 +126,7 @@ class ProblemPage:
     days: Sparkline
     here: ListWindow[Occurrence]
     rows: tuple[OccurrenceRow, ...]
-    ended: tuple[Repair, ...]
+    repairs: tuple[Repair, ...]
     """The newest repairs of the conversations that are shown which less of it was to be found after, whatever became of them."""
     versions: tuple[tuple[str, int], ...]
     """(version of the client, occurrences) as it was when each was first seen, the most frequent first; and of models."""
@@ -141,13 +141,14 @@ class ProblemPage:
     def history(self) -> tuple[HistoryLine, ...]:
         """The newest first: what was decided, and for the occurrences that are shown when each began and which repair is for it."""
         lines = [HistoryLine(event.at, event.who, _words_of(event)) for event in self.events]
+        of_repairs: dict[int, tuple[Repair, str]] = {}
         for row in self.rows:
             title = row.subject.title or row.subject.native_id
             lines.append(HistoryLine(datetime.fromtimestamp(row.occurrence.first_at / 1000, UTC), "", "found in", title, row.href))
-        repairs = [*(repair for row in self.rows for repair in (row.waiting, row.occurrence.repair) if repair is not None), *self.ended]
-        titles = {row.subject.pk: row.subject.title or row.subject.native_id for row in self.rows}
-        for repair in {repair.pk: repair for repair in repairs}.values():
-            lines += _of_repair(repair, titles[repair.conversation_id])
+            own = (repair for repair in self.repairs if repair.conversation_id == row.occurrence.conversation_id)
+            of_repairs |= {repair.pk: (repair, title) for repair in (row.waiting, row.occurrence.repair, *own) if repair is not None}
+        for repair, title in of_repairs.values():
+            lines += _of_repair(repair, title)
         return tuple(sorted(lines, key=lambda line: line.at, reverse=True)[:EVENTS])
 
     @property
@@ -170,7 +171,7 @@ def _page(request: OperatorRequest, oid: str) -> ProblemPage:
         here=here,
         rows=rows,
         example=_example(rows),
-        ended=() if problem.is_of_streams else _repairs_of(problem, here.rows),
+        repairs=() if problem.is_of_streams else _repairs_of(problem, here.rows),
         versions=_most(problem, "client_version"),
         models=_most(problem, "model"),
         events=tuple(problem.events.all()[:EVENTS]),

@@ -9,6 +9,7 @@ from inspector.profiles.judging import judged
 from inspector.rules.base import Case, findings
 from inspector.rules.case_notation import load_case
 from inspector.rules.catalogue import RULES
+from tests.presentation.test_verdict import COMPACTED
 
 MERGED = """1 user 0.0 text hello
 2 assistant 0.0 thinking They greet.
@@ -17,13 +18,6 @@ MERGED = """1 user 0.0 text hello
 5 tool 1.0 tool-result c1 found
 """
 HEALTHY = MERGED.replace("user 0.", "user 1.").replace("assistant 0.", "assistant 2.").replace("tool 1.", "tool 3.")
-COMPACTED = """@format pi
-1 user 1.0 text old entry=u1
-2 assistant 2.0 text done entry=a1
-3 user 3.0 text kept entry=u2
-4 - 4.- control entry=k1 about={"type":"compaction","summary":"s","firstKeptEntryId":"u2"}
-5 user 5.0 text new
-"""
 UNREAD = """1 user 1.0 text go
 2 assistant 2.0 thinking only thoughts
 """
