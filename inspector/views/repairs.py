@@ -83,6 +83,7 @@ LINKABLE = 4000
 LISTED = 500
 """Repairs of the `.json` list; `total` counts all."""
 STATES = ("proposed", "approved", "applied", "verified")
+EVIDENCE = "A crash file is evidence of what was refused and is never written: repair the session that it names."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -304,7 +305,7 @@ def _new_page(request: OperatorRequest, row: Conversation, work: Work | None) ->
         reader=reader,
         readers=list(dict.fromkeys([*names(row.source.format), reader])),
         may_write=web_may_write(row.source),
-        sealed=READ_ONLY.get(row.source.format, ""),
+        sealed=EVIDENCE if row.is_crash else READ_ONLY.get(row.source.format, ""),
         is_scripted=isinstance(format_, Scripted),
         part=preview.part,
         problem=preview.problem or (f"There is no strategy {unknown[:80]!r}: choose from those below." if unknown else ""),

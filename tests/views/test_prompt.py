@@ -88,6 +88,12 @@ def test_a_call_that_a_rule_names_by_its_id_is_marked_and_what_the_provider_answ
     assert answered.startswith("The provider answered (seq 34) AN-16 messages.5.content.3: thinking or redacted_thinking blocks")
 
 
+def test_a_crash_file_is_never_repaired_and_says_so_before_anything_is_chosen(client: Client, crash: Conversation) -> None:
+    assert "request of the crash" in prompt(client, crash) and 'data-key="R"' not in prompt(client, crash)
+    page = client.get(f"/conversations/{crash.oid}/repairs/new/").content.decode()
+    assert "is never written: repair the session that it names." in page
+
+
 def test_an_address_leads_to_one_block(client: Client, incident: Conversation) -> None:
     """Several chunks go into one text here, and each row shows its piece of it."""
     page = prompt(client, incident)
