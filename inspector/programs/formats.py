@@ -377,6 +377,9 @@ class DetectedByContent(Protocol):
     def warning(self, changes: Sequence[Change]) -> str: ...
 
 
+CRASH_FILE = "A crash file is evidence of what was refused and is never written: repair the session that it names."
+
+
 class WriteRefused(Exception):
     """The format cannot write this plan into these records. `reason` is a sentence that ends with what to do next."""
 

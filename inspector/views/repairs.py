@@ -62,7 +62,7 @@ from inspector.presentation.repair.hunks import anchor_of, hunks_of
 from inspector.presentation.repair.preview_part import DiffRun, PreviewPart
 from inspector.presentation.visible import visible
 from inspector.programs.catalogue import READ_ONLY
-from inspector.programs.formats import Lists, Scripted, WriteMode, mode_summary
+from inspector.programs.formats import CRASH_FILE, Lists, Scripted, WriteMode, mode_summary
 from inspector.readers.catalogue import names
 from inspector.sources.places import is_dsn
 from inspector.strategies.base import Strategy
@@ -83,7 +83,6 @@ LINKABLE = 4000
 LISTED = 500
 """Repairs of the `.json` list; `total` counts all."""
 STATES = ("proposed", "approved", "applied", "verified")
-EVIDENCE = "A crash file is evidence of what was refused and is never written: repair the session that it names."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -305,7 +304,7 @@ def _new_page(request: OperatorRequest, row: Conversation, work: Work | None) ->
         reader=reader,
         readers=list(dict.fromkeys([*names(row.source.format), reader])),
         may_write=web_may_write(row.source),
-        sealed=EVIDENCE if row.is_crash else READ_ONLY.get(row.source.format, ""),
+        sealed=CRASH_FILE if row.is_crash else READ_ONLY.get(row.source.format, ""),
         is_scripted=isinstance(format_, Scripted),
         part=preview.part,
         problem=preview.problem or (f"There is no strategy {unknown[:80]!r}: choose from those below." if unknown else ""),

@@ -351,7 +351,7 @@ CASES: dict[str, list[tuple[str, list[Step], str]]] = {
             "",
         ),
         (
-            "made up",
+            "fabricated",
             b(ROLE, text("x"), finish(), DONE)
             + EOF
             + c(ROLE, text("x"), finish(), chunk({}, choices=[], usage={"prompt_tokens": 0, "completion_tokens": 0}), DONE)

@@ -15,7 +15,6 @@ from inspector.text.timestamps import milliseconds
 from inspector.wires.shapes import anthropic
 
 PREFIX = "crash:"
-READ_ONLY = "A crash file is evidence of what was refused and is never written: repair the session that it names."
 
 
 def native_id(key: str) -> str:
