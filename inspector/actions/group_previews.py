@@ -19,8 +19,8 @@ from inspector.strategies.catalogue import STRATEGIES
 
 @unlimited
 def occurrences_of(problem: Problem) -> list[Conversation]:
-    """The conversations in which it occurs now, the worst first, as many as one group may have."""
-    rows = Occurrence.objects.filter(problem=problem, state=Occurrence.State.OPEN).order_by(*WORST_FIRST)
+    """The conversations in which it occurs now, the worst first, as many as one group may have. A crash file is evidence, and never written."""
+    rows = Occurrence.objects.filter(problem=problem, state=Occurrence.State.OPEN, conversation__is_crash=False).order_by(*WORST_FIRST)
     return [row.conversation for row in rows.select_related("conversation__source")[:MOST] if row.conversation]
 
 

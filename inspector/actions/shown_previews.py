@@ -4,9 +4,9 @@ All of it follows from the records of the revision, when its source and traces w
 The preview of a large conversation is kept in our database, since its page is made by a process of its own.
 """
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
@@ -22,7 +22,9 @@ from inspector.planning.preview import DiffRow
 from inspector.planning.recommend import LARGE, without_waiting
 from inspector.planning.suggested import suggested
 from inspector.presentation.packed import Unreadable, packed, unpacked
+from inspector.presentation.repair.alternatives import LARGEST, outcome, strategy_alternatives
 from inspector.presentation.repair.preview_part import PreviewPart, PromptWindow, preview_part
+from inspector.profiles.base import Judgement
 from inspector.profiles.judging import judged_case
 from inspector.programs.formats import Stored
 from inspector.rules.base import Case
@@ -37,11 +39,15 @@ SHOWN_FINDINGS = 200
 
 @dataclass(frozen=True, slots=True)
 class Offered:
-    """`recommended` are the strategies that repair what was detected, `named` those that a finding names. `problem`: why the leaf cannot be chosen."""
+    """`recommended` are the strategies that repair what was detected, `named` those that a finding names. `problem`: why the leaf cannot be chosen.
+
+    `outcomes`: what the profile says of the next request after each of these alone, in words; of a long conversation none is tried.
+    """
 
     recommended: tuple[str, ...]
     named: frozenset[str]
     problem: str
+    outcomes: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +119,15 @@ def _offered(pk: int, revision: int, read: tuple[Hashable, ...], reader: str, pr
     if len(case.conversation.chunks) <= LARGE:
         reported = suggested(case, reported, loading.stored(row, revision))
     named = frozenset(name for finding in reported for name in finding.repaired_by)
-    return Offered(tuple(strategy.name for strategy in recommendation.candidate.strategies), named, problem)
+    recommended = tuple(strategy.name for strategy in recommendation.candidate.strategies)
+    return Offered(recommended, named, problem, _outcomes(case, named | {*recommended}, projection, judgement))
+
+
+def _outcomes(case: Case, named: Collection[str], projection: str, before: Judgement) -> dict[str, str]:
+    if len(case.conversation.chunks) > LARGEST or case.reading.failure:
+        return {}
+    tried = strategy_alternatives(case, (), projection, before.profile, [strategy for strategy in STRATEGIES if strategy.name in named])
+    return {attempt.name: f"{before.profile}: {outcome(before, attempt)}" for attempt in tried}
 
 
 def request_of_choice(row: Conversation, strategies: tuple[str, ...], mode: str, reader: str, leaf: str) -> RepairRequest:

@@ -173,7 +173,10 @@ class Occurrence(models.Model):
                 condition=Q(conversation__isnull=False, stream__isnull=True) | Q(conversation__isnull=True, stream__isnull=False),
             ),
         ]
-        indexes = [models.Index(fields=("problem", "state", "rank", "place", "id"), name="listed_of_problem")]
+        indexes = [
+            models.Index(fields=("problem", "state", "rank", "place", "id"), name="listed_of_problem"),
+            models.Index(fields=("closed_at",), name="closed_occurrences", condition=Q(closed_at__isnull=False)),
+        ]
 
     def __str__(self) -> str:
         return f"{self.problem_id} in {self.conversation_id or self.stream_id}"

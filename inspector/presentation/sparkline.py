@@ -1,6 +1,6 @@
 """Numbers of days as bars: the shape for an inline SVG, and the same in words."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
 
@@ -23,9 +23,16 @@ class Sparkline:
     def total(self) -> int:
         return sum(self.counts)
 
+    def day(self, number: int) -> date:
+        """Of the count at this place."""
+        return self.last - timedelta(days=len(self.counts) - 1 - number)
+
     def path(self, most: int = 0) -> str:
         """The bars, in the coordinates of `width` and HEIGHT, which is that of `most`, else of its own; a day with one of a thousand is still seen."""
-        return "".join(f"M{start} {HEIGHT}v-{height}h{STEP - 1}v{height}z" for _, _, start, height in self.bars(most))
+        heights = (
+            (number * STEP, max(2, round(count * HEIGHT / (most or self.most)))) for number, count in enumerate(self.counts) if count
+        )
+        return "".join(f"M{start} {HEIGHT}v-{height}h{STEP - 1}v{height}z" for start, height in heights)
 
     @property
     def most(self) -> int:
@@ -35,16 +42,17 @@ class Sparkline:
     @property
     def most_on(self) -> date:
         """The first day with so many."""
-        return self.last - timedelta(days=len(self.counts) - 1 - self.counts.index(self.most))
+        return self.day(self.counts.index(self.most))
 
-    def bars(self, most: int = 0) -> tuple[tuple[date, int, int, int], ...]:
-        """(day, number, where it begins, height) of each day with any, in the coordinates of `path`."""
-        first = self.last - timedelta(days=len(self.counts) - 1)
-        return tuple(
-            (first + timedelta(days=number), count, number * STEP, max(2, round(count * HEIGHT / (most or self.most))))
-            for number, count in enumerate(self.counts)
-            if count
-        )
+    def stacked(self, parts: Mapping[str, "Sparkline"]) -> Iterator[tuple[str, int, float, float]]:
+        """(name, place of the day, top, height) of each of `parts` on each day with any, the first at the bottom; together they are this one."""
+        for index in range(len(self.counts)):
+            below = 0
+            for name, part in parts.items():
+                if part.counts[index]:
+                    bottom, top = (HEIGHT * number / self.most for number in (below, below + part.counts[index]))
+                    yield name, index, round(HEIGHT - top, 2), round(top - bottom, 2)
+                    below += part.counts[index]
 
     @property
     def words(self) -> str:

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import cache
 from html import escape
@@ -32,7 +32,7 @@ from inspector.presentation.conversation import row_words
 from inspector.presentation.repair.alternatives import safety_words
 from inspector.presentation.repair.changed_members import ChangedMember
 from inspector.presentation.repair.changed_members import changed_members as _changed_members
-from inspector.presentation.sparkline import HEIGHT, Sparkline
+from inspector.presentation.sparkline import HEIGHT, STEP, Sparkline
 from inspector.presentation.stream import words as stream_words
 from inspector.profiles.catalogue import PROFILES
 from inspector.rules.base import Finding
@@ -229,6 +229,15 @@ def _lexer(language: str) -> Lexer:
 
 
 @register.filter
+def short_signature(block: str) -> str:
+    """The JSON of a block with the beginning of its signature, which nobody reads further, and how long it is."""
+    return _SIGNATURE.sub(lambda match: f"{match[1]}… {len(match[1]) + len(match[2]):,} characters", block)
+
+
+_SIGNATURE = re.compile(r'(?<=[sS]ignature":")([^"]{24})([^"]{24,})')
+
+
+@register.filter
 def code(value: str, language: str = "json") -> SafeString:
     """Highlighted source; the text is escaped by Pygments and made visible first."""
     shown = text.visible(value)
@@ -266,19 +275,22 @@ def spark(line: Sparkline, classes: str = "", most: int = 0) -> str:
 
 
 @register.simple_tag
-def bars(line: Sparkline) -> str:
-    """As `spark`, each day with its number under the pointer."""
-    days = format_html_join(
+def bars(line: Sparkline, parts: Mapping[str, Sparkline]) -> str:
+    """As `spark`, each day made of the parts that `line` is the sum of, by severity, with its numbers under the pointer."""
+    rects = format_html_join(
         "",
-        '<rect x="{}" y="{}" width="3" height="{}"><title>{}: {} new</title></rect>',
-        ((start, HEIGHT - height, height, day, f"{count:,}") for day, count, start, height in line.bars()),
+        '<rect class="severity {}" x="{}" y="{}" width="3" height="{}"><title>{}: {} new, {} of severity {}</title></rect>',
+        (
+            (name, number * STEP, top, height, line.day(number), f"{line.counts[number]:,}", f"{parts[name].counts[number]:,}", name)
+            for name, number, top, height in line.stacked(parts)
+        ),
     )
     return format_html(
         '<svg class="spark bars" viewBox="0 0 {} {}" preserveAspectRatio="none" role="img" aria-label="{}">{}</svg>',
         line.width,
         HEIGHT,
         line.words,
-        days,
+        rects,
     )
 
 

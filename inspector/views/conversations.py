@@ -81,6 +81,10 @@ class ConversationPage:
     shown: int
     matching: int
     earlier: int | None
+    before: int
+    """How many rows there are before the first that is shown."""
+    is_from_live: bool
+    """Whether the address names no row, so that a conversation that was compacted is shown from where its reader begins."""
     later: int | None
     last: int
     filtered: bool
@@ -191,7 +195,9 @@ def _worst(findings: Findings, has_chunks: bool) -> tuple[str, Finding, str] | N
 
 def _page(row: Conversation, choice: Choice, content: Content) -> ConversationPage:
     overview, choice_of_rows = content.overview, _filter(row, choice)
-    rows = shown(content.blocks, overview.chunks, choice_of_rows, choice.at, choice.start)
+    is_from_live = choice.at is None and choice.start is None and not choice_of_rows.is_any
+    at = overview.live_from if is_from_live else choice.at
+    rows = shown(content.blocks, overview.chunks, choice_of_rows, at, choice.start)
     selected = _selected(choice, content.findings, overview.findings)
     highlighted = frozenset(selected.finding.seqs) if selected and choice.finding else frozenset()
     count = len(rows.window.rows)
@@ -211,6 +217,8 @@ def _page(row: Conversation, choice: Choice, content: Content) -> ConversationPa
         shown=count,
         matching=rows.matching,
         earlier=max(0, rows.start - BLOCK) if rows.start else None,
+        before=rows.start,
+        is_from_live=is_from_live,
         later=None if is_last else rows.start + BLOCK,
         last=rows.start + count,
         filtered=choice_of_rows.is_any,

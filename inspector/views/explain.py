@@ -26,13 +26,13 @@ from inspector.presentation.explain.answer import (
     same_refusal,
     sentence,
 )
-from inspector.presentation.explain.meanings import Meaning, unrecognized_meaning
+from inspector.presentation.explain.meanings import Meaning, own_rule, unrecognized_meaning
 from inspector.presentation.json_text import Json, json_fields
 from inspector.presentation.visible import visible
 from inspector.profiles.base import EVIDENCE
 from inspector.programs.registry import program_or_default, programs
 from inspector.readers.catalogue import names as readers_of
-from inspector.rules.base import Case, Finding
+from inspector.rules.base import Case, Finding, Rule
 from inspector.strategies.base import Strategy
 from inspector.views.analysis import analysis
 from inspector.views.conversation_list import DAMAGED, newest_first
@@ -88,6 +88,11 @@ class Answer:
     spots_left_out: int
     remedies: tuple[Remedy, ...]
     """What is recommended first, then what else would change something."""
+
+    @property
+    def ours(self) -> Rule | None:
+        """Our rule that finds in a store what is rejected so."""
+        return own_rule(self.explanation.candidate.rule.id)
 
     @property
     def changing(self) -> tuple[Remedy, ...]:
@@ -301,7 +306,7 @@ def _heading(answers: tuple[Answer, ...], crash: CrashMatch | None) -> str:
     named = next((piece for piece in crash.alignment.named if piece.stored), None) if crash else None
     if named is None or named.stored is None:
         return answers[0].sentence
-    return f"{rule.id}: {rule.summary} at {named.path}, stored at seq {named.stored.seq}"
+    return f"{rule.id} at {named.path}, stored at seq {named.stored.seq}: {rule.summary}"
 
 
 def explain_page(error: str, target: str, reader: str) -> ExplainPage:

@@ -123,6 +123,8 @@ class HistoryLine(NamedTuple):
 class ProblemPage:
     row: ProblemRow
     problem: Problem
+    crashes: int
+    """Of the conversations in which it occurs now, those that are crash files."""
     days: Sparkline
     here: ListWindow[Occurrence]
     rows: tuple[OccurrenceRow, ...]
@@ -153,8 +155,8 @@ class ProblemPage:
 
     @property
     def unplanned(self) -> int:
-        """Conversations for which no repair waits."""
-        return max(0, self.problem.conversations - self.waiting_for)
+        """Conversations for which no repair waits, and that can be written."""
+        return max(0, self.problem.conversations - self.waiting_for - self.crashes)
 
 
 def _page(request: OperatorRequest, oid: str) -> ProblemPage:
@@ -167,6 +169,7 @@ def _page(request: OperatorRequest, oid: str) -> ProblemPage:
     return ProblemPage(
         row=row,
         problem=problem,
+        crashes=problem.occurrences.filter(state=Occurrence.State.OPEN, conversation__is_crash=True).count(),
         days=row.days,
         here=here,
         rows=rows,

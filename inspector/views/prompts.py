@@ -78,6 +78,16 @@ class PromptPage:
         return sum(len(group.chunks) for group in self.look.prompt.lost)
 
     @property
+    def agrees(self) -> bool:
+        """Whether the profile finds what the provider answered."""
+        return self.answered is not None and self.answered.provider_rule in {violation.id for violation in self.look.judgement.violations}
+
+    @property
+    def passing(self) -> list[str]:
+        """Other readers and strategies of which the request is accepted."""
+        return [one.name for one in (*self.readers, *self.strategies) if one.judgement.sendable and not one.failure and not one.chosen]
+
+    @property
     def rejecting(self) -> int:
         """Profiles that reject the history."""
         return sum(not verdict.judgement.sendable for verdict in self.profile_verdicts)

@@ -1,7 +1,7 @@
 """A repair from preview to undo. Every act is one POST that calls one public function."""
 
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -97,6 +97,8 @@ class NewRepairPage:
     near: frozenset[str]
     """Those that a finding names, the recommended and the chosen ones; the others are folded away."""
     recommended: tuple[str, ...]
+    outcomes: Mapping[str, str]
+    """What the next request comes to after each of these alone."""
     mode: str
     modes: tuple[WriteMode, ...]
     reader: str
@@ -299,6 +301,7 @@ def _new_page(request: OperatorRequest, row: Conversation, work: Work | None) ->
         detected=_detected(row, preview.part, {of.name for of in strategies}),
         near=offer.named | {*offer.recommended, *choice.strategies},
         recommended=offer.recommended,
+        outcomes=offer.outcomes,
         mode=mode,
         modes=format_.modes,
         reader=reader,

@@ -26,7 +26,7 @@ ROWS_SHOWN = 600
 """Spans of turns on one page; further turns are one link away, a longer turn is cut."""
 
 LANE_SHOWN = 200
-PROBLEMS_SHOWN, HALF_SHOWN = 20, 3
+PROBLEMS_SHOWN, HALF_SHOWN, MISSING_OPEN = 20, 3, 3
 BODY_SHOWN = 200_000
 INDENTED = "JSON, indented for reading"
 _FORMATTED = 4_000_000
@@ -63,6 +63,10 @@ class TracePage:
     logs_cut: int
     is_empty: bool
     step: str
+
+    @property
+    def is_missing_open(self) -> bool:
+        return len(self.problems) + len(self.source_problems) <= MISSING_OPEN
 
 
 @dataclass(frozen=True, slots=True)

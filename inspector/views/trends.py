@@ -1,19 +1,20 @@
 """What began to occur on each day: by rule, source, version of the client or model. From the counts that imports keep, not from conversations."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from urllib.parse import urlencode
 
-from django.db.models import Max, QuerySet, Sum
+from django.db.models import Count, Max, QuerySet, Sum
 from django.http import HttpResponse
 
 from inspector.middleware import OperatorRequest
-from inspector.models import Problem, ProblemDay, Source
+from inspector.models import Occurrence, Problem, ProblemDay, Source
 from inspector.models.problem import ProblemState, in_states, today
 from inspector.presentation.json_text import json_fields
 from inspector.presentation.sparkline import Sparkline, sparkline
 from inspector.presentation.visible import clipped, visible
+from inspector.rules.base import Severity
 from inspector.rules.catalogue import RULES
 from inspector.streams.violations import ALL_STREAM_RULES
 from inspector.views.pages import as_json, page
@@ -41,13 +42,14 @@ class TrendRow:
     """In as many days before these."""
     open: int | None
     """How many it occurs in now; None of a version or model, whose open ones are not counted."""
+    repaired: int
+    """In how many it ended by a repair since the first of the days; 0 of a version or model."""
     href: str
 
     @property
     def severity(self) -> str:
         """Of the rule that it is of."""
-        known = any_rule(self.key)
-        return str(known.severity) if known else "note"
+        return _severity(self.key)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,8 +60,12 @@ class TrendsPage:
     last: date
     total: Sparkline
     """Of everything, those that are left out too."""
+    parts: dict[str, Sparkline]
+    """By severity, the worst first: they add up to `total`."""
     before: int
     open: int
+    repaired: int
+    """Occurrences that ended by a repair, on the first day of the span or later."""
     rows: tuple[TrendRow, ...]
     more: int
     groups: tuple[tuple[str, str], ...]
@@ -98,16 +104,26 @@ def _page(request: OperatorRequest) -> TrendsPage:
         of_days.filter(day__gt=start, day__lte=newest),
         of_days.filter(day__gt=start - timedelta(days=days), day__lte=start),
     )
-    rows, more = _rows(of_span, of_span_before, by, code, newest, days)
+    since = datetime.combine(start + timedelta(days=1), time(), UTC)
+    repaired = (
+        Occurrence.objects.counted()
+        .filter(closed_at__gte=since, state__in=(Occurrence.State.REPLACED, Occurrence.State.REPAIRED))
+        .order_by()
+    )
+    repaired = repaired.filter(problem__code=code) if code else repaired
+    rows, more = _rows(of_span, of_span_before, repaired, by, code, newest, days)
+    total, parts = _by_severity(of_span, newest, days)
     occurring = {code, *Problem.objects.counted().order_by().values_list("code", flat=True).distinct()}
     return TrendsPage(
         by=by,
         span=days,
         rule=code,
         last=newest,
-        total=sparkline(dict(of_span.values_list("day").annotate(Sum("occurrences"))), newest, days),
+        total=total,
+        parts=parts,
         before=of_span_before.aggregate(n=Sum("occurrences", default=0))["n"],
         open=_open_problems(code).aggregate(n=Sum("conversations", default=0))["n"],
+        repaired=repaired.count(),
         rows=rows,
         more=more,
         groups=tuple((name, words) for name, (words, _) in GROUPS.items()),
@@ -116,17 +132,41 @@ def _page(request: OperatorRequest) -> TrendsPage:
     )
 
 
+def _by_severity(of_days: QuerySet[ProblemDay], last: date, days: int) -> tuple[Sparkline, dict[str, Sparkline]]:
+    all_: Counter[date] = Counter()
+    parts: dict[str, Counter[date]] = {str(severity): Counter() for severity in Severity}
+    for code, day, number in of_days.values_list("problem__code", "day").annotate(n=Sum("occurrences")):
+        all_[day] += number
+        parts[_severity(code)][day] += number
+    return sparkline(all_, last, days), {name: sparkline(part, last, days) for name, part in parts.items() if part}
+
+
+def _severity(code: str) -> str:
+    known = any_rule(code)
+    return str(known.severity if known else Severity.NOTE)
+
+
 def _rows(
-    of_days: QuerySet[ProblemDay], of_days_before: QuerySet[ProblemDay], by: str, code: str, last: date, days: int
+    of_days: QuerySet[ProblemDay],
+    of_days_before: QuerySet[ProblemDay],
+    repaired: QuerySet[Occurrence],
+    by: str,
+    code: str,
+    last: date,
+    days: int,
 ) -> tuple[tuple[TrendRow, ...], int]:
     """The SHOWN with the most new ones, then the most that are open, then the most before; and how many more there are."""
     column = GROUPS[by][1]
     new, before = (dict(rows.values_list(column).annotate(Sum("occurrences"))) for rows in (of_days, of_days_before))
     still: dict[str, int] | None = None
+    ended: dict[str, int] = {}
     if column.startswith("problem__"):
         still = dict(_open_problems(code).values_list(column.removeprefix("problem__")).annotate(Sum("conversations")))
-    numbers = {key: (new.get(key, 0), (still or {}).get(key, 0), before.get(key, 0)) for key in {*new, *(still or {}), *before}}
-    ordered = sorted((key for key, counts in numbers.items() if any(counts)), key=lambda key: ([-number for number in numbers[key]], key))
+        ended = dict(repaired.values_list(column).annotate(Count("pk")))
+    numbers = {key: (new.get(key, 0), (still or {}).get(key, 0), before.get(key, 0)) for key in {*new, *(still or {}), *before, *ended}}
+    ordered = sorted(
+        (key for key, counts in numbers.items() if any(counts) or key in ended), key=lambda key: ([-number for number in numbers[key]], key)
+    )
     keys = ordered[:SHOWN]
     counts: dict[str, dict[date, int]] = defaultdict(dict)
     shown = of_days.filter(**{f"{column}__in": keys})
@@ -140,6 +180,7 @@ def _rows(
             sparkline(counts[key], last, days),
             before.get(key, 0),
             None if still is None else still.get(key, 0),
+            ended.get(key, 0),
             _href(by, key, code),
         )
         for key in keys
@@ -182,7 +223,10 @@ def trends_json(request: OperatorRequest) -> HttpResponse:
             "total": content.total.total,
             "before": content.before,
             "open": content.open,
+            "repaired": content.repaired,
             "more": content.more,
-            "rows": [json_fields(row, "key name total=days.total before open most=days.most days=days.counts") for row in content.rows],
+            "rows": [
+                json_fields(row, "key name total=days.total before open repaired most=days.most days=days.counts") for row in content.rows
+            ],
         }
     )

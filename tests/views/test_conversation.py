@@ -198,7 +198,7 @@ def test_a_link_to_a_chunk_shows_what_stands_before_it_and_leads_both_ways(get: 
     conversation = long(tmp_path / "a.db")
     page = get(conversation, "/?at=500")
     assert seqs(page) == list(range(497, 597))
-    earlier = re.search(r'href="([^"]+)">Earlier chunks', page)
+    earlier = re.search(r'href="([^"]+)">\d+ earlier chunks', page)
     assert earlier is not None and seqs(get(conversation, f"/{earlier[1]}")) == list(range(397, 497))
     later = re.search(r'href="([^"]+)" hx-get', page)
     assert later is not None and seqs(get(conversation, f"/{later[1]}")) == list(range(597, 697))

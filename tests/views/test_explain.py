@@ -49,7 +49,7 @@ def words(text: str) -> str:
 
 def test_the_sentence_of_the_incident_alone_leads_to_the_stored_chunk(client: Client, session: Conversation, crash: Conversation) -> None:
     text = page(client, FIRST_SENTENCE, session.oid)
-    assert "<h1>AN-16: " in text and "at messages.5.content.3, stored at seq 30</h1>" in text
+    assert "<h1>AN-16 at messages.5.content.3, stored at seq 30: thinking of the latest" in text
     assert f'href="/conversations/{session.oid}/?at=30#seq-30"' in text and f'href="/conversations/{crash.oid}/"' in text
     assert "serialization: all" in text
     assert f'href="/conversations/{session.oid}/repairs/new/?strategy=insert-interrupted-result"' in text
@@ -62,6 +62,20 @@ def test_the_sequence_to_do_comes_first_with_its_cost_and_what_the_rules_find_th
     assert all(code in do for code in ("TOOL102", "THINK204", "MSG401"))
     repairs = words(text[text.index("Suggested repairs") : text.index("What is known, and from where")])
     assert repairs.index("insert-interrupted-result invented recommended") < repairs.index("Would change nothing here: move-results , ")
+
+
+def test_it_begins_with_the_decision_and_says_what_to_change_in_the_client(
+    client: Client, session: Conversation, crash: Conversation
+) -> None:
+    text = words(page(client, FIRST_SENTENCE, session.oid))
+    cause = text[text.index("Likely cause:") : text.index("The crash file of this rejection")]
+    assert "Behind it, in the session: TOOL102 A call of bash at seq 29 has no result" in cause
+    do = text[text.index("What to do") :]
+    assert do.startswith("What to do Update the client: as rollouts reads the store, the next request passes.")
+    assert do.index("In the client: Put results for interrupted calls") < do.index("conversation Find out why")
+    session.source.reader = "rollouts-legacy"
+    alone = words(page(client, FIRST_SENTENCE))
+    assert "In the client: Put results for interrupted calls" in alone and "For displaced-result" in alone
 
 
 def test_an_empty_form_offers_texts_that_are_recognized_and_what_is_rejected_now(client: Client, session: Conversation) -> None:

@@ -97,11 +97,11 @@ def test_the_entry_of_repairs_counts_those_that_wait_for_review(client: Client, 
     kept = client.get(address)["ETag"]
     assert client.get(address, headers={"if-none-match": kept}).status_code == 304
     propose("proposed")
-    assert '<span class="count" title="1 waits for review">1</span>' in client.get("/rules/").content.decode()
+    assert '<span class="count" title="1 repair or group of repairs waits for review">1</span>' in client.get("/rules/").content.decode()
     # A page that the browser keeps has the number too.
     assert client.get(address, headers={"if-none-match": kept}).status_code == 200
     propose("proposed")
-    assert '<span class="count" title="2 wait for review">2</span>' in client.get("/rules/").content.decode()
+    assert '<span class="count" title="2 repairs or groups of repairs wait for review">2</span>' in client.get("/rules/").content.decode()
 
 
 def test_the_reference_leads_to_every_catalogue(client: Client) -> None:

@@ -11,7 +11,7 @@ from django.test import Client
 from inspector.actions.undo_repair import undo_repair
 from inspector.models import AuditEntry, Conversation, Problem, ProblemDay, Repair, SavedView, Source
 from inspector.models.problem import today
-from tests.actions.building import applied, imported, merged, proposed
+from tests.actions.building import applied, broken, imported, merged, proposed
 from tests.kept import Kept
 from tests.models.test_counting import written_again
 from tests.operators import OperatorClient
@@ -300,6 +300,24 @@ def test_trends_are_of_days_and_of_what_the_address_asks_for(client: Client, tmp
     assert client.get(f"/trends.json?by={by}&rule=MSG102").json()["rows"] == []
     page = client.get(f"/trends/?by={by}&days=90&rule=%3Cscript%3E").content.decode()
     assert "2 new in the 90 days to 2026-06-22" in page and "<script>" not in page.replace("<script src", "")
+
+
+def test_trends_are_drawn_by_severity_and_count_what_was_repaired(client: Client, tmp_path: Path) -> None:
+    conversation = imported(tmp_path / "a.db", broken())
+    before = client.get("/trends.json").json()
+    assert before["repaired"] == 0 and '<th class="n">repaired</th>' not in client.get("/trends/").content.decode()
+    page = client.get("/trends/").content.decode()
+    drawn = re.findall(
+        r'<rect class="severity (\w+)" x="\d+" y="[\d.]+" width="3" height="([\d.]+)"><title>[-\d]+: (\d+) new, (\d+) of severity', page
+    )
+    assert {severity for severity, *_ in drawn} == {"error", "warning"}
+    assert sum(float(height) for _, height, *_ in drawn) == pytest.approx(22, abs=0.02)
+    assert sum(int(number) for *_, number in drawn) == int(drawn[0][2]) == before["total"]
+    applied(conversation, "renumber-messages")
+    after = client.get("/trends.json").json()
+    ended = {row["key"]: row["repaired"] for row in after["rows"]}
+    assert ended["MSG101"] == 1 and after["repaired"] == sum(ended.values()) == 3
+    assert all(row["repaired"] == 0 for row in client.get("/trends.json?by=version").json()["rows"])
 
 
 def test_a_clock_that_is_wrong_does_not_move_the_days(client: Client, tmp_path: Path) -> None:

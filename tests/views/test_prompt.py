@@ -86,6 +86,18 @@ def test_a_call_that_a_rule_names_by_its_id_is_marked_and_what_the_provider_answ
     assert "AN-4t Thinking follows a call in the assistant's turn." in blocks["messages.5.content.3"]
     answered = words(page.partition('<p class="answered">')[2].partition("</p>")[0])
     assert answered.startswith("The provider answered (seq 34) AN-16 messages.5.content.3: thinking or redacted_thinking blocks")
+    assert words(page.partition("<h1>")[2].partition("</h1>")[0]).startswith(
+        "Rejected by the provider: AN-16 anthropic-2026-07: rejected at"
+    )
+    assert "anthropic-2026-07 finds AN-16 too, and before it AN-1 messages.5: tool_use ids" in words(page)
+    assert "Chunks of the crash file · 34 rows" in words(page) and "none of 3 readers and 8 strategies is accepted" in words(page)
+    signature = re.search(r"signature.*?(\S{24}… 172 characters)", blocks["messages.5.content.3"])
+    assert signature is not None, "the beginning of a signature, and how long it is"
+
+
+def test_what_is_tried_names_what_the_profile_accepts(client: Client, incident: Conversation) -> None:
+    page = words(prompt(client, incident))
+    assert re.search(r"Tried in memory, nothing is written: accepted with dispatch-role-split , .* and \d+ more Under each reader", page)
 
 
 def test_a_crash_file_is_never_repaired_and_says_so_before_anything_is_chosen(client: Client, crash: Conversation) -> None:

@@ -270,7 +270,7 @@ def test_lists_have_one_row_of_a_group_and_each_repair_leads_to_it(client: Clien
         page = text(client, address)
         assert page.count(f'href="/repair-groups/{group.oid}/"') == 1 and "3 conversations: merged-messages" in page
         assert 'href="/repairs/' not in page.partition("<main")[2].partition("</main")[0].replace('href="/repairs/"', "")
-        assert 'title="1 waits for review"' in page
+        assert 'title="1 repair or group of repairs waits for review"' in page
     assert client.get("/index.json").json()["tabs"]["review"] == 1
     assert f'href="/repair-groups/{group.oid}/"' in text(client, f"/repairs/{group.current[0].oid}/")
     assert [repair["group"] for repair in client.get("/repairs.json").json()["repairs"]] == [group.oid] * 3

@@ -117,14 +117,30 @@ def test_what_was_found_is_recommended(client: Client, path: Path) -> None:
 
 def test_the_options_say_what_the_ticked_strategies_repair_and_leave(client: Client, merged_one: Conversation) -> None:
     def rules(words: str, page: str) -> list[str]:
-        return re.findall(r">([A-Z]+\d+)<", page.partition(f"<dt>{words}</dt>")[2].partition("</dd>")[0])
+        return re.findall(r">([A-Z]+\d+)<", re.split(r"<br>|</p>", page.partition('aria-label="Preview"')[2].partition(words)[2])[0])
 
     page = text(client, f"/conversations/{merged_one.oid}/repairs/new/")
     fired = set(merged_one.rules.values_list("code", flat=True))
-    assert "MSG101" in rules("for", page) and "MSG101" not in rules("not for", page)
-    assert {*rules("for", page), *rules("not for", page)} == fired
+    assert "MSG101" in rules("For ", page) and "MSG101" not in rules("Not for ", page)
+    assert {*rules("For ", page), *rules("Not for ", page)} == fired
     page = text(client, f"/conversations/{merged_one.oid}/repairs/new/?mode=fork")
-    assert "Choose what to repair." in page and "<dt>for</dt>" not in page
+    assert "Choose what to repair." in page and rules("For ", page) == []
+
+
+def test_the_options_say_what_the_next_request_comes_to_after_each_strategy(
+    client: Client, merged_one: Conversation, tmp_path: Path
+) -> None:
+    def outcomes(conversation: Conversation) -> dict[str, str]:
+        labels = re.findall(r"<label.*?</label>", text(client, f"/conversations/{conversation.oid}/repairs/new/"), re.DOTALL)
+        matches = (re.search(r'value="([\w-]+)".*Next request:</b> ([^<]*)', label, re.DOTALL) for label in labels)
+        return {match[1]: match[2] for match in matches if match}
+
+    assert outcomes(merged_one) == {"renumber-messages": "openai-chat: accepted, as before"}
+    assert outcomes(imported(tmp_path / "broken.db", broken())) == {
+        "insert-interrupted-result": "openai-chat: rejected → accepted",
+        "renumber-messages": "openai-chat: still rejected at messages.1 (OC-1)",
+        "strip-error-chunks": "openai-chat: still rejected at messages.1 (OC-2)",
+    }
 
 
 @pytest.mark.parametrize(

@@ -138,7 +138,7 @@ def test_a_row_tells_clock_duration_finish_reason_and_tokens(client: Client, inc
 def test_a_request_tells_its_http_status_and_a_prompt_what_it_offered(client: Client, incident: Conversation) -> None:
     page = get(client, incident)
     assert "umans-flash · HTTP 200".replace(" · ", " ") in row(page, "request", "14:08:26.333")
-    assert "5 messages 9 tools" in row(page, "prompt", "14:08:26.332")
+    assert "5 messages of the 8 stored before it 9 tools" in row(page, "prompt", "14:08:26.332")
 
 
 def test_tool_calls_lead_to_their_stored_chunks(client: Client, incident: Conversation) -> None:
@@ -158,9 +158,19 @@ def test_a_step_leads_to_what_was_believed_what_was_sent_and_beside_the_store(cl
     step = trace_of(incident).steps()[-1]
     page = get(client, incident)
     assert step.prompt and step.request
-    assert f'href="/conversations/{incident.oid}/trace/body/{step.prompt.body}/">prompt</a>' in page
-    assert f'href="/conversations/{incident.oid}/trace/body/{step.request.body}/">sent' in page
-    assert f'href="/conversations/{incident.oid}/?step={step.step_id.replace("#", "%23")}">stored</a>' in page
+    assert f'href="/conversations/{incident.oid}/trace/body/{step.prompt.body}/">show the prompt</a>' in page
+    assert f'href="/conversations/{incident.oid}/trace/body/{step.request.body}/">show the request</a>' in page
+    assert f'href="/conversations/{incident.oid}/?step={step.step_id.replace("#", "%23")}">compare with the store</a>' in page
+
+
+def test_a_prompt_with_fewer_messages_than_were_stored_before_it_says_so(client: Client, incident: Conversation) -> None:
+    prompts = [row for row in rows(get(client, incident)) if row.startswith(" prompt ")]
+    assert "1 message 9 tools" in prompts[0], "the first prompt has all that was stored"
+    assert [re.search(r"\d messages? of the \d", row)[0] for row in prompts[1:]] == [
+        "2 messages of the 3",
+        "2 messages of the 5",
+        "5 messages of the 8",
+    ]
 
 
 def test_what_happened_outside_of_turns_is_told_in_words(client: Client, incident: Conversation) -> None:
@@ -249,7 +259,7 @@ def test_a_step_without_a_request_is_never_told_as_no_request(client: Client, wi
     page = get(client, with_trace([opened("t", "turn", 0), opened("s", "step", 1, parent="t")]))
     assert "the request of 1 step is not recorded, which is not the same as no request" in text(page)
     step = row(page, "step 0")
-    assert "the prompt body is not recorded the request body is not recorded stored" in step
+    assert "the prompt body is not recorded the request body is not recorded compare with the store" in step
 
 
 def test_a_turn_whose_span_is_lost_still_shows_its_steps(client: Client, with_trace: Any) -> None:

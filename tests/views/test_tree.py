@@ -233,6 +233,39 @@ def test_the_twin_for_an_issue_draws_the_tree(get: Get, tmp_path: Path) -> None:
     assert "usage" not in text and "No trace was imported" not in text
 
 
+def long_before_its_compaction(*values: Any) -> tuple[Any, ...]:
+    """Ten messages, a compaction that keeps the last of them, and what follows it."""
+    said = [
+        u(f"u{turn}", f"a{turn - 1}" if turn else None, "go on") if part == 0 else a(f"a{turn}", f"u{turn}", text("I do"))
+        for turn in range(5)
+        for part in (0, 1)
+    ]
+    return (
+        header(),
+        *said,
+        entry("compaction", "k", "a4", summary="said", firstKeptEntryId="a4", tokensBefore=9),
+        u("u5", "k", "next"),
+        *values,
+    )
+
+
+def test_a_conversation_is_shown_from_where_its_reader_begins_unless_something_is_found_before_it(get: Get, tmp_path: Path) -> None:
+    conversation = session(tmp_path, *long_before_its_compaction(a("a5", "u5", text("done"))))
+    page = get(conversation)
+    assert seqs(page) == [7, 8, 9, 10, 11, 12, 13], "three rows before the first that is read"
+    assert "6 earlier chunks" in page and "no message of them is read" in page
+    earlier = re.search(r'href="([^"]+)">6 earlier', page)
+    assert earlier is not None and seqs(get(conversation, earlier[1]))[0] == 1
+    assert seqs(get(conversation, "?at=2"))[0] == 1 and seqs(get(conversation, "?role=user"))[0] == 1
+
+
+def test_a_conversation_with_a_finding_before_its_compaction_is_shown_from_its_beginning(get: Get, tmp_path: Path) -> None:
+    values = list(long_before_its_compaction(a("a5", "u5", text("done"))))
+    values[2] = r("a0", "u0", "c9", "the result of no call")
+    page = get(session(tmp_path, *values))
+    assert seqs(page)[0] == 1 and "earlier chunks" not in page
+
+
 def test_a_compaction_is_no_fault_in_lists_either(client: Client, tmp_path: Path) -> None:
     session(tmp_path, *COMPACTED)
     assert 'class="n why"' not in client.get("/conversations/").content.decode()

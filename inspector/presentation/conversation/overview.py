@@ -98,6 +98,8 @@ class Overview:
     read_otherwise_from: int | None
     """The first seq that is in another message than it was written in, or in none."""
     silent_from: int | None
+    live_from: int | None
+    """The first seq that is read, where messages before it are left out on purpose, as a compaction does, and nothing is found before it; else None."""
     inserted: tuple[Inserted, ...]
     recorded: tuple[Recorded, ...]
     job: tuple[JobLine, ...]
@@ -176,6 +178,7 @@ def overview(
         read_severity=_worst(findings, Origin.READER),
         read_otherwise_from=next((chunk.seq for chunk in chunks if chunk.key in all_columns.departs), None),
         silent_from=_silent_from(findings),
+        live_from=_live_from(chunks, all_columns, findings),
         inserted=inserted(all_columns),
         recorded=recorded_errors(case, findings),
         job=case.program.panels.job_lines(case.conversation, case.taken_at),
@@ -218,6 +221,17 @@ def recorded_steps(case: Case) -> tuple[RecordedStep, ...]:
 def _left_out_on_purpose(all_columns: Columns) -> int:
     read, stored = all_columns.read, all_columns.stored
     return len({stored[key] for key, owner in read.items() if owner.intentional and key in stored})
+
+
+def _live_from(chunks: Sequence[Chunk], all_columns: Columns, findings: Iterable[Finding]) -> int | None:
+    is_left_out = False
+    for chunk in chunks:
+        owner = all_columns.read.get(chunk.key)
+        if owner is not None and owner.index is not None:
+            first_of_findings = min((seq for finding in findings for seq in finding.seqs), default=chunk.seq)
+            return chunk.seq if is_left_out and first_of_findings >= chunk.seq else None
+        is_left_out |= owner is not None and owner.intentional
+    return None
 
 
 def _damaged_from(findings: Iterable[Finding]) -> int | None:

@@ -28,6 +28,11 @@ class Remedy:
     edits: int | None
     is_recommended: bool = False
 
+    @property
+    def rules(self) -> tuple[str, ...]:
+        """Names of the rules whose findings it repairs."""
+        return tuple(rule.name for rule in RULES if self.strategy.name in rule.repaired_by)
+
 
 @dataclass(frozen=True, slots=True)
 class Advice:

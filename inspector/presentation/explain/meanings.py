@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from inspector.presentation.explain.answer import recognized
+from inspector.rules.base import Rule
+from inspector.rules.catalogue import rule
 
 READ = 8000
 """Characters of an error that are looked at; bodies of failed requests can be whole web pages."""
@@ -75,6 +77,12 @@ _OURS = {
     "OR-2": "TOOL202",
     "SDK-1": "TOOL102",
 }
+
+
+def own_rule(provider_rule: str) -> Rule | None:
+    """Our rule that finds in a store what is rejected by that one; None where none is known to."""
+    code = _OURS.get(provider_rule)
+    return rule(code) if code else None
 
 
 @lru_cache(maxsize=256)

@@ -7,6 +7,7 @@ from inspector.conversation.edits import apply
 from inspector.profiles.base import Judgement
 from inspector.profiles.judging import judged
 from inspector.rules.base import Case
+from inspector.strategies.base import Strategy
 from inspector.strategies.catalogue import STRATEGIES
 
 LARGEST = 2000
@@ -35,9 +36,11 @@ def reader_alternatives(case: Case, names: Iterable[str], own_projection: str, p
         yield Attempt(name, "", "", judgement, len(prompt.messages), other.reading.failure, 0, name == case.reading.reader)
 
 
-def strategy_alternatives(case: Case, chosen: Sequence[str], own_projection: str, profile_name: str) -> Iterator[Attempt]:
+def strategy_alternatives(
+    case: Case, chosen: Sequence[str], own_projection: str, profile_name: str, among: Iterable[Strategy] = STRATEGIES
+) -> Iterator[Attempt]:
     """Each strategy that would change something, alone; the chosen ones first."""
-    edits_of = [(strategy, list(strategy.edits(case))) for strategy in STRATEGIES]
+    edits_of = [(strategy, list(strategy.edits(case))) for strategy in among]
     for strategy, edits in sorted(edits_of, key=lambda pair: pair[0].name not in chosen):
         if edits:
             other = case.with_conversation(apply(case.conversation, edits))
@@ -53,6 +56,16 @@ def strategy_alternatives(case: Case, chosen: Sequence[str], own_projection: str
                 len(edits),
                 is_chosen,
             )
+
+
+def outcome(before: Judgement, attempt: Attempt) -> str:
+    """Of the next request, in a few words."""
+    after = attempt.judgement
+    if attempt.failure:
+        return f"nothing can be read: {attempt.failure}"
+    if after.sendable:
+        return "accepted, as before" if before.sendable else "rejected → accepted"
+    return f"{'accepted → rejected' if before.sendable else 'still rejected'} at {after.violations[0].path} ({after.violations[0].id})"
 
 
 def safety_words(safety: Collection[object]) -> str:

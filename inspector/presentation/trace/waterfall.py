@@ -1,10 +1,11 @@
 """The spans of a trace as rows on a time axis, with the stored chunks that a span wrote."""
 
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from inspector.conversation.model import Chunk
-from inspector.conversation.queries import spans_of
+from inspector.conversation.queries import spans_of, true_messages
 from inspector.presentation.clock import moment
 from inspector.presentation.trace import span_words
 from inspector.text import jsontext
@@ -45,7 +46,8 @@ class LogLine:
 class SpanRow:
     """One span; `x` and `width` are on the axis of the turn, `seqs` are the chunks that it wrote.
 
-    `words` say what it did and how it ended, `problems` what went wrong or is unknown.
+    `words` say what it did and how it ended, `problems` what went wrong or is unknown. `messages_before` of a prompt is the number of the messages that were
+    stored before its step wrote, where that is known.
     """
 
     span: Span
@@ -56,6 +58,17 @@ class SpanRow:
     problems: tuple[str, ...]
     seqs: tuple[int, ...] = ()
     step: Step | None = None
+    messages_before: int | None = None
+
+    @property
+    def fewer(self) -> str:
+        """Of a prompt with fewer messages than were stored before it: a reader merged, dropped or compacted some."""
+        count, before = self.span.attributes.get("messageCount"), self.messages_before
+        return f"of the {before:,} stored before it" if isinstance(count, int) and before is not None and count < before else ""
+
+    @property
+    def body_name(self) -> str:
+        return self.kind if self.kind in ("prompt", "request") else "body"
 
     @property
     def name(self) -> str:
@@ -142,6 +155,7 @@ class TurnRows:
 
 def turns(trace: Trace, chunks: Sequence[Chunk]) -> tuple[TurnRows, ...]:
     rows, by_step = StoredRows(chunks), written(trace, chunks)
+    ends = sorted(message.chunks[-1].seq for message in true_messages(chunks))
     extents = [_extent(turn) for turn in trace.turns]
     lengths = [end - start for start, end in extents]
     longest = max(lengths, default=0)
@@ -154,7 +168,7 @@ def turns(trace: Trace, chunks: Sequence[Chunk]) -> tuple[TurnRows, ...]:
             axis := longest if is_comparable else lengths[place],
             is_comparable,
             _gap(extents[place - 1][1], extents[place][0]) if place else "",
-            tuple(_rows(turn, extents[place], axis, rows, by_step)),
+            tuple(_rows(turn, extents[place], axis, rows, by_step, ends)),
         )
         for place, turn in enumerate(trace.turns)
     )
@@ -216,8 +230,14 @@ def body_owners(trace: Trace, digest: str) -> list[tuple[str, str]]:
     return owners + [(f"log line of {moment(record.timestamp)}", "") for record in logs if record.body == digest]
 
 
-def _rows(turn: Turn, extent: Extent, axis: int, rows: StoredRows, by_step: Mapping[str, Sequence[Chunk]]) -> Iterator[SpanRow]:
+def _rows(
+    turn: Turn, extent: Extent, axis: int, rows: StoredRows, by_step: Mapping[str, Sequence[Chunk]], ends: Sequence[int]
+) -> Iterator[SpanRow]:
+    """`ends` are the seqs with which the stored messages end, ascending."""
     steps = {id(step.span): step for step in turn.steps}
+    prompts = {
+        id(step.prompt): bisect_left(ends, by_step[step.step_id][0].seq) for step in turn.steps if step.prompt and step.step_id in by_step
+    }
     attempts = {id(span): (place, len(step.requests)) for step in turn.steps for place, span in enumerate(step.requests, 1)}
     # The tokens of a step are those of its request, and of a turn of one step too: said once.
     requested = {id(step.span) for step in turn.steps if step.request is not None and span_words.has_usage(step.request)}
@@ -228,7 +248,9 @@ def _rows(turn: Turn, extent: Extent, axis: int, rows: StoredRows, by_step: Mapp
         stored = by_step.get(step.step_id, ()) if step else rows.of_call(turn, span) if span.name == "tool-call" else ()
         words = span_words.words(span, attempts.get(id(span)), with_usage=id(span) not in requested)
         problems = span_words.problems(span, step)
-        yield SpanRow(span, depth, *_bar(span, extent, axis), words, problems, tuple(chunk.seq for chunk in stored), step)
+        yield SpanRow(
+            span, depth, *_bar(span, extent, axis), words, problems, tuple(chunk.seq for chunk in stored), step, prompts.get(id(span))
+        )
 
 
 def _roots(turn: Turn) -> list[Span]:
