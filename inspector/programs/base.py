@@ -203,6 +203,8 @@ class Errors:
     """Facts that hold an error that the program recorded, each with where it is recorded."""
     consequences: Mapping[str, str] = field(default_factory=dict)
     """What its clients make of a damage, as a clause that ends a finding's sentence, by the name of the rule."""
+    of_older_versions: bool = False
+    """Which version got an error is in no store: where the newest one's request breaks no rule, the newest reader whose request does is the one meant."""
     effects: Callable[[str], tuple[tuple[str, str], ...]] = lambda shape: ()
     """What each of its clients makes of a shape of damage ("missing", "orphan", …), as rows of evidence."""
 

@@ -40,7 +40,7 @@ def with_results(case: Case, words: SyntheticResult) -> Iterator[Edit]:
     """
     if by_message(case):
         return
-    unsent = {chunk.key for dropped in case.reading.dropped for chunk in dropped.chunks} if is_tree(case) else set()
+    unsent = {chunk.key for dropped in case.reading.dropped if dropped.intentional for chunk in dropped.chunks} if is_tree(case) else set()
     settled = set(case.program.calls.settled(case))
     open_calls = [
         answer

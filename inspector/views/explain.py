@@ -22,6 +22,7 @@ from inspector.presentation.explain.answer import (
     calls_named,
     explained_in,
     other_readers,
+    reader_of_error,
     recognized,
     same_refusal,
     sentence,
@@ -221,6 +222,9 @@ def _look(error: str, row: Conversation | None, reader: str) -> Lookup:
         return Lookup(explained_in(candidates, None, ""), unrecognized_meaning(error) if error.strip() and not candidates else None)
     crash = _crash(error, row)
     case = loading.case(row, reader or row.source.reader)
+    if not reader and program_or_default(row.source.format).errors.of_older_versions and len(case.conversation.chunks) <= TRIED:
+        reader = reader_of_error(candidates, case, readers_of(row.source.format), row.source.projection)
+        case = loading.case(row, reader) if reader else case
     repairable = None if row.is_crash else row
     if crash:
         # Without the rejected request its numbers count in the session, as the version of that time made a request of it.

@@ -255,7 +255,9 @@ def rollouts_store(folder: Path) -> Path:
 
 
 def claude_code_store(folder: Path) -> Path:
-    lines = [cc.u("u1", None, "run it"), cc.a("a1", "u1", "m1", cc.call("t1")), cc.u("u2", "a1", "go on")]
+    """Thinking without a signature, which the provider refuses on every turn."""
+    unsigned = cc.a("a1", "u1", "m1", cc.thinking("hm", ""))
+    lines = [cc.u("u1", None, "run it"), unsigned, cc.a("a2", "a1", "m1", cc.text("done")), cc.u("u2", "a2", "go on")]
     path = folder / "-home-dev-app" / f"{cc.ID}.jsonl"
     path.parent.mkdir(parents=True)
     path.write_bytes(chats.lines(*lines))
@@ -318,7 +320,7 @@ def test_every_command_that_is_printed_repairs_its_session(store: Callable[[Path
 @pytest.mark.django_db
 def test_a_repair_ends_with_how_the_session_is_resumed(tmp_path: Path) -> None:
     store = claude_code_store(tmp_path / "projects")
-    ran = run("repair", store, "--strategy", "insert-interrupted-result", "--apply")
+    ran = run("repair", store, "--strategy", "unsigned-thinking-to-text", "--apply")
     (new,) = {path.stem for path in store.rglob("*.jsonl")} - {cc.ID}
     assert ran.out.rstrip().endswith(f"Resume it in the folder of its project: claude --resume {new}")
 

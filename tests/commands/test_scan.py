@@ -130,10 +130,11 @@ def test_a_pending_call_at_the_end_is_no_rejection(tmp_path: Path) -> None:
     assert (ran.status, run("doctor", path).status) == (0, 0) and "rejected" not in ran.out
     both = cc.write(tmp_path / "two", {f"{cc.PROJECT}/{name}.jsonl": cc.lines(*lines) for name in ("one", "two")})
     assert run("scan", both).out == "Healthy: 2 of 2 conversations (2 notes on them; --fail-on note shows them).\n"
-    # Another call in the middle is one that the provider rejects.
+    # Another call in the middle is damage, which a resume leaves out.
     rejected = [*lines, cc.u("u2", "a1", "go on"), cc.a("a2", "u2", "m2", cc.call("t2"))]
     path = cc.write(tmp_path / "rejected", {f"{cc.PROJECT}/{cc.ID}.jsonl": cc.lines(*rejected)})
-    assert " cannot be resumed: " in run("scan", path).out and run("doctor", path).status == 1
+    assert " can be resumed and has damage: " in run("scan", path).out
+    assert " cannot be resumed: " in run("scan", path, "--reader", "claude-code-running").out
 
 
 def test_healthy_conversations_are_one_line(tmp_path: Path) -> None:

@@ -35,6 +35,7 @@ from inspector.presentation.explain.answer import (
     calls_named,
     explained_in,
     other_readers,
+    reader_of_error,
     recognized,
     same_refusal,
 )
@@ -266,7 +267,7 @@ class Command(AnsweringCommand):
         is_path = subject.repairable.row is None and not options["target"].startswith(subject.repairable.oid)
         named = f" --conversation {quote(shown(subject.repairable.conversation.native_id))}" if is_path else ""
         target = options["target"] if is_path else subject.repairable.oid
-        read = f" --reader {options['reader']}" if options["reader"] else ""
+        read = f" --reader {subject.repair_reader}" if subject.repair_reader else ""
         how = f"--strategy {' '.join(advice.names)}" if advice.why_not else f"--for {advice.profile}"
         self.say(f"  Preview: repair {quote(shown(target, 4096))}{named} {how}{read} --plan")
 
@@ -289,6 +290,8 @@ def _subject(options: dict[str, Any], text: str, candidates: Sequence[Candidate]
             # Raises where there are none.
             return ErrorSubject(several=chosen) if chosen else ErrorSubject(pointed=named.one())
         is_evidence = _is_crash(chosen[0])
+        if not name and program_or_default(chosen[0].format.name).errors.of_older_versions and len(chosen[0].conversation.chunks) <= TRIED:
+            name = reader_of_error(candidates, chosen[0].case(), readers_of(chosen[0].format.name), chosen[0].projection) or None
         return ErrorSubject(chosen[0], name, None if is_evidence else chosen[0], repair_reader=name)
     session_id = crash.conversation.fact("session")
     session = next((candidate for candidate in everything if candidate.conversation.native_id == session_id), None)

@@ -59,10 +59,20 @@ def is_accepted(case: Case, judgement: Judgement) -> bool:
 def is_pending(case: Case, judgement: Judgement) -> bool:
     """Whether nothing but the end is missing: a tool may run at this moment, and most clients settle its call when they resume.
 
-    A request body is judged as it ends, and a session of a client that is known to send a call without its result, too.
+    A request body is judged as it ends, and a session of a client that is known to send a call without its result, too. A client may also leave such calls
+    out when it resumes.
     """
     is_stored = not wire_of(case.conversation.format)
-    return not judgement.sendable and judgement.prefix_valid and is_stored and not case.program.sends_open_end
+    if judgement.sendable:
+        return bool(left_out_at_the_end(case))
+    return judgement.prefix_valid and is_stored and not case.program.sends_open_end
+
+
+def left_out_at_the_end(case: Case) -> list[int]:
+    """Seqs of the last calls, where nothing answers them and the reader leaves all of them out."""
+    left = {chunk.key for dropped in case.reading.dropped if not dropped.intentional for chunk in dropped.chunks}
+    calls = [call for index, call in unanswered(case) if is_tail(case, index)] if left else []
+    return [call.seq for call in calls] if all(call.key in left for call in calls) else []
 
 
 def pending_words(case: Case) -> str:

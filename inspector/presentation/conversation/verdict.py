@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from inspector.conversation.model import Kind
 from inspector.conversation.queries import span_text, turns
-from inspector.presentation.conversation.resuming import is_pending, pending_words
+from inspector.presentation.conversation.resuming import is_pending, left_out_at_the_end, pending_words
 from inspector.presentation.visible import beginning
 from inspector.profiles.base import Judgement
 from inspector.programs.formats import UNREAD
@@ -83,7 +83,8 @@ def _done_by_reader(case: Case) -> list[str]:
     # The counts may be equal again where a reader joins some messages and adds others.
     if case.tree is None and len(case.messages) not in (len(case.reading.grouped), len(case.reading.messages)):
         done.append(f"reads {len(case.messages)} messages as {len(case.reading.messages)}")
-    seqs = [seq for dropped in case.reading.dropped if not dropped.intentional for seq in dropped.seqs]
+    pending = set(left_out_at_the_end(case))
+    seqs = [seq for dropped in case.reading.dropped if not dropped.intentional for seq in dropped.seqs if seq not in pending]
     if seqs:
         done.append(f"leaves out seq {span_text(sorted(seqs), 3)}")
     return done

@@ -180,6 +180,21 @@ def _numbered(
             )
 
 
+def reader_of_error(candidates: Sequence[Candidate], case: Case, names: Iterable[str], own_projection: str) -> str:
+    """The first of `names` whose request breaks one of the rules, where the program's own one does not: an older version of it got the error; "" else."""
+    if not candidates or any(explanation.fires for explanation in explained_in(candidates, case, own_projection)):
+        return ""
+    for name in names:
+        other = case if name == case.reading.reader else case.with_conversation(case.tree or case.conversation, name)
+        if (
+            other is not case
+            and not other.reading.failure
+            and any(explanation.fires for explanation in explained_in(candidates, other, own_projection))
+        ):
+            return name
+    return ""
+
+
 @dataclass(frozen=True, slots=True)
 class OtherReader:
     """A reader by which the history has the place that the text names. `is_broken`: and that reader's request breaks the rule there."""

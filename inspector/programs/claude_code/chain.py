@@ -21,7 +21,7 @@ from inspector.rules.base import Case, cached_per_case
 
 @dataclass(frozen=True)
 class Chain:
-    """`lines` are those that have an id, in the order of the file; of several with one id the first is in `by_id`. `path` is what a resume sends
+    """`lines` are those that have an id, in the order of the file; of several with one id the last is in `by_id`. `path` is what a resume sends
     of them, from the last compaction on, in the reader's order and as a strategy may have changed it; `on_path` are the indexes of its lines. `shared_ids` are of records that share a line
     with others. `segments`: by index of a line, how many compactions were before it.
     """
@@ -68,6 +68,14 @@ class Chain:
             for entry in self.lines
             if entry.parent is not None and entry.parent not in self.by_id and entry.parent not in self.shared_ids
         )
+
+    @cached_property
+    def bridged(self) -> frozenset[int]:
+        """Indexes of lines of the path that hang below another line than the parent that they name, which is in no line."""
+        lost = {entry.index for entry in self.missing}
+        # A result that is fetched from its branch leads to nothing.
+        leading = {line.parent for line in self.path}
+        return frozenset(line.index for line in self.path[1:] if line.index in lost and (line.id in leading or not has_results_only(line)))
 
     @cached_property
     def loops(self) -> tuple[tuple[Entry, ...], ...]:
@@ -162,7 +170,7 @@ def chain_of(case: Case) -> Chain:
     segments: dict[int, int] = {}
     number = 0
     for entry in lines:
-        by_id.setdefault(entry.id, entry)
+        by_id[entry.id] = entry
         number += is_boundary(entry.about)
         segments[entry.index] = number
     shared = frozenset(entry.id for entry in entries(whole) if "fused" in entry.about and entry.id)

@@ -1,9 +1,11 @@
 """Which lines of a session a resume reaches, by the version of the program: the chain of parents from the last message, and what belongs to it.
 
-Results of parallel calls hang below their own call, so that all but one of them are off the chain; versions since 2.1.80 fetch them back. Lines of one
-answer share `message.id` and need not be neighbors; versions since 2.1.47 put them together.
+Results of parallel calls hang below their own call, so that all but one of them are off the chain. Lines of one answer share `message.id` and need not be
+neighbors. Measured with published versions from 1.0.72 to 2.1.332 (`tests/published_programs/claude_code.py`); each constant is the oldest measured one that
+does it, and the newest that does not is in its comment.
 """
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -17,16 +19,33 @@ ENDS = "pathEnds"
 """The fact that says why the chain ends early: `dangling` (its first line names a parent that is nowhere) or `cycle`."""
 
 
+JOINS = (2, 0, 76)  # not 1.0.124
+FETCHES = (2, 1, 80)  # not 2.1.75
+BRIDGES = (2, 1, 92)  # not 2.1.86
+BRIDGES_MAIN = (2, 1, 112)  # not 2.1.96
+READS_FIRST_OF_LINE = (2, 1, 126)  # not 2.1.112
+_BRIDGED = 5_000
+"""Milliseconds: a line whose parent is nowhere hangs below the last line that is at most so much older, measured at 5,000 and 5,001."""
+_NO_NODE = frozenset({"saved_hook_context"})
+"""Types of lines that are nobody's parent: one uuid may be that of several."""
+
+
 @dataclass(frozen=True, slots=True)
 class Loader:
-    """`since`: the versions that load so. `joins`: pieces of one answer with results between them are one message. `fetches`: results of the
-    chain's calls on other branches are read. `stops`: nothing after a line that cannot be read is loaded."""
+    """`since`: the versions that load so. `version`: the one that was measured for them.
+
+    From JOINS on pieces of one answer with results between them are one message, from FETCHES on results of the chain's calls on other branches are read,
+    from BRIDGES on a line whose parent is nowhere hangs below the line that was written just before it (from BRIDGES_MAIN on not below an agent's), from
+    READS_FIRST_OF_LINE on the first record of a line that several share is read. Each is the oldest measured version that does it.
+    """
 
     name: str
     since: str
-    joins: bool
-    fetches: bool
-    stops: bool
+    version: tuple[int, int, int]
+    does: str
+    """In words, for whoever chooses it."""
+    resumes: bool = True
+    """False of the program that still runs: it sends what it stored, and what a resume leaves out or fills in comes with the next start."""
     read: AtHand[tuple[tuple[Entry, ...], str]] = field(default_factory=lambda: AtHand(2), compare=False, repr=False)
     """The paths that were read last: the facts of a session and its case ask for the same one."""
 
@@ -52,25 +71,40 @@ def live_entries(tree: Conversation, loader: Loader) -> tuple[tuple[Entry, ...],
 
 
 def _chain(tree: Conversation, loader: Loader) -> tuple[tuple[Entry, ...], str]:
-    loaded = loaded_entries(tree, loader.stops)
-    by_id: dict[str, Entry] = {}
-    for entry in loaded:
-        # A compaction writes lines again under their ids: the first counts.
-        by_id.setdefault(entry.id, entry)
+    loaded = loaded_entries(tree, loader.version)
+    # Of several lines with one id the last counts, in every version.
+    by_id = {entry.id: entry for entry in loaded}
     leaf = _chosen(tree, loaded) or last_message(loaded)
-    chain, why = walk(by_id, leaf, lambda entry: _above(entry, by_id))
-    if loader.fetches:
+    bridged = _bridges(loaded, by_id, loader.version) if loader.version >= BRIDGES else {}
+    chain, why = walk(by_id, leaf, lambda entry: bridged.get(entry.index) or _above(entry, by_id))
+    if loader.version >= FETCHES:
         chain = tuple(_with_branches(chain, loaded))
-    return tuple(_joined(chain)) if loader.joins else chain, why
+    return tuple(_joined(chain)) if loader.version >= JOINS else chain, why
 
 
-def loaded_entries(tree: Conversation, stops: bool = False) -> tuple[Entry, ...]:
-    """Lines with an id, in the order of the file; records that share a line with others are read by no version."""
-    whole = tuple(entry for entry in entries(tree) if not shares_line(entry))
-    if stops:
-        bad = next((chunk.seq for chunk in tree.chunks if chunk.kind is Kind.UNREADABLE and "entry" not in chunk.payload), None)
-        whole = tuple(entry for entry in whole if bad is None or entry.chunks[0].seq < bad)
-    return tuple(entry for entry in whole if entry.id)
+def loaded_entries(tree: Conversation, version: tuple[int, int, int] = READS_FIRST_OF_LINE) -> tuple[Entry, ...]:
+    """Lines with an id, in the order of the file; of records that share a line only the first is read, and none before READS_FIRST_OF_LINE."""
+    most = 1 if version >= READS_FIRST_OF_LINE else 0
+    return tuple(entry for entry in entries(tree) if entry.id and entry.type not in _NO_NODE and place_on_line(entry) <= most)
+
+
+def _bridges(loaded: Sequence[Entry], by_id: Mapping[str, Entry], version: tuple[int, int, int]) -> dict[int, str]:
+    """Of each line whose parent is nowhere the id of the line that takes its place, by its index: the newest of those that are not newer."""
+    lost = [entry for entry in loaded if entry.parent is not None and entry.parent not in by_id]
+    bridges: dict[int, str] = {}
+    by_side: dict[bool, list[tuple[int, int, str]]] = {}
+    for entry in loaded if lost else ():
+        if (at := entry.chunks[0].at) is not None:
+            by_side.setdefault(version >= BRIDGES_MAIN and is_side(entry), []).append((at, entry.index, entry.id))
+    for moments in by_side.values():
+        moments.sort()
+    for entry in lost:
+        at = entry.chunks[0].at
+        moments = by_side.get(version >= BRIDGES_MAIN and is_side(entry), [])
+        place = bisect_left(moments, (at, entry.index, "")) if at is not None else 0
+        if at is not None and place and at - moments[place - 1][0] <= _BRIDGED:
+            bridges[entry.index] = moments[place - 1][2]
+    return bridges
 
 
 def is_boundary(about: Mapping[str, Any]) -> bool:
@@ -100,10 +134,15 @@ def apart(tree: Conversation) -> frozenset[str]:
     return frozenset(others)
 
 
-def shares_line(entry: Entry) -> bool:
-    """Whether the record is on one line with others; those that a repair gives lines of their own are numbered below zero until it is written."""
+def place_on_line(entry: Entry) -> int:
+    """Of a record that is on one line with others, from 1; 0 of any other. Those that a repair gives lines of their own are numbered below zero until it is
+    written."""
     number = entry.about.get("fused")
-    return isinstance(number, int) and number > 0
+    return max(number, 0) if isinstance(number, int) else 0
+
+
+def shares_line(entry: Entry) -> bool:
+    return place_on_line(entry) > 0
 
 
 def last_message(loaded: Sequence[Entry]) -> Entry | None:

@@ -10,9 +10,10 @@ from inspector.programs.claude_code.before_boundary import calls_not_sent
 from inspector.programs.claude_code.chain import first_results
 from inspector.programs.claude_code.format import CLAUDE_CODE
 from inspector.programs.claude_code.path import apart
-from inspector.programs.claude_code.readers import READERS, answer_id, unsent
+from inspector.programs.claude_code.readers import READERS, unsent
 from inspector.programs.claude_code.repeated_lines import repeated_lines
 from inspector.programs.claude_code.requests import trace_of
+from inspector.programs.claude_code.sending import answer_id
 from inspector.programs.claude_code.stored_outcomes import stored_outcomes
 from inspector.programs.claude_code.thinking import answered_by, foreign_thinking, model_of, sent_to
 from inspector.rules.base import Case, orphaned
@@ -112,10 +113,11 @@ PROGRAM = Program(
     ),
     errors=Errors(
         facts=(("apiError", "the end of the session"),),
+        of_older_versions=True,
         consequences={
             "unanswered-tail-call": "the turn was interrupted, or still runs.",
-            "unreadable-line": "Claude Code since 2.1.121 skips it without an error, versions before load nothing after it.",
-            "spliced-line": "no version of Claude Code reads them",
+            "unreadable-line": "Claude Code skips it without an error.",
+            "spliced-line": "Claude Code before 2.1.126 reads none of them, and later only the first",
             "unanswered-call": "Claude Code shows the refusal as `API Error: 400 due to tool use concurrency issues`, on every turn.",
         },
     ),

@@ -1,40 +1,74 @@
-"""What Claude Code sends of a session when it resumes: versions as rows of a table.
+"""What Claude Code sends of a session when it resumes, by its version: rows of a table.
 
-Known from the changelog's windows of defects and from recorded sessions (`formats/claude_code_codex.md` 1.5 to 1.9). What a version does to a history
-in memory beyond that is not known from outside, and is not modeled.
+Measured with published versions (`sending`, `path`); compaction, and what is shown only, by recorded sessions (`formats/claude_code_codex.md` 1.5 to 1.9).
 """
 
+from dataclasses import replace
 from itertools import takewhile
 
 from inspector.conversation import queries
-from inspector.conversation.model import Chunk, Conversation, Dropped, Message, Reading
+from inspector.conversation.model import Chunk, Conversation, Dropped, Kind, Message, Reading
 from inspector.conversation.tree import about_of
 from inspector.programs.claude_code.path import ENDS, Loader, is_boundary, path_as
+from inspector.programs.claude_code.sending import (
+    DROPS_EMPTY_TEXTS,
+    SENDS_COMMANDS,
+    Left,
+    Version,
+    answer_id,
+    paired,
+    sent_lines,
+    without_empty_texts,
+)
 from inspector.readers.base import Reader
 from inspector.readers.strict import strict_problems
 
 NAME = "claude-code"
-LOADERS = (
-    Loader("claude-code", "2.1.121 and later", joins=True, fetches=True, stops=False),
-    Loader("claude-code-2.1.80", "2.1.80 to 2.1.120", joins=True, fetches=True, stops=True),
-    Loader("claude-code-2.1.47", "2.1.47 to 2.1.79", joins=True, fetches=False, stops=True),
-    Loader("claude-code-1", "1.0 to 2.1.46", joins=False, fetches=False, stops=True),
+_FETCHED = "results of parallel calls are fetched from their branches"
+_PAIRED = (
+    "calls without a result are left out, or get a synthetic one where theirs is not next to them, and results without a call are left out"
 )
-_SHOWN = "for display only: the program shows it and sends it to no model"
+LOADERS = (
+    Loader(
+        "claude-code",
+        "2.1.126 and later",
+        (2, 1, 332),
+        f"{_FETCHED}; a line whose parent is nowhere hangs below the line of the five seconds before it; {_PAIRED}; of several records on one line the first is read",
+    ),
+    Loader(
+        "claude-code-2.1.92",
+        "2.1.92 to 2.1.125",
+        (2, 1, 112),
+        f"{_FETCHED}; a line whose parent is nowhere hangs below the line of the five seconds before it; {_PAIRED}; lines with several records are skipped",
+    ),
+    Loader("claude-code-2.1.80", "2.1.80 to 2.1.91", (2, 1, 86), f"{_FETCHED}; {_PAIRED}"),
+    Loader("claude-code-2.1.47", "2.1.27 to 2.1.79", (2, 1, 75), f"results on other branches are left out; {_PAIRED}"),
+    Loader(
+        "claude-code-2",
+        "2.0 to 2.1.26",
+        (2, 1, 12),
+        "results on other branches are left out, and calls without a result; other results stay as stored",
+    ),
+    Loader("claude-code-1", "1.0", (1, 0, 124), "as the one after it, and pieces of one answer with results between them stay apart"),
+    Loader(
+        "claude-code-running",
+        "while it runs",
+        (2, 1, 332),
+        "what was stored is sent as it is: calls without a result, second results and blank answers are left out or filled in only by a resume",
+        resumes=False,
+    ),
+)
+SYNTHETIC = "<synthetic>"
+"""The model that the program names on lines of its own."""
 _COMPACTED = "before the compaction, whose summary takes its place in every request"
 _ERROR = "an error that the program shows as an answer and sends to no model"
 
 
 def unsent(chunk: Chunk) -> str:
-    """Why no version sends the line of this chunk; "" where they do."""
+    """Why no version since 2.0 sends the line of this chunk; "" where they do."""
     entry = about_of(chunk)
-    return _ERROR if entry.get("isApiErrorMessage") is True else _SHOWN if entry.get("isVisibleInTranscriptOnly") is True else ""
-
-
-def answer_id(message: Message) -> str:
-    inner = about_of(message.chunks[0]).get("message") if message.role == "assistant" else None
-    id_ = inner.get("id") if isinstance(inner, dict) else None
-    return id_ if isinstance(id_, str) else ""
+    inner = entry.get("message") if entry.get("isApiErrorMessage") is True else None
+    return _ERROR if isinstance(inner, dict) and inner.get("model") == SYNTHETIC else ""
 
 
 def read_as(loader: Loader, path: Conversation) -> Reading:
@@ -46,42 +80,66 @@ def read_as(loader: Loader, path: Conversation) -> Reading:
     if compacted:
         dropped[_COMPACTED] = compacted
     above = {chunk.key for chunk in compacted}
-    last = ""
-    for message in queries.true_messages(path.chunks):
-        if message.chunks[0].key in above:
+    lines = []
+    for line in queries.true_messages([_spoken(chunk) for chunk in path.chunks] if loader.version >= SENDS_COMMANDS else path.chunks):
+        if line.chunks[0].key in above:
             continue
-        if why := unsent(message.chunks[0]):
-            dropped.setdefault(why, []).extend(message.chunks)
-            continue
-        answer = answer_id(message)
-        if answer and answer == last:
-            messages[-1] = Message(message.role, messages[-1].chunks + message.chunks)
+        if why := unsent(line.chunks[0]):
+            dropped.setdefault(why, []).extend(line.chunks)
         else:
-            messages.append(message)
-        last = answer
+            lines.append(line)
+    grouped = _joined(lines)
+    messages, left = _as_resumed(lines, loader.version) if loader.resumes else (grouped, {})
     ends = {
         "dangling": "the first line on the path names a parent that is in no line: what was said before it is hidden",
         "cycle": "the parents form a cycle: versions before 2.1.30 never end the walk, later ones cut the session there",
     }.get(path.fact(ENDS) or "", "")
     return Reading(
         loader.name,
+        tuple(grouped),
         tuple(messages),
-        tuple(messages),
-        tuple(Dropped(tuple(chunks), why, intentional=True, skipped=True) for why, chunks in dropped.items()),
+        (
+            *(Dropped(tuple(chunks), why, intentional=True, skipped=True) for why, chunks in dropped.items()),
+            *(Dropped(tuple(chunks), why) for why, chunks in left.items()),
+        ),
         warnings=(*([ends] if ends else ()), *strict_problems(messages)[:20]),
     )
 
 
+def _as_resumed(lines: list[Message], version: Version) -> tuple[list[Message], Left]:
+    kept, left = sent_lines(lines, version)
+    messages = paired(_joined(kept), version, left)
+    return without_empty_texts(messages, left) if version >= DROPS_EMPTY_TEXTS else messages, left
+
+
+def _spoken(chunk: Chunk) -> Chunk:
+    """What a command of the person printed is a line of the system, and sent as the person's words."""
+    if chunk.kind is not Kind.CONTROL or about_of(chunk).get("subtype") != "local_command":
+        return chunk
+    return replace(chunk, role="user", kind=Kind.TEXT, chunk_idx=0, payload={**chunk.payload, "type": "text"})
+
+
+def _joined(lines: list[Message]) -> list[Message]:
+    """Neighbors that are pieces of one answer are one message."""
+    messages: list[Message] = []
+    last = ""
+    for line in lines:
+        answer = answer_id(line)
+        if answer and answer == last:
+            messages[-1] = Message(line.role, messages[-1].chunks + line.chunks)
+        else:
+            messages.append(line)
+        last = answer
+    return messages
+
+
 def _reader(loader: Loader) -> Reader:
-    fetched = "results of parallel calls are fetched from their branches" if loader.fetches else "results on other branches are left out"
-    joined = "pieces of one answer are joined" if loader.joins else "pieces of one answer with results between them stay apart"
-    stops = "Loading stops at a line that cannot be read." if loader.stops else "Lines that cannot be read are skipped."
     return Reader(
         loader.name,
         NAME,
-        f"Claude Code {loader.since}: the chain of parents from the last message",
-        f"A compaction's boundary begins the chain; {joined}, {fetched}. {stops}",
-        "the public changelog up to 2.1.240, and recorded sessions of 1.0.0 to 2.1.330",
+        f"Claude Code {loader.since}: the chain of parents from the last message, and what it changes before it sends",
+        f"A compaction's boundary begins the chain; {loader.does}.",
+        f"{'.'.join(map(str, loader.version))} run on sessions of ours, the versions around it on some of them; recorded sessions of 1.0.0 to 2.1.330",
         lambda path: read_as(loader, path),
         path=path_as(loader),
         shipped=loader is LOADERS[0],

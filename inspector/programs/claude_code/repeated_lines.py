@@ -5,7 +5,7 @@ from collections.abc import Hashable
 
 from inspector.conversation.model import Chunk, Kind
 from inspector.conversation.tree import about_of
-from inspector.programs.claude_code.readers import answer_id
+from inspector.programs.claude_code.sending import answer_id
 from inspector.rules.base import Case, cached_per_case
 from inspector.text.js_json import canonical
 

@@ -24,6 +24,8 @@ class Family:
     after: tuple[str, ...]
     recommended: tuple[str, ...] = ()
     strategies: tuple[str, ...] = ()
+    reader: str = "claude-code"
+    """The newest whose request is rejected so, or the newest where none is."""
     modes: tuple[str, ...] = field(default=MODES)
 
 
@@ -74,7 +76,8 @@ FAMILIES: dict[str, Family] = {
             r("r2", "r1", "toolu_2", "two", 3),
             u("u2", "r2", "and?", 4),
         ),
-        findings={"THINK204": "error", "TOOL207": "error"},
+        findings={"THINK204": "warning", "TOOL207": "error"},
+        reader="claude-code-2",
         error=MODIFIED.format(n=1, m=2),
         at=("b1",),
         recommended=("move-results",),
@@ -89,14 +92,20 @@ FAMILIES: dict[str, Family] = {
             a("b2", "b1", "msg_2", text("Done."), 2),
             u("u2", "b2", "and?", 3),
         ),
-        findings={"THINK204": "error", "TOOL102": "error"},
+        findings={"THINK204": "warning", "TOOL102": "error"},
+        reader="claude-code-running",
         error=MODIFIED.format(n=1, m=2),
         at=("b1",),
         recommended=("insert-interrupted-result",),
         after=("user:go", "assistant:one", "assistant:toolu_1", INTERRUPTED, "assistant:two", "assistant:Done.", "user:and?"),
     ),
     "F1 hollow thinking, rejected": Family(
-        lines=(*HOLLOW, a("e1", "r3", "msg_e", text("API Error: 400 " + MODIFIED.format(n=3, m=0)), 6, isApiErrorMessage=True)),
+        lines=(
+            *HOLLOW,
+            with_model(
+                "<synthetic>", a("e1", "r3", "msg_e", text("API Error: 400 " + MODIFIED.format(n=3, m=0)), 6, isApiErrorMessage=True)
+            ),
+        ),
         findings={"THINK205": "error"},
         error=MODIFIED.format(n=3, m=0),
         at=("b1",),
@@ -138,7 +147,9 @@ FAMILIES: dict[str, Family] = {
             r("r1", "a2", "toolu_1", "one", 2),
             a("b1", "r1", "msg_2", call("toolu_2"), 3),
             r("r2", "b1", "toolu_2", "two", 4),
-            a("e1", "r2", "msg_e", text("API Error: 400 " + MODIFIED.format(n=1, m=0)), 5, isApiErrorMessage=True),
+            with_model(
+                "<synthetic>", a("e1", "r2", "msg_e", text("API Error: 400 " + MODIFIED.format(n=1, m=0)), 5, isApiErrorMessage=True)
+            ),
         ),
         findings={"THINK205": "error"},
         error=MODIFIED.format(n=1, m=0),
@@ -220,6 +231,7 @@ FAMILIES: dict[str, Family] = {
             u("u3", "b1", "more", 4),
         ),
         findings={"TOOL102": "error"},
+        reader="claude-code-running",
         error=_UNANSWERED.format(n=1, id="toolu_1"),
         at=("a2",),
         recommended=("insert-interrupted-result",),
@@ -235,6 +247,7 @@ FAMILIES: dict[str, Family] = {
             u("u3", "b1", "more", 5),
         ),
         findings={"TOOL212": "error", "MSG402": "warning"},
+        reader="claude-code-running",
         error=_UNANSWERED.format(n=1, id="toolu_1"),
         at=("a1",),
         recommended=("recover-stored-result",),
@@ -250,6 +263,7 @@ FAMILIES: dict[str, Family] = {
             u("u3", "b1", "more", 5),
         ),
         findings={"TOOL212": "error"},
+        reader="claude-code-running",
         error=_UNANSWERED.format(n=1, id="toolu_1"),
         at=("a1",),
         recommended=("recover-stored-result",),
@@ -281,6 +295,7 @@ FAMILIES: dict[str, Family] = {
             u("u3", "a2", "more", 4),
         ),
         findings={"TOOL211": "error"},
+        reader="claude-code-2",
         error=_UNCALLED.format(n=0, m=1, id="toolu_1"),
         at=("r1",),
         recommended=("return-call",),
@@ -295,6 +310,7 @@ FAMILIES: dict[str, Family] = {
             u("u3", "a2", "more", 4),
         ),
         findings={"TOOL202": "error"},
+        reader="claude-code-2",
         error=_UNCALLED.format(n=0, m=0, id="toolu_1"),
         at=("r1",),
         recommended=("quote-orphaned-results",),
@@ -314,6 +330,7 @@ FAMILIES: dict[str, Family] = {
             u("u3", "a2", "more", 4),
         ),
         findings={"TOOL211": "error"},
+        reader="claude-code-2",
         error=_UNCALLED.format(n=0, m=0, id="toolu_1"),
         at=("r1",),
         recommended=("quote-orphaned-results",),
@@ -332,6 +349,7 @@ FAMILIES: dict[str, Family] = {
             u("u2", "a2", "more", 5),
         ),
         findings={"TOOL208": "error", "TOOL402": "note"},
+        reader="claude-code-2.1.47",
         error="messages.2.content.1: each tool_use must have a single result. Found multiple `tool_result` blocks with id: toolu_1",
         at=("r2",),
         recommended=("keep-first-result",),
@@ -347,6 +365,7 @@ FAMILIES: dict[str, Family] = {
             u("u2", "a2", "more", 5),
         ),
         findings={"TOOL206": "warning"},
+        reader="claude-code-2.1.47",
         error="messages.2.content.1: each tool_use must have a single result. Found multiple `tool_result` blocks with id: toolu_1",
         at=("r2",),
         recommended=("deduplicate-results",),
@@ -362,6 +381,7 @@ FAMILIES: dict[str, Family] = {
             u("u2", "a2", "more", 5),
         ),
         findings={"TOOL210": "error"},
+        reader="claude-code-2.1.47",
         error="messages.1.content.1: `tool_use` ids must be unique",
         at=("c1",),
         recommended=("drop-repeated-lines",),
@@ -380,6 +400,7 @@ FAMILIES: dict[str, Family] = {
             u("u2", "r1", "more", 5),
         ),
         findings={"TOOL210": "error", "MSG403": "error", "THINK202": "error"},
+        reader="claude-code-2.1.92",
         error="messages.1.content.5: `tool_use` ids must be unique",
         at=("c3",),
         recommended=("drop-repeated-lines",),
@@ -392,6 +413,7 @@ FAMILIES: dict[str, Family] = {
             u("u2", "a1", "more", 2),
         ),
         findings={"MSG406": "warning"},
+        reader="claude-code-2.1.92",
         error="messages.0.content.1.text: cache_control cannot be set for empty text blocks",
         at=("u1",),
         recommended=("drop-empty-blocks",),
@@ -406,6 +428,7 @@ FAMILIES: dict[str, Family] = {
             u("u3", "a2", "more", 4),
         ),
         findings={"MSG402": "warning"},
+        reader="claude-code-2",
         error="messages: text content blocks must be non-empty",
         at=("a1",),
         recommended=("drop-empty-blocks",),
@@ -419,6 +442,7 @@ FAMILIES: dict[str, Family] = {
             u("u2", "a2", "more", 2),
         ),
         findings={"MSG406": "warning"},
+        reader="claude-code-2",
         error="messages: text content blocks must contain non-whitespace text",
         at=("a1",),
         recommended=("drop-empty-blocks",),

@@ -78,16 +78,18 @@ def test_the_error_text_leads_to_the_session_and_the_line(folder: Path, name: st
 def test_it_is_repaired_and_undone_byte_for_byte(folder: Path, name: str, mode: str) -> None:
     family, before = FAMILIES[name], contents(folder)
     how = ("--strategy", *family.strategies) if family.strategies else ("--for", PROFILE)
-    applied = run("repair", folder, "--conversation", ID, *how, "--mode", mode, "--apply", "--json")
+    applied = run("repair", folder, "--conversation", ID, *how, "--reader", family.reader, "--mode", mode, "--apply", "--json")
     assert applied.status == 0 and applied.json["state"] == "verified", applied
     after = contents(folder)
     written = next(name for name in after if after[name] != before.get(name))
     assert (written in before) is (mode == "same-file") and len(after) == len(before) + (mode == "new-session")
     native_id = written.rpartition("/")[2].removesuffix(".jsonl")
-    scanned = run("scan", folder, "--conversation", native_id, "--profile", PROFILE, "--json").json["conversations"][0]
+    scanned = run("scan", folder, "--conversation", native_id, "--reader", family.reader, "--profile", PROFILE, "--json").json[
+        "conversations"
+    ][0]
     assert scanned["profiles"][PROFILE]["sendable"] and not [found for found in scanned["findings"] if found["severity"] != "note"]
     values = after[written][0].removesuffix(b"\n")
-    sent = case_of(stored(values, key=written).conversation, "claude-code").reading.messages
+    sent = case_of(stored(values, key=written).conversation, family.reader).reading.messages
     assert tuple(f"{chunk.role}:{chunk.text or chunk.call_id}" for message in sent for chunk in message.chunks) == family.after
     assert run("undo", applied.json["repair"]).status == 0
     assert {name: data for name, (data, _) in contents(folder).items()} == {name: data for name, (data, _) in before.items()}

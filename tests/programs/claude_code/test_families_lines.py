@@ -53,7 +53,7 @@ FAMILIES: dict[str, Family] = {
     "F10 a result whose parent was never written": Family(
         lines(u("u1", None, "first"), a("a1", "u1", "m1", call("t1"), 1), r("r1", "phantom", "t1", "one", 2), u("u2", "r1", "and?", 3)),
         {"TREE201": "error", "TOOL211": "error"},
-        ("tool:one", "user:and?"),
+        ("user:and?",),
         (RELINK,),
         ("user:first", "assistant:t1", "tool:one", "user:and?"),
     ),
@@ -76,7 +76,9 @@ FAMILIES: dict[str, Family] = {
     ),
     "F10 a compaction that wrote lines again": Family(lines(*START, START[1], *END), {"TREE203": "note"}, ALL),
     "F10 one uuid for two messages": Family(
-        lines(*START, u("a1", "a1", "hidden", 2), u("u2", "a1", "and?", 2), END[1]), {"TREE203": "error"}, ALL
+        lines(*START, u("a1", "u1", "hidden", 2), u("u2", "a1", "and?", 2), END[1]),
+        {"TREE203": "error"},
+        ("user:first", "user:hidden", *ALL[2:]),
     ),
     "F10 two processes on one session": Family(lines(*START, u("x1", "a1", "to the other", 9), *END), {"TREE205": "warning"}, ALL),
     "F10 a rewind": Family(lines(*START, u("x1", "a1", "no", 1), *END), {"TREE205": "note"}, ALL),

@@ -24,7 +24,7 @@ NAMED = {
     "assistant_text_as_user": {"MSG602": "warning", "MSG801": "error", "THINK401": "note"},
     "tool_call_in_thinking": {"THINK402": "note"},
     "message_id_collision": {"MSG602": "warning"},
-    "parent_chain_broken": {"TREE201": "error", "TOOL211": "error"},
+    "parent_chain_broken": {"TREE201": "warning"},
     "duplicate_uuid": {"TREE203": "note"},
     "torn_last_line": {"STORE801": "warning"},
     "nul_block_mid": {"STORE801": "error"},

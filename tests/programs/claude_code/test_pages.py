@@ -32,10 +32,14 @@ def test_a_pending_call_at_the_end_is_shown_as_pending(client: Client, tmp_path:
     assert not Conversation.objects.get().refused
 
 
-def test_a_call_that_is_followed_by_a_question_is_shown_as_rejected(client: Client, tmp_path: Path) -> None:
+def test_a_call_that_is_followed_by_a_question_is_left_out_by_a_resume_and_rejected_while_the_program_runs(
+    client: Client, tmp_path: Path
+) -> None:
     page = page_of(client, tmp_path, *PENDING, cc.u("u2", "a1", "go on"))
-    assert "is pending" not in page and "<b>Sent</b> rejected" in page
-    assert Conversation.objects.get().refused
+    assert "is pending" not in page and "<b>Sent</b> passes all known rules" in page and "a call that has no result anywhere" in page
+    assert not Conversation.objects.get().refused
+    running = client.get(f"/conversations/{Conversation.objects.get().oid}/?reader=claude-code-running").content.decode()
+    assert "<b>Sent</b> rejected" in running
 
 
 def test_a_session_without_recorded_requests_is_not_sent_to_the_traces_of_another_program(client: Client, tmp_path: Path) -> None:
@@ -61,7 +65,7 @@ def test_the_only_strategy_that_fits_is_ticked_until_somebody_chooses(client: Cl
 def test_of_several_ways_the_recommended_one_is_ticked_and_of_a_whole_session_none(client: Client, tmp_path: Path) -> None:
     lines = (cc.u("u1", None, "run it"), cc.a("a1", "u1", "m1", cc.text("done")), cc.u("u2", "a1", "go on"))
     unsigned = cc.a("a2", "u2", "m2", {"type": "thinking", "thinking": "well", "signature": ""})
-    page = page_of(client, tmp_path, *lines, unsigned, address="repairs/new/")
+    page = page_of(client, tmp_path, *lines, unsigned, cc.a("a3", "a2", "m2", cc.text("so")), address="repairs/new/")
     assert ">recommended<" in page and ticked(page) == ["unsigned-thinking-to-text"]
     assert ticked(page_of(client, tmp_path, *lines, address="repairs/new/")) == []
 

@@ -56,6 +56,11 @@ def _match(chain: Chain, entry: Entry, lost_results: int, below: int) -> Match:
         )
     evidence = [("parent", (entry.parent or "")[:60]), *known_defects(entry.about.get("version"), CHAIN)]
     if not chain.path or entry.index != chain.path[0].index:
+        if entry.index in chain.bridged:
+            text = f"{start}: Claude Code since 2.1.92 goes on with the line that was written just before it, and versions before begin here; {chain.reach}."
+            return Match(
+                entry.chunks, text, severity=Severity.WARNING, evidence=tuple(evidence), repaired_by=None if chain.parent_for(entry) else ()
+            )
         if entry.index in chain.on_path:
             text = f"{start}; its result is read all the same, since it answers a call on the path."
             return Match(entry.chunks, text, severity=Severity.NOTE, repaired_by=(), no_repair_reason="Nothing is hidden by it.")

@@ -52,6 +52,8 @@ def _broken(chain: Chain) -> Entry | None:
         return None
     if any(first.index == entry.index for entry in chain.missing):
         return first
+    if bridged := next((line for line in chain.path if line.index in chain.bridged), None):
+        return bridged
     for loop in chain.loops:
         if any(entry.index in chain.on_path for entry in loop):
             return opening(chain, loop)
