@@ -46,9 +46,10 @@ def stores_within(path: Path, format_name: str | None = None) -> StoresWithin:
     trees = list(_trees(path, shape, main, program))
     rest = _without(path, shape, [format_ for format_, _ in trees])
     own = [(file, format_) for file, format_ in databases if main is None or program_of(format_.name) == program]
-    skipped += [_of_other(file, format_) for file, format_ in databases if (file, format_) not in own]
-    if main is not None and (other := _best(rest, [format_ for format_ in FORMATS if program_of(format_.name) != program], _SURE)):
-        skipped.append(_of_other(path, other))
+    skipped += [_of_others(file, [format_]) for file, format_ in databases if (file, format_) not in own]
+    others = [format_ for format_ in FORMATS if program_of(format_.name) != program and format_.sniff(rest) >= _SURE]
+    if main is not None and others:
+        skipped.append(_of_others(path, others))
     if main is None and (captures := reading.captures_within(path, shape)):
         names = shown(", ".join(captures), 300)
         skipped.append(
@@ -72,6 +73,7 @@ def _databases(path: Path, keys: Sequence[str]) -> tuple[list[tuple[Path, Format
     """Databases that are stores of any program, each with its format; and what is wrong with those that cannot be read or are not read yet."""
     databases: list[tuple[Path, Format]] = []
     problems: list[Problem] = []
+    unread: dict[str, list[Path]] = {}
     for key in keys:
         file = path / key.partition("/")[2]
         if file.suffix not in DATABASES:
@@ -89,8 +91,8 @@ def _databases(path: Path, keys: Sequence[str]) -> tuple[list[tuple[Path, Format
         if format_ is not None:
             databases.append((file, format_))
         elif what := not_read.of_shape(shape):
-            problems.append(Problem(reading.UNREAD_FILES, str(reading.NotReadYet(file, what))))
-    return databases, problems
+            unread.setdefault(what, []).append(file)
+    return databases, [*problems, *(_of_unread(what, files) for what, files in unread.items())]
 
 
 def _trees(path: Path, shape: Shape, main: Format | None, program: Program | None) -> Iterator[tuple[Format, list[str]]]:
@@ -130,9 +132,14 @@ def _title(format_: Format) -> str:
     return program.title if program else format_.title
 
 
-def _of_other(place: Path, format_: Format) -> Problem:
-    where = shown(str(place), 4096)
-    return Problem(
-        reading.UNREAD_FILES,
-        f"{where} holds sessions of {_title(format_)} too, which are not read with those of another program: name their own file or folder.",
-    )
+def _of_unread(what: str, files: Sequence[Path]) -> Problem:
+    if len(files) == 1:
+        return Problem(reading.UNREAD_FILES, str(reading.NotReadYet(files[0], what)))
+    more = "1 file more" if len(files) == 2 else f"{len(files) - 1:,} files more"
+    return Problem(reading.UNREAD_FILES, f"{shown(str(files[0]), 4096)} and {more} hold {what}, {not_read.WHY}.")
+
+
+def _of_others(place: Path, formats: Sequence[Format]) -> Problem:
+    names = ", ".join(dict.fromkeys(_title(format_) for format_ in formats))
+    text = f"{shown(str(place), 4096)} holds sessions of other programs too ({names}), which are not read: name their own file or folder."
+    return Problem(reading.UNREAD_FILES, text)

@@ -74,7 +74,7 @@ def test_a_database_of_another_program_is_named_and_not_read(tmp_path: Path) -> 
     opencode.database(tmp_path, opencode.CLEAN)
     assert places(tmp_path) == [(".", "claude-code")]
     assert skipped(tmp_path) == [
-        "FOLDER/opencode.db holds sessions of opencode too, which are not read with those of another program: name their own file or folder."
+        "FOLDER/opencode.db holds sessions of other programs too (opencode), which are not read: name their own file or folder."
     ]
 
 
@@ -82,16 +82,22 @@ def test_files_of_another_program_are_named_and_not_read(tmp_path: Path) -> None
     (tmp_path / "rollouts").mkdir()
     (tmp_path / "rollouts" / threads.NAME).write_bytes(threads.WHOLE)
     opencode.tree(tmp_path, opencode.CLEAN)
+    claude_code(tmp_path)
     assert [place for place, _ in places(tmp_path)] == ["."]
-    assert len(skipped(tmp_path)) == 1 and "which are not read with those of another program" in skipped(tmp_path)[0]
+    assert skipped(tmp_path) == [
+        "FOLDER holds sessions of other programs too (Claude Code, Codex CLI), which are not read: name their own file or folder."
+    ]
 
 
 def test_a_database_that_is_not_read_yet_or_damaged_is_named(tmp_path: Path) -> None:
     opencode.tree(tmp_path, opencode.CLEAN)
     database(tmp_path / "goose.db", "schema_version", "sessions", "messages")
+    database(tmp_path / "graph.db", "checkpoints", "writes")
+    database(tmp_path / "graph2.db", "checkpoints", "writes")
     (tmp_path / "torn.db").write_bytes(Path(opencode.database(tmp_path, opencode.CLEAN)).read_bytes()[:1000])
     assert places(tmp_path) == [("opencode.db", "opencode"), ("storage", "opencode-storage")]
-    goose, torn = skipped(tmp_path)
+    torn, goose, graphs = skipped(tmp_path)
+    assert graphs.startswith("FOLDER/graph.db and 1 file more hold checkpoints of LangGraph, which Inspector does not read yet")
     assert goose.startswith("FOLDER/goose.db holds sessions of goose, which Inspector does not read yet")
     assert torn.startswith("FOLDER/torn.db ")
 
