@@ -34,10 +34,11 @@ FILES = {
     "vscode": 5,
 }
 FINDINGS: dict[str, dict[str, int]] = {
-    # Forks in hand-made files; an agent's file that is cut out of its session; an agent without a signature, and with an error of the API.
+    # Hand-made: a fork, and two files in which no line names a parent; pieces of an agent; an agent that ends with thinking, which has no signature.
     "ccl-fixtures": {"TREE201 note": 1, "TREE205 note": 1, "TREE205 warning": 2, "THINK201 warning": 1, "THINK401 note": 1},
+    # The one answer of an agent holds calls as text, and the results that it made up for them.
     "ccl-real": {"THINK301 error": 1},
-    # Pieces of recorded sessions: one ends in a call, two in half a line.
+    # Recorded in the middle of a turn: one ends with a call, one with thinking; two hold two records on one line, one an agent whose file is not there.
     "entire": {"STORE802 note": 2, "STORE904 note": 1, "THINK401 note": 1, "TOOL101 note": 1},
     # A generator wrote it: every seventh call has no result, as many results have no call, and no thinking has a signature.
     "nemo": {"TOOL101 note": 1, "TOOL102 error": 48, "TOOL202 error": 48, "THINK201 warning": 286},
@@ -47,6 +48,7 @@ FINDINGS: dict[str, dict[str, int]] = {
     "session-doctor": {"TOOL102 error": 1, "TOOL202 error": 1},
     # A call and its result without an id in both files, and thinking without a signature in one.
     "stage0": {"TOOL213 error": 2, "THINK201 warning": 1},
+    # Two sessions without files of their agents (of one and of three), and one result of 89 KB.
     "vscode": {"STORE904 note": 2, "TOOL501 note": 1},
 }
 """By folder, then by rule and severity."""
