@@ -33,6 +33,7 @@ from inspector.sources.opening import MAGIC
 from inspector.sources.problems import SourceProblem, shown
 from inspector.sources.reading import Store
 from inspector.sources.streaming import OpenStore
+from inspector.sources.within import stores_within
 from inspector.text.unknown import UnknownName
 from inspector.traces.model import Problem
 from inspector.wires.detection import format_of
@@ -136,6 +137,17 @@ def answers(history: History, profile_name: str | None, format_name: str | None,
 
 
 def _answers(history: History, profile_name: str | None, format_name: str | None, reader: str | None) -> Iterator[Checked | Problem]:
+    within = stores_within(history, format_name) if isinstance(history, Path) else None
+    # Files of a folder that is no program's are gone through one by one, its databases among them.
+    if within is None or not any(folders.is_folder(store.path) for store in within.stores):
+        yield from _answers_of_one(history, profile_name, format_name, reader)
+        return
+    yield from within.skipped
+    for store in within.stores:
+        yield from _answers_of_one(store.path, profile_name, store.format or None, reader)
+
+
+def _answers_of_one(history: History, profile_name: str | None, format_name: str | None, reader: str | None) -> Iterator[Checked | Problem]:
     with _cases(history, format_name, reader) as (path, problems, cases):
         yield from problems
         for case, one in cases:

@@ -18,6 +18,7 @@ from inspector.sources.dsn import Dsn
 from inspector.sources.places import exists, is_dsn, place
 from inspector.sources.problems import Missing, SourceProblem
 from inspector.sources.reach import Limit
+from inspector.sources.within import stores_within
 
 OWN_FOLDERS = ("uploads", "demo")
 """Folders in our data folder that pages may read whatever INSPECTOR_SOURCES lists: what is in them was brought or written by pages."""
@@ -90,7 +91,8 @@ def brought(name: str, pieces: Iterable[bytes]) -> str:
 def add(path: str, operator: str) -> Imported:
     """Imports it. What was brought and cannot be read as anything is not kept, and said by its name. Raises SourceProblem, UnknownFormat, Refused."""
     try:
-        return import_targets([path], operator)[0]
+        paths = [path] if is_dsn(path) else [str(store.path) for store in stores_within(Path(path)).stores]
+        return import_targets(paths, operator)[0]
     except (SourceProblem, UnknownFormat, Refused) as problem:
         if not Source.objects.filter(oid=Source.oid_of(visible(path))).exists():
             uploads.remove(uploads_folder(), path)

@@ -2,8 +2,9 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -28,9 +29,10 @@ from inspector.sources import places, reading, stores
 from inspector.sources.captures import Captures
 from inspector.sources.dsn import Dsn, Place
 from inspector.sources.places import is_dsn, place
-from inspector.sources.problems import Missing, shown
+from inspector.sources.problems import Missing, SourceProblem, shown
 from inspector.sources.reading import ACapture, Store, Traces, read_store
 from inspector.sources.streaming import OpenStore
+from inspector.sources.within import stores_within
 from inspector.traces.model import Trace
 
 NAMED = 5
@@ -179,6 +181,8 @@ class LazyTarget:
     total: int | None = None
     """None: not known before the last."""
     captures: tuple[Captures, ...] = ()
+    stores: tuple[tuple[str, str], ...] = ()
+    """Path and format of each store, of a folder that holds several."""
 
     @property
     def conversations(self) -> Iterator[Chosen]:
@@ -202,7 +206,7 @@ def load_lazily(options: Mapping[str, Any]) -> LazyTarget:
     traces = [content for content in observed if isinstance(content, Traces)]
     captures = tuple(content for content in observed if isinstance(content, Captures))
     if where is None and name != PIPE and options["conversation"] is None and places.exists(place(name)):
-        return _passing_store(name, options["format"], traces, captures)
+        return _passing_stores(name, options["format"], traces, captures)
     if not isinstance(where, Dsn) or options["conversation"] is not None:
         target = load(options, traces)
         return LazyTarget(target.path, target.format, _at_hand(target.conversations), target.problems, len(target.conversations), captures)
@@ -211,10 +215,35 @@ def load_lazily(options: Mapping[str, Any]) -> LazyTarget:
     return LazyTarget(where.name, content.name, _at_hand(_passing(where, content, traces)), captures=captures)
 
 
-def _passing_store(name: str, format_name: str | None, traces: Sequence[Traces], captures: tuple[Captures, ...]) -> LazyTarget:
-    """A path, of which one conversation after the other is read where its format allows that. Raises as `load`."""
-    path = place(name)
+def _passing_stores(name: str, format_name: str | None, traces: Sequence[Traces], captures: tuple[Captures, ...]) -> LazyTarget:
+    """Every store of a folder, one after the other, as one target. Raises as `load`."""
+    path = Path(name)
     refuse_own_database(path)
+    within = stores_within(path, format_name)
+    skipped = [(problem.where, problem.reason) for problem in within.skipped]
+    targets: list[LazyTarget] = []
+    for store in within.stores:
+        try:
+            targets.append(_passing_store(store.path, store.format or None, traces, captures))
+        except SourceProblem as problem:
+            if len(within.stores) == 1:
+                raise
+            skipped.append((str(store.path), str(problem)))
+    if len(targets) == 1:
+        return replace(targets[0], problems=(*targets[0].problems, *skipped))
+    return LazyTarget(
+        name,
+        ", ".join(dict.fromkeys(target.format for target in targets)),
+        chain.from_iterable(target.waiting for target in targets),
+        (*((f"{target.path}, {where}", reason) for target in targets for where, reason in target.problems), *skipped),
+        sum(target.total or 0 for target in targets),
+        captures,
+        tuple((target.path, target.format) for target in targets),
+    )
+
+
+def _passing_store(path: Path, format_name: str | None, traces: Sequence[Traces], captures: tuple[Captures, ...]) -> LazyTarget:
+    """A path, of which one conversation after the other is read where its format allows that. Raises as `load`."""
     with ExitStack() as stack:
         content = stack.enter_context(reading.opened(path, format_name))
         reading.refuse_other(path, content)
@@ -304,6 +333,12 @@ def _of_path(path: Place, format_name: str | None, picked: str | None, traces: S
         native_id = _native_id_of(path, format_, picked)
         stored = reading.read_one(path, format_, native_id)
         return _chosen(str(path), path.name, Store(path, format_, () if stored is None else (stored,)), None, traces)
+    if isinstance(path, Path):
+        stores_of_path = stores_within(path, format_name).stores
+        if len(stores_of_path) > 1:
+            names = ", ".join(shown(str(store.path), 4096) for store in stores_of_path)
+            raise CommandError(f"{shown(str(path), 4096)} holds {len(stores_of_path)} stores: name one of them ({names}).")
+        path, format_name = stores_of_path[0].path, stores_of_path[0].format or None
     return _chosen(str(path), visible(places.real(path)), read_store(path, format_name), picked, traces)
 
 

@@ -16,9 +16,11 @@ from inspector.programs.formats import WriteRefused
 from inspector.programs.registry import program_or_default
 from inspector.rules.base import Case, Finding, Origin, Severity, at_least
 from inspector.rules.catalogue import all_findings
+from inspector.rules.catalogue import rule as rule_named
 from inspector.rules.synthetic_texts import is_synthetic
 from inspector.strategies.base import Strategy
 from inspector.strategies.catalogue import STRATEGIES
+from inspector.strategies.catalogue import strategy as strategy_named
 from inspector.strategies.drop_empty_blocks import is_empty
 
 MOST = 4
@@ -247,12 +249,20 @@ def _longer(base: Case, candidate: RepairCandidate, name: str) -> tuple[tuple[St
 
 
 def _of_the_store(base: Case, rule: ProviderRule) -> list[str]:
-    """A profile knows only the request; in a session that is a tree the cause may be off the path, and a store may keep results next to the messages."""
+    """A profile knows only the request; in a session that is a tree the cause may be off the path, a store may keep results next to the messages, and the
+    program says which of its own rules lead to the cause."""
+    own = [
+        name
+        for of in base.program.errors.rules.get(rule.id, ())
+        for name in rule_named(of).repaired_by
+        if not strategy_named(name).manual_only
+    ]
     if base.conversation.ledger:
         return ["insert-ledger-results"] if "insert-interrupted-result" in rule.repaired_by else []
     if not base.program.numbering.by_place:
-        return []
-    return list(dict.fromkeys(name for name_of_rule in rule.repaired_by for name in _OFF_THE_PATH.get(name_of_rule, ())))
+        return own
+    off_the_path = (name for name_of_rule in rule.repaired_by for name in _OFF_THE_PATH.get(name_of_rule, ()))
+    return list(dict.fromkeys([*own, *off_the_path]))
 
 
 def composed(base: Case, names: Iterable[str]) -> tuple[tuple[Strategy, ...], Case]:

@@ -1,19 +1,29 @@
 """TOOL101: the last thing in the conversation is a tool call without its result."""
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 
+from inspector.conversation import queries
+from inspector.conversation.model import Message
 from inspector.rules.base import Case, Match, Origin, Rule, Severity, cached_per_case, unanswered
 
 
 def is_tail(case: Case, index: int) -> bool:
-    """Whether nothing but results of its own calls follows the message at `index`."""
-    return index >= _last_without_results(case)
+    """Whether nothing but results of calls follows the message at `index`."""
+    return index >= _last_of_more(case)
 
 
 @cached_per_case
-def _last_without_results(case: Case) -> int:
-    """Index of the last message that is no result; -1 where all are. Asked once: of many calls each would look at all that follows it."""
-    return next((at for at in range(len(case.messages) - 1, -1, -1) if case.messages[at].role != "tool"), -1)
+def _last_of_more(case: Case) -> int:
+    """Index of the last message that is more than results of calls; -1 where all are. Asked once: of many calls each would look at all that follows it.
+
+    A result of no call at all is more: whoever wrote it had gone on. One without an id may be that of the last call.
+    """
+    called_ids = {call.call_id for message in case.messages for call in queries.calls(message)}
+    return next((at for at in range(len(case.messages) - 1, -1, -1) if not _is_of_calls(case.messages[at], called_ids)), -1)
+
+
+def _is_of_calls(message: Message, called_ids: Container[str]) -> bool:
+    return message.role == "tool" and all(not result.call_id or result.call_id in called_ids for result in queries.results(message))
 
 
 def check(case: Case) -> Iterator[Match]:

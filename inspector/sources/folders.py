@@ -75,8 +75,13 @@ def _refuse_closed(error: OSError) -> None:
 def shape(path: Path) -> Shape:
     """What a format gets to see of a folder: its name, the names of its files, and how the first of those with lines of JSON begin."""
     keys = names(path)
-    lines = islice((name for name in keys if name.endswith(".jsonl")), HEADS)
-    return Shape(b"", {}, reach.real(path).name, keys, tuple(_head(root(path) / name) for name in lines))
+    return Shape(b"", {}, reach.real(path).name, keys, heads(path, keys))
+
+
+def heads(path: Path, keys: Iterable[str]) -> tuple[bytes, ...]:
+    """How the first of these files of a folder begin that have lines of JSON."""
+    lines = islice((key for key in keys if key.endswith(".jsonl")), HEADS)
+    return tuple(_head(root(path) / key) for key in lines)
 
 
 def _head(path: Path) -> bytes:

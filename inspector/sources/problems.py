@@ -19,7 +19,7 @@ NAMED = 20
 """How many moved records a sentence and `Moved.changed` name; `Moved.total` counts all."""
 
 
-_DATABASES = (".db", ".sqlite", ".sqlite3")
+DATABASES = (".db", ".sqlite", ".sqlite3")
 """How names of databases end, which keep a part of their content in a file next to them."""
 
 
@@ -94,7 +94,7 @@ class NotReadable(SourceProblem):
 
     @property
     def sentence(self) -> str:
-        return f"{self.place} may not be read ({shown(self.detail)}); run as a user who may read it, or open a copy of it{' together with its -wal file' if Path(str(self.path)).suffix in _DATABASES else ''}."
+        return f"{self.place} may not be read ({shown(self.detail)}); run as a user who may read it, or open a copy of it{' together with its -wal file' if Path(str(self.path)).suffix in DATABASES else ''}."
 
 
 @dataclass(eq=False)

@@ -25,7 +25,7 @@ from inspector.programs.formats import (
 )
 from inspector.programs.registry import wire_of
 from inspector.programs.sealed import is_sealed
-from inspector.sources import bundles, captures, files, folders, postgres, sqlite, stores, streaming, table_rows
+from inspector.sources import bundles, captures, clusters, files, folders, postgres, sqlite, stores, streaming, table_rows
 from inspector.sources.captures import Captures
 from inspector.sources.dsn import Dsn, Place
 from inspector.sources.postgres_problems import OffSearchPath
@@ -221,6 +221,10 @@ def _recognized(path: Place, format_name: str | None) -> "Format | Callable[[], 
         if isinstance(path, Dsn):
             raise stores.NotServed(path)
         return partial(captures.read, path, kind_named(format_name))
+    if format_name not in (None, *TRACE_FORMATS) and isinstance(path, Path) and folders.is_folder(path):
+        # The first bytes of its files say nothing that is asked.
+        clusters.refuse(path)
+        return format_named(format_name)
     shape = stores.identify(path)
     if format_name is None:
         scores: list[tuple[float, str]] = [(format_.sniff(shape), format_.name) for format_ in FORMATS]
@@ -392,7 +396,7 @@ def _may_be_a_request(shape: Shape) -> bool:
 
 def _request_or_capture(path: Path, shape: Shape) -> str | CaptureKind:
     """Raises NotReadYet, NotRecognized, NoRequest and other SourceProblem."""
-    if names := _captures_within(path, shape):
+    if names := captures_within(path, shape):
         raise FolderOfCaptures(path, names)
     if what := not_read.of_shape(shape):
         raise NotReadYet(path, what)
@@ -428,7 +432,7 @@ def captures_in(path: Path) -> Iterator[tuple[str, Captures | SourceProblem]]:
             yield name, problem
 
 
-def _captures_within(path: Path, shape: Shape) -> tuple[str, ...]:
+def captures_within(path: Path, shape: Shape) -> tuple[str, ...]:
     """Of a folder the files that are captures by their first bytes, as far as its first 50 by name go."""
     below = [name.partition("/")[2] for name in shape.files[:_LOOKED_AT]] if folders.is_folder(path) else []
     return tuple(name for name in below if _is_capture(path / name))

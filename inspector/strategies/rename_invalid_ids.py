@@ -8,8 +8,10 @@ from collections.abc import Iterator
 from inspector.conversation.edits import Edit, Replace
 from inspector.conversation.model import Kind
 from inspector.rules.base import Case, answered
+from inspector.rules.call_without_id import Turn, turns_without_ids
 from inspector.strategies.base import Strategy
 from inspector.strategies.rename_repeated_ids import with_id
+from inspector.wires.ids import with_block_id
 
 LONGEST = 40
 """The shortest limit that a provider is known for (OC-4)."""
@@ -30,20 +32,33 @@ def nine(call_id: str, used_ids: set[str]) -> str:
 
 
 def renamed(case: Case, valid: re.Pattern[str]) -> Iterator[Edit]:
-    """Calls whose id is not `valid`, and their results; results that answer no call are left to others."""
+    """Calls whose id is not `valid` or is missing, and their results; results that answer no call are left to others."""
     used_ids = {chunk.call_id for chunk in case.conversation.chunks if chunk.kind in (Kind.TOOL_CALL, Kind.TOOL_RESULT)}
     for answer in answered(case):
         if not valid.fullmatch(answer.call.call_id):
             fresh = nine(f"{answer.call.key}:{answer.call.call_id}", used_ids)
             for chunk in (answer.call, *answer.results):
                 yield Replace(chunk, with_id(chunk, fresh))
+    for turn in turns_without_ids(case):
+        yield from _identified(turn, used_ids)
+
+
+def _identified(turn: Turn, used_ids: set[str]) -> Iterator[Edit]:
+    """Blocks without an id, where it is certain which result is of which call. A call that has a valid id keeps it, and gives it to its result."""
+    if not turn.is_certain:
+        return
+    ids = {call.key: call.call_id or nine(call.key, used_ids) for call in turn.calls}
+    pairs = [*((call, ids[call.key]) for call in turn.calls_without_id), *zip(turn.results_without_id, ids.values(), strict=False)]
+    for chunk, call_id in pairs:
+        if (identified := with_block_id(chunk, call_id)) is not None:
+            yield Replace(chunk, identified)
 
 
 STRATEGY = (
     Strategy(
         name="rename-invalid-ids",
         safety=frozenset(),
-        summary="gives calls whose id is empty, too long or has other signs than letters, digits, _ and - a short one, and their results with them",
+        summary="gives calls whose id is missing, empty, too long or has other signs than letters, digits, _ and - a short one, and their results with them",
         cost="Only ids change; what was called and what came back stays.",
         user_visible_effect="Nothing: ids are not shown.",
         pros="The new id is nine letters and digits, which every known provider takes.",

@@ -4,9 +4,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from inspector.conversation.model import Chunk, Kind
+from inspector.projections.base import ANTHROPIC
+from inspector.wires.shapes import anthropic
 
 UNNAMED = "unnamed-"
 """Starts the ids that are given here to calls and results that have none; a body that is written back does not hold them."""
+_ID_OF = {"tool_use": "id", "tool_result": "tool_use_id"}
+"""Member of a block of Anthropic's shape with the id of its call, by the type of the block."""
 
 
 def tied(chunks: Sequence[Chunk]) -> list[Chunk]:
@@ -44,3 +48,18 @@ def with_names(chunks: Sequence[Chunk]) -> list[Chunk]:
 
 def _named(chunk: Chunk, call_id: str) -> Chunk:
     return replace(chunk, payload={**chunk.payload, "toolCallId": call_id})
+
+
+def with_block_id(chunk: Chunk, call_id: str) -> Chunk | None:
+    """The chunk of a block of Anthropic's shape that is a call or a result but for its id, with this one; None of every other chunk."""
+    block = chunk.payload.get("block")
+    if chunk.payload.get("wire") != ANTHROPIC or not isinstance(block, dict):
+        return None
+    name = _ID_OF.get(str(block.get("type")))
+    if name is None or isinstance(block.get(name), str):
+        return None
+    (read,) = anthropic.read({"role": chunk.role, "content": [{**block, name: call_id}]})
+    if read.kind not in (Kind.TOOL_CALL, Kind.TOOL_RESULT):
+        return None
+    kept = {name: value for name, value in chunk.payload.items() if name not in ("type", "block", "wire")}
+    return replace(chunk, role=read.role, kind=read.kind, payload={**kept, **read.payload}, reason="")

@@ -2,7 +2,6 @@
 
 import gzip
 import json
-import os
 import random
 from pathlib import Path
 
@@ -14,10 +13,10 @@ from inspector.streams.corrections import STREAM_STRATEGIES
 from inspector.streams.violations import ALL_STREAM_RULES, STREAM_RULES
 from tests.actions.test_import_streams import har
 from tests.commands.running import incident, make, run, run_in_process
+from tests.corpus import CORPUS, needs
 from tests.streams.spoken import DONE, ROLE, call, chunk, sse, text
 from tests.streams.test_golden_tables import FOLDER
 
-CORPUS = Path(os.environ.get("INSPECTOR_CORPUS") or Path(__file__).parent.parent.parent / "var" / "corpus").absolute()
 BUG = FOLDER / "the-bug-O-L.jsonl"
 FIXED = FOLDER / "correct-flow-O-L.jsonl"
 WHOLE = sse(ROLE, text("Hi "), text("there."), chunk({}, "stop"), DONE)
@@ -372,7 +371,7 @@ class TestCatalogues:
 
 
 @pytest.mark.corpus
-@pytest.mark.skipif(not (CORPUS / "streams").is_dir(), reason="the corpus is not here")
+@needs("streams")
 def test_every_stream_of_the_corpus_is_judged_or_named() -> None:
     paths = [path for top in ("streams", "vcr-cassettes") for path in (CORPUS / top).rglob("*") if path.is_file() and path.stat().st_size]
     assert paths

@@ -49,7 +49,7 @@ def test_named_modules_exist(document: Path) -> None:
 def test_named_settings_are_read() -> None:
     named = {name for document in DOCUMENTS for name in re.findall(r"\b((?:INSPECTOR|DJANGO)_[A-Z_]+)\b", document.read_text())}
     read = set(re.findall(r'"((?:INSPECTOR|DJANGO)_[A-Z_]+)"', (ROOT / "inspector" / "settings.py").read_text()))
-    assert named - read <= {"INSPECTOR_TEST_POSTGRES", "INSPECTOR_JUDGES", "INSPECTOR_PROGRAMS"}
+    assert named - read <= {"INSPECTOR_TEST_POSTGRES", "INSPECTOR_JUDGES", "INSPECTOR_PROGRAMS", "INSPECTOR_CORPUS"}
     assert read <= named
 
 

@@ -20,9 +20,8 @@ from inspector.streams.captures.catalogue import KINDS, exchanges, kind_named, s
 from inspector.streams.captures.unpacking import Unpacker
 from inspector.streams.framing import Framer, frames_of
 from inspector.streams.model import LACKS, End, Exchange, Frame, Framing, How, Read, Side
+from tests.corpus import CORPUS, needs
 from tests.folding import in_one_test
-
-CORPUS = Path(os.environ.get("INSPECTOR_CORPUS") or Path(__file__).parent.parent.parent / "var" / "corpus").absolute()
 
 SSE = b'data: {"choices":[{"delta":{"content":"hi"}}]}\n\ndata: [DONE]\n\n'
 
@@ -526,7 +525,7 @@ def test_words_that_kinds_lack_are_explained() -> None:
 
 
 @pytest.mark.corpus
-@pytest.mark.skipif(not CORPUS.is_dir(), reason="INSPECTOR_CORPUS names no folder")
+@needs("streams")
 @pytest.mark.parametrize(
     ("folder", "kinds"), [("streams", {"chunk-lines": 36, "gemini-responses": 6}), ("vcr-cassettes", {"vcr": 20, "har": 2})]
 )

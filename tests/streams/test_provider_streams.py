@@ -1,6 +1,5 @@
 """Streams of real providers: what is legal is silent, and any split of the bytes gives the same."""
 
-import os
 import random
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,9 +10,9 @@ from inspector.rules.base import Severity
 from inspector.streams.captures.catalogue import sniffed
 from inspector.streams.model import End, Exchange, How, Read, Side
 from inspector.streams.run import OneSide, one_side
+from tests.corpus import CORPUS, needs
 
-CORPUS = Path(os.environ.get("INSPECTOR_CORPUS") or Path(__file__).parent.parent.parent / "var" / "corpus").absolute() / "streams"
-PATHS = sorted(CORPUS.rglob("*.chunks.txt"))
+PATHS = sorted((CORPUS / "streams").rglob("*.chunks.txt"))
 BROKEN = {
     "duplicate-message-start.chunks.txt": {"start-repeated"},
     "spliced-message-start.chunks.txt": {"start-repeated", "block-left-open", "id-or-model-changed"},
@@ -21,9 +20,9 @@ BROKEN = {
 """Those that were made to be broken, and how."""
 UNREAD = {"Gemini", "Gemini interactions", "Cohere", "Bedrock Converse"}
 
-CASSETTES = sorted(path for path in (CORPUS.parent / "vcr-cassettes").rglob("*") if path.suffix in (".yaml", ".yml", ".json", ".har"))
+CASSETTES = sorted(path for path in (CORPUS / "vcr-cassettes").rglob("*") if path.suffix in (".yaml", ".yml", ".json", ".har"))
 
-pytestmark = [pytest.mark.corpus, pytest.mark.skipif(not PATHS, reason="INSPECTOR_CORPUS names no folder with streams")]
+pytestmark = [pytest.mark.corpus, needs("streams")]
 
 
 def exchanges(path: Path) -> list[Exchange]:

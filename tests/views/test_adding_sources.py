@@ -20,6 +20,7 @@ from inspector.sources import uploads
 from inspector.sources.places import place
 from tests.accounts import account
 from tests.operators import OperatorClient
+from tests.programs.opencode import stores as opencode
 from tests.views.imported import MERGED, rows, store
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -97,6 +98,15 @@ def test_what_was_typed_is_there_again_with_the_sentence_next_to_it(
     monkeypatch.setenv("HOME", str(tmp_path / "nobody"))
     settings.INSPECTOR_SOURCES = []
     assert not roots() and "only what is in the folders" in said(client, path="/etc/passwd")
+
+
+def test_a_folder_becomes_a_source_for_each_store_in_it(tmp_path: Path, client: Client, settings: Settings) -> None:
+    folder = tmp_path / "listed"
+    folder.mkdir()
+    settings.INSPECTOR_SOURCES = [folder]
+    database, tree = opencode.database(folder, opencode.KILLED), opencode.tree(folder, opencode.CLEAN)
+    assert "is imported" in said(client, path=str(folder))
+    assert sorted(Source.objects.values_list("path", flat=True)) == [database, tree]
 
 
 def test_in_local_mode_without_a_list_only_the_folders_of_programs_are_offered(

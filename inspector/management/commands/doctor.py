@@ -44,6 +44,8 @@ class Survey:
     damaged: list[Diagnosis] = field(default_factory=list)
     repaired: int = 0
     problem: str = ""
+    skipped: list[str] = field(default_factory=list)
+    """What else a folder holds that a person named, and why it is not read."""
 
 
 class Command(AnsweringCommand):
@@ -70,6 +72,7 @@ class Command(AnsweringCommand):
         if not surveys and is_text:
             names = ", ".join(known.title for known in programs() if known.homes)
             self.say(f"No sessions are in the default folders of {names}: name another folder, as in `inspector doctor FOLDER`.")
+        surveys = [part for survey in surveys for part in self._parts(survey, is_text)]
         with ProgressLine() as line:
             total = 0
             for survey in surveys:
@@ -83,6 +86,27 @@ class Command(AnsweringCommand):
         if any(survey.broken for survey in surveys):
             sys.exit(1)
 
+    def _parts(self, survey: Survey, is_text: bool) -> list[Survey]:
+        """One for each store of a folder that a person named, whose line is printed already; of a default place that itself. Raises CommandError."""
+        place = survey.place
+        if place.program or not survey.extent.files:
+            return [survey]
+        # All programs are loaded for it.
+        from inspector.sources.within import stores_within
+
+        try:
+            within = stores_within(place.path)
+            parts = [Survey(store, extent(store)) for store in within.stores]
+        except SourceProblem as problem:
+            raise CommandError(str(problem)) from None
+        if [part.place.path for part in parts] == [place.path]:
+            parts = [Survey(parts[0].place, survey.extent)]
+        elif is_text:
+            for part in parts:
+                self._say_place(part)
+        parts[0].skipped = [problem.reason for problem in within.skipped]
+        return parts
+
     def _say_place(self, survey: Survey) -> None:
         many = "file" if survey.extent.files == 1 else "files"
         name = f"{survey.place.program}: " if survey.place.program else ""
@@ -90,8 +114,8 @@ class Command(AnsweringCommand):
 
     def _say(self, surveys: list[Survey]) -> None:
         for survey in surveys:
-            if survey.problem:
-                self.say(f"Not read: {survey.problem}")
+            for problem in (*survey.skipped, *([survey.problem] if survey.problem else [])):
+                self.say(f"Not read: {problem}")
         sessions, repaired = (sum(getattr(survey, name) for survey in surveys) for name in ("sessions", "repaired"))
         broken = [(survey.place, one) for survey in surveys for one in survey.broken]
         if not sessions:
@@ -205,7 +229,7 @@ def _report(surveys: list[Survey]) -> dict[str, Any]:
                 "program": survey.place.program,
                 "format": survey.place.format,
                 "path": str(survey.place.path),
-                **json_fields(survey, "files=extent.files bytes=extent.size sessions repaired problem"),
+                **json_fields(survey, "files=extent.files bytes=extent.size sessions repaired problem skipped"),
                 "damaged": len(survey.damaged),
                 "broken": len(survey.broken),
             }

@@ -3,6 +3,7 @@
 import itertools
 import json
 from contextlib import nullcontext
+from pathlib import Path
 from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
@@ -16,7 +17,9 @@ from inspector.management.progress import ProgressLine
 from inspector.management.target import add_target_arguments, folder_around, sources_named
 from inspector.models.background import judged_since
 from inspector.sources.growing import whole_lines
+from inspector.sources.places import place
 from inspector.sources.problems import shown
+from inspector.sources.within import stores_within
 
 _PROBLEMS_SHOWN = 5
 _COUNTS = ("conversations", "chunks", "unchanged", "gone", "records", "streams", "problems")
@@ -50,7 +53,7 @@ class Command(AnsweringCommand):
                 "--watch goes on in this terminal, and a job ends: leave --queue out, or switch on Watched on the page of the source."
             )
         options = {**options, "operator": os_user()}
-        targets = sources_named(options["target"])
+        targets = [store for path in sources_named(options["target"]) for store in self._stores(path, options["format"])]
         return [{**options, "target": targets}] if options["traces"] else [{**options, "target": [target]} for target in targets]
 
     def _targets(self, options: dict[str, Any]) -> list[str]:
@@ -59,13 +62,23 @@ class Command(AnsweringCommand):
         for path in sources_named(options["target"]):
             around = folder_around(path)
             if around is None or options["format"] not in (None, around.format):
-                paths.append(path)
+                paths += self._stores(path, options["format"])
                 continue
             self.note(
                 f"{path} is a part of {around.path}, which is imported already: that is read again, so that no conversation is listed twice."
             )
             paths.append(around.path)
         return list(dict.fromkeys(paths))
+
+    def _stores(self, path: str, format_name: str | None) -> list[str]:
+        """The paths of all stores of a folder; anything else by its own. Raises SourceProblem."""
+        where = place(path)
+        if not isinstance(where, Path):
+            return [path]
+        within = stores_within(where, format_name)
+        for problem in within.skipped:
+            self.note(problem.reason)
+        return [str(store.path) for store in within.stores]
 
     def answer(self, options: dict[str, Any]) -> None:
         _refuse_conversation(options)

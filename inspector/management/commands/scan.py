@@ -138,8 +138,13 @@ class Command(AnsweringCommand):
             if options["json"]:
                 problems = [{"where": where, "reason": reason} for where, reason in target.problems]
                 source = {**source_report(target.path, target.format), "problems": problems}
+                if target.stores:
+                    source["stores"] = [{"path": path, "format": name} for path, name in target.stores]
                 self._print_json({"source": source, "conversations": [], "streams": streams.reports}, reports, spool)
             else:
+                if target.stores:
+                    every = shown(", ".join(f"{path} ({name})" for path, name in target.stores), 4096)
+                    self.say(f"{shown(target.path, 4096)} holds {len(target.stores)} stores, and all are read: {every}.")
                 for where, reason in target.problems:
                     self.say(f"Problem, {shown(where)}: {shown(reason, 600)}")
                 self._print(target.path, reports, options["fail_on"], spool)

@@ -2,7 +2,12 @@
 
 import pytest
 
+from inspector.planning.recommend import sequence
 from inspector.programs.formats import Stored
+from inspector.programs.gemini_cli.format import GEMINI_CLI
+from inspector.programs.gemini_cli.reader import NAME
+from inspector.rules.base import case_of
+from inspector.rules.catalogue import all_findings
 from tests.programs.gemini_cli.chats import (
     CLEAN,
     HEADER,
@@ -12,6 +17,7 @@ from tests.programs.gemini_cli.chats import (
     response,
     resumed,
     stored,
+    tool_call,
     user,
 )  # fmt: skip
 from tests.programs.gemini_cli.repairing import last_list, repaired
@@ -61,3 +67,26 @@ def test_results_of_one_call_that_differ_are_left() -> None:
     result = repaired(chat, "record-results-once")
     assert contents(result)[2] == ("user", ["a=x", "a=z"]) and codes(result) == ["TOOL701/error", "TOOL208/error"]
     assert contents(repaired(chat, "record-results-once", "keep-first-result"))[2] == ("user", ["a=x"])
+
+
+def recommended(chat: Stored) -> tuple[list[str], str]:
+    case = case_of(chat.conversation, NAME)
+    recommendation = sequence(case, all_findings(case), "gemini", GEMINI_CLI.default_projection)
+    return [strategy.name for strategy in recommendation.candidate.strategies], recommendation.why_not
+
+
+@pytest.mark.parametrize("chat", [stored(*CLEAN), stored(*resumed())], ids=["never resumed", "resumed"])
+def test_a_repair_for_the_provider_is_the_one_that_the_rule_names(chat: Stored) -> None:
+    """Of a chat that was never resumed only a note says what the next resume does; the provider rule alone names strategies that change nothing there."""
+    assert recommended(chat) == (["record-results-once"], "")
+
+
+def test_a_chat_that_a_resume_sends_as_it_is_needs_no_repair_for_the_provider() -> None:
+    assert recommended(repaired(stored(*CLEAN), "record-results-once")) == ([], "")
+
+
+def test_a_call_without_a_result_is_no_doubled_one() -> None:
+    """The same provider rule refuses it: what is recommended then answers the call, and records each result once."""
+    chat = stored(HEADER, user("u1", "go"), answer("m1", toolCalls=[tool_call("ls__a")]), user("u2", "go on"))
+    names, why_not = recommended(chat)
+    assert "insert-interrupted-result" in names and not why_not

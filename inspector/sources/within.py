@@ -1,0 +1,145 @@
+"""Which stores a folder holds: the files of one format, and the databases and files of other formats of the same program next to them.
+
+A program may keep sessions in several stores of one folder: opencode leaves its tree of files where it is when it moves to a database
+(opencode 1.2, `storage/` next to `opencode.db`), and OpenClaw has files and a database.
+"""
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from inspector.programs import not_read
+from inspector.programs.base import Program
+from inspector.programs.catalogue import FORMATS
+from inspector.programs.formats import Format, InFiles, Shape
+from inspector.programs.registry import program_of
+from inspector.sources import folders, reading, stores
+from inspector.sources.homes import StorePlace
+from inspector.sources.opening import MAGIC
+from inspector.sources.problems import DATABASES, Empty, SourceProblem, shown
+from inspector.traces.model import Problem
+
+_SURE = 0.5
+"""How sure a format must be of a folder that holds something else too: below that it goes by how the name of a file ends."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoresWithin:
+    """`stores` are those to read: the place itself where it is one store, or nothing that is known (then without a format). `skipped` says of each other store why it is not read."""
+
+    stores: tuple[StorePlace, ...]
+    skipped: tuple[Problem, ...] = ()
+
+
+def stores_within(path: Path, format_name: str | None = None) -> StoresWithin:
+    """Those of the program to which most in the folder belongs; of a file that file. Who names a format gets what is of it alone. Raises SourceProblem."""
+    itself = StorePlace("", format_name or "", path)
+    if format_name is not None or not folders.is_folder(path):
+        return StoresWithin((itself,))
+    shape = stores.identify(path)
+    databases, skipped = _databases(path, shape.files)
+    main = _best(shape, FORMATS, _SURE if databases else 0.0)
+    if main is None and not databases:
+        return StoresWithin((itself,))
+    program = program_of((main or databases[0][1]).name)
+    trees = list(_trees(path, shape, main, program))
+    rest = _without(path, shape, [format_ for format_, _ in trees])
+    own = [(file, format_) for file, format_ in databases if main is None or program_of(format_.name) == program]
+    skipped += [_of_others(file, [format_]) for file, format_ in databases if (file, format_) not in own]
+    others = [format_ for format_ in FORMATS if program_of(format_.name) != program and format_.sniff(rest) >= _SURE]
+    if main is not None and others:
+        skipped.append(_of_others(path, others))
+    if main is None and (captures := reading.captures_within(path, shape)):
+        names = shown(", ".join(captures), 300)
+        skipped.append(
+            Problem(
+                reading.UNREAD_FILES,
+                f"{shown(str(path), 4096)} holds captured streams too, which are not read with its stores ({names}): name one of them.",
+            )
+        )
+    if len(trees) == 1 and not own:
+        return StoresWithin((replace(itself, format=trees[0][0].name),), tuple(skipped))
+    places = [(_narrowed(path, format_, keys), format_) for format_, keys in trees]
+    return StoresWithin(tuple(StorePlace(_title(format_), format_.name, place) for place, format_ in (*own, *places)), tuple(skipped))
+
+
+def _best(shape: Shape, formats: Sequence[Format], least: float = 0.0) -> Format | None:
+    score, name = max(((format_.sniff(shape), format_.name) for format_ in formats), default=(0.0, ""))
+    return next(format_ for format_ in formats if format_.name == name) if score > least or score >= least > 0 else None
+
+
+def _databases(path: Path, keys: Sequence[str]) -> tuple[list[tuple[Path, Format]], list[Problem]]:
+    """Databases that are stores of any program, each with its format; and what is wrong with those that cannot be read or are not read yet."""
+    databases: list[tuple[Path, Format]] = []
+    problems: list[Problem] = []
+    unread: dict[str, list[Path]] = {}
+    for key in keys:
+        file = path / key.partition("/")[2]
+        if file.suffix not in DATABASES:
+            continue
+        try:
+            shape = stores.identify(file)
+        except Empty:
+            continue
+        except SourceProblem as problem:
+            problems.append(Problem(reading.UNREAD_FILES, str(problem)))
+            continue
+        if not shape.head.startswith(MAGIC):
+            continue
+        format_ = _best(shape, FORMATS)
+        if format_ is not None:
+            databases.append((file, format_))
+        elif what := not_read.of_shape(shape):
+            unread.setdefault(what, []).append(file)
+    return databases, [*problems, *(_of_unread(what, files) for what, files in unread.items())]
+
+
+def _trees(path: Path, shape: Shape, main: Format | None, program: Program | None) -> Iterator[tuple[Format, list[str]]]:
+    """The formats of the program whose files are in the folder, each with the keys of its own, most certain first."""
+    formats = [format_ for format_ in FORMATS if program_of(format_.name) == program]
+    format_, rest = main, shape
+    while isinstance(format_, InFiles):
+        yield format_, [key for key in rest.files if format_.wants(key)]
+        formats.remove(format_)
+        rest = _without(path, rest, [format_])
+        format_ = _best(rest, formats)
+
+
+def _without(path: Path, shape: Shape, formats: Sequence[Format]) -> Shape:
+    """What a folder looks like without the files of these formats."""
+    keys = tuple(key for key in shape.files if not any(isinstance(format_, InFiles) and format_.wants(key) for format_ in formats))
+    return replace(shape, files=keys, heads=folders.heads(path, keys))
+
+
+def _narrowed(path: Path, format_: Format, keys: Sequence[str]) -> Path:
+    """The folder in which all files with these keys are, as far down as the format still knows them: `storage` of the files of a tree, whose name is enough
+    in a command then."""
+    assert isinstance(format_, InFiles)
+    below = [key.partition("/")[2] for key in keys]
+    deepest = path / os.path.commonpath([Path(name).parent for name in below])
+    for folder in (deepest, *deepest.parents):
+        if folder == path:
+            break
+        names = tuple(f"{folder.name}/{(path / name).relative_to(folder).as_posix()}" for name in below)
+        if all(map(format_.wants, names)) and format_.sniff(Shape(b"", {}, folder.name, names, folders.heads(folder, names))) > 0:
+            return folder
+    return path
+
+
+def _title(format_: Format) -> str:
+    program = program_of(format_.name)
+    return program.title if program else format_.title
+
+
+def _of_unread(what: str, files: Sequence[Path]) -> Problem:
+    if len(files) == 1:
+        return Problem(reading.UNREAD_FILES, str(reading.NotReadYet(files[0], what)))
+    more = "1 file more" if len(files) == 2 else f"{len(files) - 1:,} files more"
+    return Problem(reading.UNREAD_FILES, f"{shown(str(files[0]), 4096)} and {more} hold {what}, {not_read.WHY}.")
+
+
+def _of_others(place: Path, formats: Sequence[Format]) -> Problem:
+    names = ", ".join(dict.fromkeys(_title(format_) for format_ in formats))
+    text = f"{shown(str(place), 4096)} holds sessions of other programs too ({names}), which are not read: name their own file or folder."
+    return Problem(reading.UNREAD_FILES, text)
