@@ -8,6 +8,7 @@ from inspector.conversation.queries import unanswered_calls
 from inspector.programs.base import Calls, Errors, Home, Numbering, Panels, Program, Providers, Repairs, SyntheticResults, Trait
 from inspector.programs.claude_code.before_boundary import calls_not_sent
 from inspector.programs.claude_code.chain import first_results
+from inspector.programs.claude_code.error_texts import MEANINGS
 from inspector.programs.claude_code.format import CLAUDE_CODE
 from inspector.programs.claude_code.path import apart
 from inspector.programs.claude_code.readers import READERS, answer_id, unsent
@@ -111,6 +112,7 @@ PROGRAM = Program(
         follow_up=_follow_up,
     ),
     errors=Errors(
+        meanings=MEANINGS,
         facts=(("apiError", "the end of the session"),),
         consequences={
             "unanswered-tail-call": "the turn was interrupted, or still runs.",
