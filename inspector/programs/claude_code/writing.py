@@ -202,7 +202,9 @@ def _rewritten(
 ) -> tuple[bytes, list[bytes]]:
     kept = {step.base.chunks[0].key for step in steps if step.base}
     gone = [entry for entry in entries(base) if entry.chunks[0].key not in kept]
-    removed = _parents_past(gone)
+    # A line that is quarantined may be a record of another branch.
+    moved_out = [entry for entry in file.entries if entry.chunks[0].msg_idx in quarantined and "fused" not in entry.about]
+    removed = _parents_past([*gone, *moved_out])
     without = {entry.chunks[0].msg_idx for entry in gone}
     texts: dict[int, list[str]] = {}
     after: dict[int, list[str]] = {}
@@ -308,7 +310,8 @@ def _text_of(base: Entry, file: File, step: Step) -> str:
         message = json_pieces.amended(message, {"role": stringify(role)})
         text = json_pieces.amended(text, {"type": stringify(role)})
     content = json_pieces.value_of(message, "content") or "[]"
-    if content.startswith('"') and len(step.chunks) == 1 and step.chunks[0].kind is Kind.TEXT:
+    # An answer is a list of blocks to the program.
+    if content.startswith('"') and len(step.chunks) == 1 and step.chunks[0].kind is Kind.TEXT and step.chunks[0].role != ASSISTANT:
         return json_pieces.amended(text, {"message": json_pieces.amended(message, {"content": stringify(step.chunks[0].text)})})
     spans = json_pieces.elements(content) if content.startswith("[") else []
     stored = {chunk.key: (chunk, content[slice(*span)]) for chunk, span in zip(base.chunks, spans, strict=False)}

@@ -17,7 +17,7 @@ from inspector.rules.catalogue import all_findings
 from inspector.strategies.catalogue import strategy
 from tests.commands.running import run
 from tests.programs.claude_code.families import in_turn
-from tests.programs.claude_code.session_lines import ID, PROJECT, a, boundary, call, encoded, line, lines, r, text, u, write
+from tests.programs.claude_code.session_lines import ID, MODEL, PROJECT, a, boundary, call, encoded, line, lines, r, text, u, write
 
 pytestmark = pytest.mark.django_db
 KEY = f"{PROJECT}/{ID}.jsonl"
@@ -25,6 +25,11 @@ BOTH, SAME = ("new-session", "same-file"), ("same-file",)
 START = (u("u1", None, "first"), a("a1", "u1", "m1", text("done"), 1))
 END = (u("u2", "a1", "and?", 2), a("a2", "u2", "m2", text("well"), 3))
 ALL = ("user:first", "assistant:done", "user:and?", "assistant:well")
+
+
+def answer_of(content: Any, id_: str = "a1", parent: str | None = "u1") -> dict[str, Any]:
+    """An answer with the content of another writer."""
+    return line("assistant", id_, parent, {"id": "m1", "type": "message", "role": "assistant", "model": MODEL, "content": content}, 1)
 
 
 @dataclass(frozen=True)
@@ -136,9 +141,30 @@ FAMILIES: dict[str, Family] = {
     ),
     "F13 a message of no shape": Family(
         lines(*START, u("x1", "a1", 42, 1), u("u2", "x1", "and?", 2), END[1]),
-        {"STORE901": "warning"},
+        {"STORE901": "error"},
         ("user:first", "assistant:done", "user:", "user:and?", "assistant:well"),
         (DROP,),
+    ),
+    "F13 a block that is null": Family(
+        lines(*START, u("u2", "a1", [text("and?"), None], 2), END[1]),
+        {"STORE901": "error"},
+        ("user:first", "assistant:done", "user:and?", "user:", "assistant:well"),
+        (DROP,),
+    ),
+    "F13 an answer whose content is text": Family(
+        lines(START[0], answer_of("done"), *END), {"STORE901": "error"}, ALL, ("list-answer-text",)
+    ),
+    "F13 a block that is null on another branch": Family(
+        lines(*START, u("x1", "a1", [None], 1), u("x2", "x1", "no", 1), *END),
+        {"STORE901": "error", "TREE205": "note"},
+        ALL,
+        (QUARANTINE,),
+    ),
+    "F13 a message of no shape on another branch": Family(
+        lines(*START, u("x1", "a1", 42, 1), *END), {"STORE901": "note", "TREE205": "note"}, ALL
+    ),
+    "F13 an error of the provider that is text": Family(
+        lines(*START, {**answer_of("API Error: 500", "e1", "a1"), "isApiErrorMessage": True}, u("u2", "e1", "and?", 2), END[1]), {}, ALL
     ),
 }
 repairable = [

@@ -29,7 +29,7 @@ NAMED = {
     "torn_last_line": {"STORE801": "warning"},
     "nul_block_mid": {"STORE801": "error"},
     "out_of_order": {"TREE207": "note"},
-    "content_wrong_type": {"STORE901": "warning"},
+    "content_wrong_type": {"STORE901": "error"},
 }
 
 pytestmark = pytest.mark.skipif(not (BENCH / "gen_corrupt.py").exists(), reason="needs ../shared/bench")
