@@ -92,6 +92,13 @@ FAMILIES: dict[str, Family] = {
         (SPLIT, QUARANTINE),
         ("user:first", "user:and?", "assistant:well"),
     ),
+    "F11 torn, and what hangs below it on the same line": Family(
+        lines(START[0], encoded(START[1])[:-40] + encoded(END[0]), END[1]),
+        {"STORE802": "error"},
+        ("assistant:well",),
+        (SPLIT, QUARANTINE, RELINK),
+        ("user:first", "user:and?", "assistant:well"),
+    ),
     "F11 no line end between two records": Family(
         lines(START[0], encoded(START[1]) + encoded(END[0]), END[1]), {"STORE802": "error"}, ("assistant:well",), (SPLIT,)
     ),
@@ -226,6 +233,22 @@ def test_it_is_recommended(name: str) -> None:
     case = read(FAMILIES[name].data)
     chosen = sequence(case, all_findings(case), "anthropic-2026-07", "anthropic").candidate.strategies
     assert {one.name for one in chosen} == {of for of in FAMILIES[name].strategies if not strategy(of).manual_only}
+
+
+@pytest.mark.parametrize("mode", BOTH)
+def test_a_repair_without_what_closes_the_gap_says_that_the_gap_is_left(tmp_path: Path, mode: str) -> None:
+    """The new session begins after the gap, and names the parent that is in no line."""
+    folder = write(tmp_path / "claude", {KEY: FAMILIES["F11 torn, and what hangs below it on the same line"].data})
+    before = contents(folder)
+    plan = run("repair", folder, "--conversation", ID, "--strategy", SPLIT, "--strategy", QUARANTINE, "--mode", mode, "--plan").out
+    assert "after: TREE201" in plan
+    assert run("repair", folder, "--conversation", ID, "--strategy", SPLIT, "--mode", mode, "--apply", "--json").status == 0
+    (written,) = (key for key, data in contents(folder).items() if key.endswith(".jsonl") and data != before.get(key))
+    case = read(contents(folder)[written], written)
+    assert sent(case) == ("user:and?", "assistant:well")
+    assert [finding.severity for finding in all_findings(case) if finding.code == "TREE201"] == [
+        "warning" if mode == "new-session" else "error"
+    ]
 
 
 def test_no_byte_of_a_quarantined_line_is_lost(tmp_path: Path) -> None:

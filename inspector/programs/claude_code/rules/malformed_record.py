@@ -8,7 +8,7 @@ from inspector.conversation.model import Chunk, Kind
 from inspector.conversation.tree import Entry
 from inspector.programs.claude_code.chain import Chain, chain_of, name
 from inspector.programs.claude_code.lines import ASSISTANT, USER
-from inspector.programs.claude_code.versions import ATTACHMENTS, BLOCKS, known_defects, number_of
+from inspector.programs.claude_code.versions import ATTACHMENTS, BLOCKS, known_defects
 from inspector.rules.base import Case, Match, Origin, Rule, Severity, bounded, cached_per_case
 from inspector.text import jsontext
 
@@ -21,8 +21,6 @@ _LISTS = {
 }
 """Members that 2.1.332 reads as lists without looking."""
 _UNTYPED = "its attachment has no type"
-_TOLERANT = (2, 1, 223)
-"""Versions from this one on skip attachments without a type."""
 _EMPTY = {USER: ("missing", "null"), ASSISTANT: ("missing", "null", "")}
 """Contents without anything that are no list, by the type of the line; an empty text of the user's is sent as it is."""
 _TEXT = "its content is text, and no list of blocks"
@@ -109,10 +107,7 @@ def _attachment_problem(chunk: Chunk) -> str:
 
 
 def check(case: Case) -> Iterator[Match]:
-    chain = chain_of(case)
-    lines = malformed(case)
-    last = max((number_of(entry.about.get("version")) for entry in chain.lines), default=()) if lines else ()
-    yield from bounded(_match(chain, record, last) for record in lines)
+    yield from bounded(_match(chain_of(case), record) for record in malformed(case))
 
 
 def fails_off_path(chain: Chain, record: Malformed) -> bool:
@@ -121,7 +116,7 @@ def fails_off_path(chain: Chain, record: Malformed) -> bool:
     return record.is_everywhere and index not in chain.on_path and chain.segments[index] == max(chain.segments.values())
 
 
-def _match(chain: Chain, record: Malformed, last: tuple[int, ...]) -> Match:
+def _match(chain: Chain, record: Malformed) -> Match:
     entry = record.entry
     is_attachment = entry.type == ATTACHMENT
     start = f"The {'attachment' if is_attachment else 'message'} {name(entry)} is malformed: {record.why}"
@@ -132,9 +127,8 @@ def _match(chain: Chain, record: Malformed, last: tuple[int, ...]) -> Match:
             return Match(entry.chunks, text, evidence=evidence, repaired_by=(_QUARANTINE,))
         text = f"{start}; it is not on the path of a resume."
         return Match(entry.chunks, text, severity=Severity.NOTE, repaired_by=(), no_repair_reason="No request depends on it.")
-    if record.why == _UNTYPED and last >= _TOLERANT:
-        text = f"{start}; version {'.'.join(map(str, last))}, which wrote the session last, skips it."
-        return Match(entry.chunks, text, severity=Severity.NOTE, evidence=evidence)
+    if record.why == _UNTYPED:
+        return Match(entry.chunks, f"{start}; Claude Code 2.1.332 skips it.", severity=Severity.NOTE, evidence=evidence)
     then = _SENT if _is_sent(entry, record.lost) else _FAILS
     repaired_by = (_LIST,) if record.is_text else (_DROP,) if record.lost else ()
     reason = "" if repaired_by else "The block holds words: put them into a text block by hand, on a copy."

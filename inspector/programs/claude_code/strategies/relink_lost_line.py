@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from inspector.conversation.edits import Edit, Insert, Remove, Replace, Safety, between
 from inspector.conversation.model import Conversation
 from inspector.conversation.tree import Entry
-from inspector.programs.claude_code.chain import Chain, chain_of, with_parent
+from inspector.programs.claude_code.chain import Chain, chain_of, split_tree, with_parent
 from inspector.programs.claude_code.rules.parent_loop import opening
 from inspector.rules.base import Case
 from inspector.strategies.base import Strategy
@@ -18,16 +18,16 @@ def propose(case: Case) -> Iterator[Edit]:
     """The path as it is read once each gap is closed, from its beginning up; what strategies before this one changed stays."""
     if case.tree is None:
         return
-    tree, base = case.tree, case.view(case.tree)
+    tree = start = split_tree(case)
     for _ in range(_MOST):
         later = _closed(case, tree)
         if later is None:
             break
         tree = later
-    if tree is case.tree:
+    if tree is start:
         return
     present = {chunk.key: chunk for chunk in case.conversation.chunks}
-    for edit in between(base, case.view(tree)):
+    for edit in between(case.view(start), case.view(tree)):
         match edit:
             case Insert(_, chunk) if chunk.key not in present:
                 yield edit
