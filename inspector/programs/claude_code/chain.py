@@ -202,19 +202,6 @@ def has_words(entry: Entry) -> bool:
     return entry.chunks[0].role == "user" and not has_results_only(entry)
 
 
-def with_parent(tree: Conversation, entry: Entry, parent: Entry) -> Conversation:
-    """The session as it is read where `entry` names `parent`."""
-    about = {**entry.about, "parentId": parent.id}
-    keys = {chunk.key for chunk in entry.chunks}
-    return replace(
-        tree,
-        chunks=tuple(
-            replace(chunk, payload={**chunk.payload, "entry": about}, parent=parent.id) if chunk.key in keys else chunk
-            for chunk in tree.chunks
-        ),
-    )
-
-
 def first_results(case: Case) -> Iterator[Chunk]:
     """Results at the beginning of a path whose first line names a parent that is nowhere: their calls were said before it."""
     chain = chain_of(case)

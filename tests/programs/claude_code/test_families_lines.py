@@ -32,6 +32,19 @@ def answer_of(content: Any, id_: str = "a1", parent: str | None = "u1") -> dict[
     return line("assistant", id_, parent, {"id": "m1", "type": "message", "role": "assistant", "model": MODEL, "content": content}, 1)
 
 
+def hook(parent: str, minute: int) -> dict[str, Any]:
+    """As a version wrote it that put the context of hooks into the chain: all of a session have one uuid."""
+    return line("saved_hook_context", "h1", parent, None, minute, content=["context"])
+
+
+def notice(parent: str, minute: int) -> dict[str, Any]:
+    return line("system", "h1", parent, None, minute, subtype="informational", content="note")
+
+
+def below_hook(id_: str, minute: int = 2) -> tuple[dict[str, Any], ...]:
+    return u(id_, "h1", "and?", minute), a("a2", id_, "m2", text("well"), 3)
+
+
 @dataclass(frozen=True)
 class Family:
     """`findings`: code -> severity. `strategies`: what repairs it, () where nothing can be proven. `before`, `after`: the messages that a resume sends."""
@@ -50,7 +63,13 @@ SNAPSHOT = {
     "snapshot": {"messageId": "u1", "trackedFileBackups": {"a.py": {"content": "x" * 600_000}}, "timestamp": "2026-08-01T10:00:00.000Z"},
     "isSnapshotUpdate": False,
 }
-RELINK, SPLIT, QUARANTINE, DROP = "relink-lost-line", "split-session-line", "quarantine-unreadable-lines", "drop-malformed-record"
+PAST, RELINK, SPLIT, QUARANTINE, DROP = (
+    "relink-past-unread-line",
+    "relink-lost-line",
+    "split-session-line",
+    "quarantine-unreadable-lines",
+    "drop-malformed-record",
+)
 FAMILIES: dict[str, Family] = {
     "F10 a parent that was never written": Family(
         lines(*START, u("u2", "phantom", "and?", 2), END[1]), {"TREE201": "error"}, ("user:and?", "assistant:well"), (RELINK,)
@@ -82,6 +101,22 @@ FAMILIES: dict[str, Family] = {
     "F10 a compaction that wrote lines again": Family(lines(*START, START[1], *END), {"TREE203": "note"}, ALL),
     "F10 one uuid for two messages": Family(
         lines(*START, u("a1", "a1", "hidden", 2), u("u2", "a1", "and?", 2), END[1]), {"TREE203": "error"}, ALL
+    ),
+    "F10 the context of a hook, one uuid several times": Family(
+        lines(*START, hook("a1", 1), *below_hook("u2"), hook("a2", 4), u("u3", "h1", "on", 5)),
+        {"TREE208": "error", "TREE205": "note"},
+        ("user:first", "assistant:done", "user:on"),
+        (PAST,),
+        (*ALL, "user:on"),
+    ),
+    "F10 the context of a hook, once": Family(lines(*START, hook("a1", 1), *below_hook("u2")), {"TREE208": "error"}, ALL, (PAST,)),
+    "F10 the context of a hook, seconds before": Family(lines(*START, hook("a1", 1), *below_hook("u2", 1)), {"TREE208": "note"}, ALL),
+    "F10 lines of the system with one uuid": Family(
+        lines(*START, notice("a1", 1), *below_hook("u2"), notice("a2", 4), u("u3", "h1", "on", 5)),
+        {"TREE203": "error", "TREE205": "note"},
+        ("user:first", "assistant:done", "user:on"),
+        (PAST,),
+        (*ALL, "user:on"),
     ),
     "F10 two processes on one session": Family(lines(*START, u("x1", "a1", "to the other", 9), *END), {"TREE205": "warning"}, ALL),
     "F10 a rewind": Family(lines(*START, u("x1", "a1", "no", 1), *END), {"TREE205": "note"}, ALL),
