@@ -118,6 +118,7 @@ PROGRAM = Program(
             "unanswered-tail-call": "the turn was interrupted, or still runs.",
             "unreadable-line": "Claude Code since 2.1.121 skips it without an error, versions before load nothing after it.",
             "spliced-line": "no version of Claude Code reads them",
+            "unsigned-thinking": "Claude Code 2.1.332 sends it as it is, also where it leaves out what another model signed. Anthropic rejects it (AN-17, AN-18); an endpoint of another model that signed the other thinking may.",
             "unanswered-call": "Claude Code shows the refusal as `API Error: 400 due to tool use concurrency issues`, on every turn.",
         },
     ),
