@@ -189,9 +189,28 @@ class Panels:
     """The runs of the ledger that are shown next to a chunk."""
 
 
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """What an error says whose text matches `pattern`. `rule` is a rule of ours, `provider_rule` one of the provider's by our name for it; "" where there
+    is none.
+
+    `advice` is a sentence on what to do; "" where the rule says it. `is_transient`: the same request may be accepted later.
+    """
+
+    pattern: str
+    means: str
+    rule: str = ""
+    provider_rule: str = ""
+    advice: str = ""
+    is_transient: bool = False
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Errors:
     """What it and its clients make of damage."""
+
+    meanings: tuple[Meaning, ...] = ()
+    """Errors that the program itself answers with, as its users see them; the first that matches counts."""
 
     ruled_out: "Callable[[Case], tuple[tuple[str, str], ...]]" = lambda case: ()
     """Other causes of a model that stops calling tools, and what speaks against each."""

@@ -27,10 +27,11 @@ from inspector.presentation.explain.answer import (
     same_refusal,
     sentence,
 )
-from inspector.presentation.explain.meanings import Meaning, own_rule, unrecognized_meaning
+from inspector.presentation.explain.meanings import own_rule, unrecognized_meaning
 from inspector.presentation.json_text import Json, json_fields
 from inspector.presentation.visible import visible
 from inspector.profiles.base import EVIDENCE
+from inspector.programs.base import Meaning
 from inspector.programs.registry import program_or_default, programs
 from inspector.readers.catalogue import names as readers_of
 from inspector.rules.base import Case, Finding, Rule

@@ -39,10 +39,11 @@ from inspector.presentation.explain.answer import (
     recognized,
     same_refusal,
 )
-from inspector.presentation.explain.meanings import Meaning, unrecognized_meaning
+from inspector.presentation.explain.meanings import unrecognized_meaning
 from inspector.presentation.stream.report import rules_that_say
 from inspector.presentation.visible import visible
 from inspector.profiles.base import EVIDENCE
+from inspector.programs.base import Meaning
 from inspector.programs.registry import crash_prefix_of, program_or_default
 from inspector.readers.catalogue import names as readers_of
 from inspector.readers.catalogue import reader, reader_of

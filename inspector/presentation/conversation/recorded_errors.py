@@ -62,7 +62,7 @@ def latest_rejection(case: Case) -> Recorded | None:
 
 
 def _recorded(case: Case, where: str, seq: int | None, step: str, text: str, findings: Sequence[Finding]) -> Recorded:
-    known_meaning = meaning(text)
+    known_meaning = meaning(text, case.program.errors.meanings)
     if known_meaning is None:
         return Recorded(where, seq, step, text, NOT_RECOGNISED)
     rules = case.program.errors.rules.get(known_meaning.provider_rule, ())

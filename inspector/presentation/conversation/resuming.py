@@ -48,7 +48,8 @@ def obstacle(case: Case, findings: Sequence[Finding], judgement: Judgement) -> O
 
 
 def blocks(finding: Finding) -> bool:
-    return rule(finding.code).blocks_resume
+    """Not a note: that is about a line on which no resume depends."""
+    return rule(finding.code).blocks_resume and finding.severity is not Severity.NOTE
 
 
 def is_accepted(case: Case, judgement: Judgement) -> bool:

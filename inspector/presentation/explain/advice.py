@@ -7,9 +7,9 @@ from inspector.planning.recommend import composed, sequence, without_waiting
 from inspector.presentation.conversation.panels import Alignment
 from inspector.presentation.conversation.recorded_errors import recorded_errors
 from inspector.presentation.explain.answer import Explanation, OtherReader, explanation_report, same_refusal
-from inspector.presentation.explain.meanings import Meaning
 from inspector.presentation.json_text import Json, json_fields
 from inspector.profiles.judging import judged
+from inspector.programs.base import Meaning
 from inspector.programs.registry import crash_prefix_of
 from inspector.rules.base import Case, findings
 from inspector.rules.catalogue import RULES

@@ -1,30 +1,16 @@
 """What an error text means where a table of texts knows it: a refusal of the history, or nothing that a repair of the history would change."""
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 
 from inspector.presentation.explain.answer import recognized
+from inspector.programs.base import Meaning
+from inspector.programs.registry import programs
 from inspector.rules.base import Rule
 from inspector.rules.catalogue import rule
 
 READ = 8000
 """Characters of an error that are looked at; bodies of failed requests can be whole web pages."""
-
-
-@dataclass(frozen=True, slots=True)
-class Meaning:
-    """`rule` is a rule of ours, `provider_rule` one of the provider's by our name for it; "" where there is none.
-
-    `advice` is a sentence on what to do; "" where the rule says it. `is_transient`: the same request may be accepted later.
-    """
-
-    pattern: str
-    means: str
-    rule: str = ""
-    provider_rule: str = ""
-    advice: str = ""
-    is_transient: bool = False
 
 
 def _status(codes: str) -> str:
@@ -86,10 +72,11 @@ def own_rule(provider_rule: str) -> Rule | None:
 
 
 @lru_cache(maxsize=256)
-def meaning(text: str) -> Meaning | None:
-    """What a recorded error means: by a rule of a provider before what any of them says; None where nothing knows it."""
+def meaning(text: str, own: tuple[Meaning, ...] = ()) -> Meaning | None:
+    """What a recorded error means: by a rule of a provider before what any of them says; None where nothing knows it. `own`: errors of the program that
+    may have answered it."""
     shown = text[:READ]
-    matches = [row for row in MEANINGS if re.search(row.pattern, shown, re.IGNORECASE)]
+    matches = [row for row in (*MEANINGS, *own) if re.search(row.pattern, shown, re.IGNORECASE)]
     particular = next((row for row in matches if row.rule or row.provider_rule), None)
     if particular is None and (candidates := recognized(shown)):
         rule = candidates[0].rule
@@ -98,5 +85,7 @@ def meaning(text: str) -> Meaning | None:
 
 
 def unrecognized_meaning(text: str) -> Meaning | None:
-    """Of a paste in which no rule of a provider is recognized: its start and its end are looked at, since the error of a log is in one of them."""
-    return meaning(text[:READ]) or (meaning(text[-READ:]) if len(text) > READ else None)
+    """Of a paste in which no rule of a provider is recognized, and that any program may have answered: its start and its end are looked at, since the
+    error of a log is in one of them."""
+    own = tuple(meaning for program in programs() for meaning in program.errors.meanings)
+    return meaning(text[:READ], own) or (meaning(text[-READ:], own) if len(text) > READ else None)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from inspector.conversation.model import Chunk, Conversation, Kind
-from inspector.conversation.tree import Entry, chain_above, entries
+from inspector.conversation.tree import Entry, about_of, chain_above, entries
 from inspector.programs.claude_code.path import (
     answer_of,
     calls_in,
@@ -15,6 +15,7 @@ from inspector.programs.claude_code.path import (
     is_side,
     loaded_entries,
     results_in,
+    shares_line,
 )
 from inspector.rules.base import Case, cached_per_case
 
@@ -156,8 +157,26 @@ def _keeps(boundary: Entry) -> bool:
 
 
 @cached_per_case
-def chain_of(case: Case) -> Chain:
+def split_tree(case: Case) -> Conversation:
+    """The whole file as it is once each line has been split of which a repair put a record on the path: all records of that line are lines then."""
     whole = case.tree or case.conversation
+    path = case.conversation.chunks
+    lines = {chunk.msg_idx for chunk in path if isinstance(number := about_of(chunk).get("fused"), int) and number < 0}
+    if not lines:
+        return whole
+    split = (apart_from_line(chunk) if chunk.msg_idx in lines and "entry" in chunk.payload else chunk for chunk in whole.chunks)
+    return replace(whole, chunks=tuple(split))
+
+
+def apart_from_line(chunk: Chunk) -> Chunk:
+    """The chunk of a record that shares its line, once the record has a line of its own."""
+    about = chunk.payload["entry"]
+    return replace(chunk, payload={**chunk.payload, "entry": {**about, "fused": -abs(about["fused"])}}) if "fused" in about else chunk
+
+
+@cached_per_case
+def chain_of(case: Case) -> Chain:
+    whole = split_tree(case)
     stored = loaded_entries(whole)
     places = {entry.chunks[0].key: entry.index for entry in stored}
     whole_path = tuple(_at(entry, places.get(entry.chunks[0].key, -1)) for entry in entries(case.conversation))
@@ -173,7 +192,7 @@ def chain_of(case: Case) -> Chain:
         by_id[entry.id] = entry
         number += is_boundary(entry.about)
         segments[entry.index] = number
-    shared = frozenset(entry.id for entry in entries(whole) if "fused" in entry.about and entry.id)
+    shared = frozenset(entry.id for entry in entries(whole) if shares_line(entry) and entry.id)
     return Chain(lines, by_id, path, frozenset(entry.index for entry in path if entry.index >= 0), shared, segments)
 
 
@@ -189,19 +208,6 @@ def _as_on_path(entry: Entry, path: Mapping[int, Entry]) -> Entry:
 def has_words(entry: Entry) -> bool:
     """Whether somebody typed it, or the program put it where a person types: no line of results."""
     return entry.chunks[0].role == "user" and not has_results_only(entry)
-
-
-def with_parent(tree: Conversation, entry: Entry, parent: Entry) -> Conversation:
-    """The session as it is read where `entry` names `parent`."""
-    about = {**entry.about, "parentId": parent.id}
-    keys = {chunk.key for chunk in entry.chunks}
-    return replace(
-        tree,
-        chunks=tuple(
-            replace(chunk, payload={**chunk.payload, "entry": about}, parent=parent.id) if chunk.key in keys else chunk
-            for chunk in tree.chunks
-        ),
-    )
 
 
 def first_results(case: Case) -> Iterator[Chunk]:

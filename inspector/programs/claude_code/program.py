@@ -8,6 +8,7 @@ from inspector.conversation.queries import unanswered_calls
 from inspector.programs.base import Calls, Errors, Home, Numbering, Panels, Program, Providers, Repairs, SyntheticResults, Trait
 from inspector.programs.claude_code.before_boundary import calls_not_sent
 from inspector.programs.claude_code.chain import first_results
+from inspector.programs.claude_code.error_texts import MEANINGS
 from inspector.programs.claude_code.format import CLAUDE_CODE
 from inspector.programs.claude_code.path import apart
 from inspector.programs.claude_code.readers import READERS, unsent
@@ -112,12 +113,14 @@ PROGRAM = Program(
         follow_up=_follow_up,
     ),
     errors=Errors(
+        meanings=MEANINGS,
         facts=(("apiError", "the end of the session"),),
         of_older_versions=True,
         consequences={
             "unanswered-tail-call": "the turn was interrupted, or still runs.",
             "unreadable-line": "Claude Code skips it without an error.",
             "spliced-line": "Claude Code before 2.1.126 reads none of them, and later only the first",
+            "unsigned-thinking": "Claude Code 2.1.332 sends it as it is, also where it leaves out what another model signed. Anthropic rejects it (AN-17, AN-18); an endpoint of another model that signed the other thinking may.",
             "unanswered-call": "Claude Code shows the refusal as `API Error: 400 due to tool use concurrency issues`, on every turn.",
         },
     ),

@@ -1,6 +1,7 @@
 """Thinking that Anthropic may reject as modified: that of the latest turn, since the API takes that of earlier turns out by itself."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
@@ -44,7 +45,21 @@ def sent_to(case: Case) -> str:
 
 
 def answered_by(case: Case, message: Message) -> str:
-    return provider_of(model_of(message.chunks[0])) or "anthropic"
+    """As for whose signatures count: a model of whatever name that signed most of its thinking in this session answers as Anthropic's do."""
+    model = model_of(message.chunks[0])
+    return "anthropic" if not model or model in _signing(case) else provider_of(model)
+
+
+@cached_per_case
+def _signing(case: Case) -> frozenset[str]:
+    """Models with more signed thinking than unsigned."""
+    balance: Counter[str] = Counter()
+    for message in case.messages:
+        for chunk in message.chunks:
+            if chunk.kind is Kind.THINKING:
+                signature = chunk.payload.get("signature")
+                balance[model_of(chunk)] += 1 if isinstance(signature, str) and signature.strip() else -1
+    return frozenset(model for model, surplus in balance.items() if surplus > 0)
 
 
 def foreign_thinking(case: Case) -> Iterator[tuple[list[Chunk], str]]:

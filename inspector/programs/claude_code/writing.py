@@ -149,6 +149,7 @@ def _chained(plan: Plan, steps: Sequence[Step], file: File, removed: Mapping[str
     callers = {chunk.call_id: step.base.id for step in steps if step.base for chunk in step.chunks if chunk.kind is Kind.TOOL_CALL}
     near = next((step.base for step in steps if step.base), file.entries[0])
     before, was_put, parent, fresh, used = "", False, None, 0, set[str]()
+    ids = {entry.id for entry in file.entries}
     for number, step in enumerate(steps):
         is_put = step.base is None or step.chunks[0].key.startswith(MOVED)
         is_linked = (is_put or was_put) if first is None else number >= first
@@ -157,6 +158,9 @@ def _chained(plan: Plan, steps: Sequence[Step], file: File, removed: Mapping[str
         parent = (before or None) if is_linked or (step.base is None) else removed.get(stored_parent, stored_parent)
         if step.base is not None and is_boundary(step.base.about):
             # A compaction begins a chain of its own, and names the line before it elsewhere.
+            parent = stored_parent
+        elif number == 0 and stored_parent is not None and stored_parent not in ids:
+            # A path that begins after a gap goes on saying so.
             parent = stored_parent
         if step.base is not None and step.base.id and step.base.id not in used:
             own, near = step.base.id, step.base
@@ -202,11 +206,13 @@ def _rewritten(
 ) -> tuple[bytes, list[bytes]]:
     kept = {step.base.chunks[0].key for step in steps if step.base}
     gone = [entry for entry in entries(base) if entry.chunks[0].key not in kept]
-    removed = _parents_past(gone)
+    # A line that is quarantined may be a record of another branch.
+    moved_out = [entry for entry in file.entries if entry.chunks[0].msg_idx in quarantined and "fused" not in entry.about]
+    removed = _parents_past([*gone, *moved_out])
     without = {entry.chunks[0].msg_idx for entry in gone}
     texts: dict[int, list[str]] = {}
     after: dict[int, list[str]] = {}
-    moved: list[bytes] = []
+    split: dict[int, dict[int, str]] = {}
     at = -1
     for line in _chained(plan, steps, file, removed, first):
         if line.step.base is None or line.id != line.step.base.id:
@@ -214,11 +220,14 @@ def _rewritten(
             continue
         at = line.step.base.chunks[0].msg_idx or 0
         if "fused" in line.step.base.about:
-            # Nothing of the line is lost: what shared it gets lines of its own, byte for byte.
-            texts[at], fragments = _apart(file, at, at in quarantined)
-            moved += [jsontext.encode(text) for text in fragments]
+            split.setdefault(at, {})[int(line.step.base.about["fused"]) - 1] = _amended(line)
         elif not line.step.same or line.parent != line.step.base.parent:
             texts[at] = [_amended(line)]
+    moved: list[bytes] = []
+    for number, changed in split.items():
+        # Nothing of the line is lost: what shared it gets lines of its own, byte for byte.
+        texts[number], fragments = _apart(file, number, changed, number in quarantined)
+        moved += [jsontext.encode(text) for text in fragments]
     for entry in file.entries:
         number = entry.chunks[0].msg_idx or 0
         # Children of a line that goes, on whatever branch, have its parent from now on.
@@ -284,12 +293,15 @@ def _parts(file: File, number: int) -> tuple[RecordPart, ...]:
     return next(json_lines.lines(raw, START, at)).parts
 
 
-def _apart(file: File, number: int, is_quarantined: bool) -> tuple[list[str], list[str]]:
-    """The records of a line that holds several, as lines of their own; and its fragments, where they do not stay next to these."""
+def _apart(file: File, number: int, changed: Mapping[int, str], is_quarantined: bool) -> tuple[list[str], list[str]]:
+    """The records of a line that holds several, as lines of their own, those of `changed` as they are there; and its fragments, where they do not stay
+    next to these."""
     parts = _parts(file, number)
+    texts = [changed.get(at, part.text) for at, part in enumerate(parts)]
     if not is_quarantined:
-        return [part.text for part in parts], []
-    return [part.text for part in parts if part.value is not None], [part.text for part in parts if part.value is None]
+        return texts, []
+    records = [text for text, part in zip(texts, parts, strict=True) if part.value is not None]
+    return records, [part.text for part in parts if part.value is None]
 
 
 def _text_of(base: Entry, file: File, step: Step) -> str:
@@ -308,7 +320,8 @@ def _text_of(base: Entry, file: File, step: Step) -> str:
         message = json_pieces.amended(message, {"role": stringify(role)})
         text = json_pieces.amended(text, {"type": stringify(role)})
     content = json_pieces.value_of(message, "content") or "[]"
-    if content.startswith('"') and len(step.chunks) == 1 and step.chunks[0].kind is Kind.TEXT:
+    # An answer is a list of blocks to the program.
+    if content.startswith('"') and len(step.chunks) == 1 and step.chunks[0].kind is Kind.TEXT and step.chunks[0].role != ASSISTANT:
         return json_pieces.amended(text, {"message": json_pieces.amended(message, {"content": stringify(step.chunks[0].text)})})
     spans = json_pieces.elements(content) if content.startswith("[") else []
     stored = {chunk.key: (chunk, content[slice(*span)]) for chunk, span in zip(base.chunks, spans, strict=False)}

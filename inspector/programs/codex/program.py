@@ -2,6 +2,7 @@
 
 from inspector.programs.base import Calls, CaseLines, Errors, Home, Program, Providers, Repairs, SyntheticResult, SyntheticResults, Trait
 from inspector.programs.codex.entries import entry_of
+from inspector.programs.codex.error_texts import MEANINGS
 from inspector.programs.codex.format import CODEX
 from inspector.programs.codex.items import ITEM
 from inspector.programs.codex.notation import session_of
@@ -29,6 +30,7 @@ PROGRAM = Program(
     calls=Calls(explained_results=answered_results, explains_read_results=True, paired_by_id=True, answers_open=True),
     repairs=Repairs(follow_up=lambda conversation: (f"Resume it: codex resume {conversation.native_id}",)),
     errors=Errors(
+        meanings=MEANINGS,
         facts=(("error", "the last error event of the rollout file"),),
         consequences={
             "unreadable-line": "Codex skips it without an error.",

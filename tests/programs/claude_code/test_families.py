@@ -3,6 +3,7 @@ Anthropic's rules accept it, and undone byte for byte."""
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,7 +11,7 @@ from inspector.rules.base import case_of
 from inspector.rules.catalogue import all_findings
 from tests.commands.running import run
 from tests.programs.claude_code.families import FAMILIES, HOLLOW, Family, in_turn, with_model
-from tests.programs.claude_code.session_lines import ID, OTHER, PROJECT, a, call, lines, stored, text, u, write
+from tests.programs.claude_code.session_lines import ID, OTHER, PROJECT, a, call, lines, stored, text, thinking, u, write
 
 pytestmark = pytest.mark.django_db
 PROFILE = "anthropic-2026-07"
@@ -118,3 +119,19 @@ def test_unsigned_thinking_stays_where_the_provider_is_another_one(tmp_path: Pat
     assert report["findings"] == [] and report["verdict"].startswith("Nothing is damaged; the next request passes all known rules.")
     shown = run("scan", folder).out
     assert "anthropic-compatible" in shown and "'glm-4.6'" in shown
+
+
+def test_a_model_of_whatever_name_that_signed_its_other_thinking_lost_the_signature() -> None:
+    def codes(model: str, *blocks: dict[str, Any]) -> list[str]:
+        answers = [with_model(model, a(f"a{at}", f"a{at - 1}", f"msg_{at}", block, at)) for at, block in enumerate(blocks, 1)]
+        case = case_of(
+            stored(u("a0", None), *answers, a("end", answers[-1]["uuid"], "msg_end", text("Done."), 9)).conversation, "claude-code"
+        )
+        return [finding.code for finding in all_findings(case) if finding.code == "THINK201"]
+
+    unsigned, signed = {"type": "thinking", "thinking": "hm"}, thinking("hm", "SIG")
+    assert codes("bench-model", signed, unsigned, signed) == ["THINK201"]
+    assert codes("bench-model", signed, signed) == []
+    # A gateway that signs nothing, or now and then, takes its own thinking back.
+    assert codes("bench-model", unsigned, unsigned) == codes("bench-model", signed, unsigned) == []
+    assert codes("claude-opus-4-5", unsigned) == ["THINK201"]

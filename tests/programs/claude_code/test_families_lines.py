@@ -17,7 +17,7 @@ from inspector.rules.catalogue import all_findings
 from inspector.strategies.catalogue import strategy
 from tests.commands.running import run
 from tests.programs.claude_code.families import in_turn
-from tests.programs.claude_code.session_lines import ID, PROJECT, a, boundary, call, encoded, line, lines, r, text, u, write
+from tests.programs.claude_code.session_lines import ID, MODEL, PROJECT, a, boundary, call, encoded, line, lines, r, text, u, write
 
 pytestmark = pytest.mark.django_db
 KEY = f"{PROJECT}/{ID}.jsonl"
@@ -25,6 +25,24 @@ BOTH, SAME = ("new-session", "same-file"), ("same-file",)
 START = (u("u1", None, "first"), a("a1", "u1", "m1", text("done"), 1))
 END = (u("u2", "a1", "and?", 2), a("a2", "u2", "m2", text("well"), 3))
 ALL = ("user:first", "assistant:done", "user:and?", "assistant:well")
+
+
+def answer_of(content: Any, id_: str = "a1", parent: str | None = "u1") -> dict[str, Any]:
+    """An answer with the content of another writer."""
+    return line("assistant", id_, parent, {"id": "m1", "type": "message", "role": "assistant", "model": MODEL, "content": content}, 1)
+
+
+def hook(parent: str, minute: int) -> dict[str, Any]:
+    """As a version wrote it that put the context of hooks into the chain: all of a session have one uuid."""
+    return line("saved_hook_context", "h1", parent, None, minute, content=["context"])
+
+
+def notice(parent: str, minute: int) -> dict[str, Any]:
+    return line("system", "h1", parent, None, minute, subtype="informational", content="note")
+
+
+def below_hook(id_: str, minute: int = 2) -> tuple[dict[str, Any], ...]:
+    return u(id_, "h1", "and?", minute), a("a2", id_, "m2", text("well"), 3)
 
 
 @dataclass(frozen=True)
@@ -45,7 +63,13 @@ SNAPSHOT = {
     "snapshot": {"messageId": "u1", "trackedFileBackups": {"a.py": {"content": "x" * 600_000}}, "timestamp": "2026-08-01T10:00:00.000Z"},
     "isSnapshotUpdate": False,
 }
-RELINK, SPLIT, QUARANTINE, DROP = "relink-lost-line", "split-session-line", "quarantine-unreadable-lines", "drop-malformed-record"
+PAST, RELINK, SPLIT, QUARANTINE, DROP = (
+    "relink-past-unread-line",
+    "relink-lost-line",
+    "split-session-line",
+    "quarantine-unreadable-lines",
+    "drop-malformed-record",
+)
 FAMILIES: dict[str, Family] = {
     "F10 a parent that was never written": Family(
         lines(*START, u("u2", "phantom", "and?", 2), END[1]), {"TREE201": "error"}, ("user:and?", "assistant:well"), (RELINK,)
@@ -80,6 +104,22 @@ FAMILIES: dict[str, Family] = {
         {"TREE203": "error"},
         ("user:first", "user:hidden", *ALL[2:]),
     ),
+    "F10 the context of a hook, one uuid several times": Family(
+        lines(*START, hook("a1", 1), *below_hook("u2"), hook("a2", 4), u("u3", "h1", "on", 5)),
+        {"TREE208": "error", "TREE205": "note"},
+        ("user:first", "assistant:done", "user:on"),
+        (PAST,),
+        (*ALL, "user:on"),
+    ),
+    "F10 the context of a hook, once": Family(lines(*START, hook("a1", 1), *below_hook("u2")), {"TREE208": "error"}, ALL, (PAST,)),
+    "F10 the context of a hook, seconds before": Family(lines(*START, hook("a1", 1), *below_hook("u2", 1)), {"TREE208": "note"}, ALL),
+    "F10 lines of the system with one uuid": Family(
+        lines(*START, notice("a1", 1), *below_hook("u2"), notice("a2", 4), u("u3", "h1", "on", 5)),
+        {"TREE203": "error", "TREE205": "note"},
+        ("user:first", "assistant:done", "user:on"),
+        (PAST,),
+        (*ALL, "user:on"),
+    ),
     "F10 two processes on one session": Family(lines(*START, u("x1", "a1", "to the other", 9), *END), {"TREE205": "warning"}, ALL),
     "F10 a rewind": Family(lines(*START, u("x1", "a1", "no", 1), *END), {"TREE205": "note"}, ALL),
     "F11 torn, and the next record on the same line": Family(
@@ -87,6 +127,13 @@ FAMILIES: dict[str, Family] = {
         {"STORE802": "error"},
         ("assistant:well",),
         (SPLIT, QUARANTINE),
+        ("user:first", "user:and?", "assistant:well"),
+    ),
+    "F11 torn, and what hangs below it on the same line": Family(
+        lines(START[0], encoded(START[1])[:-40] + encoded(END[0]), END[1]),
+        {"STORE802": "error"},
+        ("assistant:well",),
+        (SPLIT, QUARANTINE, RELINK),
         ("user:first", "user:and?", "assistant:well"),
     ),
     "F11 no line end between two records": Family(
@@ -138,9 +185,30 @@ FAMILIES: dict[str, Family] = {
     ),
     "F13 a message of no shape": Family(
         lines(*START, u("x1", "a1", 42, 1), u("u2", "x1", "and?", 2), END[1]),
-        {"STORE901": "warning"},
+        {"STORE901": "error"},
         ("user:first", "assistant:done", "user:", "user:and?", "assistant:well"),
         (DROP,),
+    ),
+    "F13 a block that is null": Family(
+        lines(*START, u("u2", "a1", [text("and?"), None], 2), END[1]),
+        {"STORE901": "error"},
+        ("user:first", "assistant:done", "user:and?", "user:", "assistant:well"),
+        (DROP,),
+    ),
+    "F13 an answer whose content is text": Family(
+        lines(START[0], answer_of("done"), *END), {"STORE901": "error"}, ALL, ("list-answer-text",)
+    ),
+    "F13 a block that is null on another branch": Family(
+        lines(*START, u("x1", "a1", [None], 1), u("x2", "x1", "no", 1), *END),
+        {"STORE901": "error", "TREE205": "note"},
+        ALL,
+        (QUARANTINE,),
+    ),
+    "F13 a message of no shape on another branch": Family(
+        lines(*START, u("x1", "a1", 42, 1), *END), {"STORE901": "note", "TREE205": "note"}, ALL
+    ),
+    "F13 an error of the provider that is text": Family(
+        lines(*START, {**answer_of("API Error: 500", "e1", "a1"), "isApiErrorMessage": True}, u("u2", "e1", "and?", 2), END[1]), {}, ALL
     ),
 }
 repairable = [
@@ -202,6 +270,22 @@ def test_it_is_recommended(name: str) -> None:
     case = read(FAMILIES[name].data)
     chosen = sequence(case, all_findings(case), "anthropic-2026-07", "anthropic").candidate.strategies
     assert {one.name for one in chosen} == {of for of in FAMILIES[name].strategies if not strategy(of).manual_only}
+
+
+@pytest.mark.parametrize("mode", BOTH)
+def test_a_repair_without_what_closes_the_gap_says_that_the_gap_is_left(tmp_path: Path, mode: str) -> None:
+    """The new session begins after the gap, and names the parent that is in no line."""
+    folder = write(tmp_path / "claude", {KEY: FAMILIES["F11 torn, and what hangs below it on the same line"].data})
+    before = contents(folder)
+    plan = run("repair", folder, "--conversation", ID, "--strategy", SPLIT, "--strategy", QUARANTINE, "--mode", mode, "--plan").out
+    assert "after: TREE201" in plan
+    assert run("repair", folder, "--conversation", ID, "--strategy", SPLIT, "--mode", mode, "--apply", "--json").status == 0
+    (written,) = (key for key, data in contents(folder).items() if key.endswith(".jsonl") and data != before.get(key))
+    case = read(contents(folder)[written], written)
+    assert sent(case) == ("user:and?", "assistant:well")
+    assert [finding.severity for finding in all_findings(case) if finding.code == "TREE201"] == [
+        "warning" if mode == "new-session" else "error"
+    ]
 
 
 def test_no_byte_of_a_quarantined_line_is_lost(tmp_path: Path) -> None:

@@ -19,8 +19,7 @@ NAMED = {
     "orphan_tool_call": {"TOOL102": "error"},
     "orphan_tool_result": {"TOOL202": "error"},
     "thinking_only_end": {"THINK401": "note"},
-    # The model has a made-up name, so that only the verdict of the profile says that Anthropic's own endpoint rejects it.
-    "thinking_signature_missing": {},
+    "thinking_signature_missing": {"THINK201": "warning"},
     "assistant_text_as_user": {"MSG602": "warning", "MSG801": "error", "THINK401": "note"},
     "tool_call_in_thinking": {"THINK402": "note"},
     "message_id_collision": {"MSG602": "warning"},
@@ -29,7 +28,7 @@ NAMED = {
     "torn_last_line": {"STORE801": "warning"},
     "nul_block_mid": {"STORE801": "error"},
     "out_of_order": {"TREE207": "note"},
-    "content_wrong_type": {"STORE901": "warning"},
+    "content_wrong_type": {"STORE901": "error"},
 }
 
 pytestmark = pytest.mark.skipif(not (BENCH / "gen_corrupt.py").exists(), reason="needs ../shared/bench")

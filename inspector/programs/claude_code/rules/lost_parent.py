@@ -10,6 +10,7 @@ from inspector.rules.base import Case, Match, Origin, Rule, Severity, bounded
 from inspector.text.counted import counted
 
 _FIRST = "Nothing in this file is hidden: what was before it is in another one."
+_FORKED = "What was before it is in the session that this one was made of, or nowhere: repair that session with relink-lost-line, and make a new one of it."
 _NOWHERE = "No line of its compaction segment comes before it that leads up to the beginning, so that nothing shows what it belongs below."
 
 
@@ -41,6 +42,9 @@ def _messages_below(chain: Chain) -> dict[int, int]:
 
 def _match(chain: Chain, entry: Entry, lost_results: int, below: int) -> Match:
     start = f"The line {name(entry)} names the parent {(entry.parent or '')[:40]!r}, which is in no line"
+    if entry.index == chain.lines[0].index and "forkedFrom" in entry.about:
+        text = f"{start}; it is the first one of the file, which was made of another session: a resume knows nothing of what was said before it."
+        return Match(entry.chunks, text, severity=Severity.WARNING, repaired_by=(), no_repair_reason=_FORKED)
     if entry.index == chain.lines[0].index:
         text = (
             f"{start}; it is the first one of the file, which begins in the middle, as a part of a session or an agent's copy of one does."

@@ -1,51 +1,104 @@
 """STORE901: a message or an attachment in a shape that makes a resume fail."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from inspector.conversation.model import Chunk, Kind
 from inspector.conversation.tree import Entry
-from inspector.programs.claude_code.chain import chain_of, name
-from inspector.programs.claude_code.versions import ATTACHMENTS, BLOCKS, known_defects, number_of
+from inspector.programs.claude_code.chain import Chain, chain_of, name
+from inspector.programs.claude_code.lines import ASSISTANT, USER
+from inspector.programs.claude_code.versions import ATTACHMENTS, BLOCKS, known_defects
 from inspector.rules.base import Case, Match, Origin, Rule, Severity, bounded, cached_per_case
 from inspector.text import jsontext
 
 ATTACHMENT = "attachment"
 _DELTA = "_delta"
-_TOLERANT = (2, 1, 223)
-"""Versions from this one on skip malformed attachments."""
+_LISTS = {
+    "deferred_tools_delta": ("addedLines", "removedNames"),
+    "mcp_instructions_delta": ("removedNames",),
+    "agent_listing_delta": ("addedLines",),
+}
+"""Members that 2.1.332 reads as lists without looking."""
+_UNTYPED = "its attachment has no type"
+_EMPTY = {USER: ("missing", "null"), ASSISTANT: ("missing", "null", "")}
+"""Contents without anything that are no list, by the type of the line; an empty text of the user's is sent as it is."""
+_TEXT = "its content is text, and no list of blocks"
+
+
+@dataclass(frozen=True, slots=True)
+class Malformed:
+    """A line of a wrong shape. `lost` are its chunks of which nothing can be read; `is_everywhere`: a resume fails on it wherever the line hangs."""
+
+    entry: Entry
+    why: str
+    lost: tuple[Chunk, ...] = ()
+    is_everywhere: bool = False
+
+    @property
+    def is_text(self) -> bool:
+        return self.why == _TEXT
 
 
 @cached_per_case
-def malformed(case: Case) -> tuple[tuple[Entry, str, bool], ...]:
-    """Lines with what is wrong with each, and whether nothing of it is a message that could be read."""
-    chain = chain_of(case)
-    lines: list[tuple[Entry, str, bool]] = []
-    for entry in chain.lines:
-        wrong = [chunk for chunk in entry.chunks if chunk.kind is Kind.UNREADABLE]
-        if wrong:
-            lines.append((entry, wrong[0].reason, len(wrong) == len(entry.chunks)))
-        elif entry.type == ATTACHMENT and (why := _attachment_problem(entry.chunks[0])):
-            lines.append((entry, why, True))
-    return tuple(lines)
+def malformed(case: Case) -> tuple[Malformed, ...]:
+    """In the order of the file."""
+    return tuple(record for entry in chain_of(case).lines if (record := _problem(entry)) is not None)
+
+
+def _problem(entry: Entry) -> Malformed | None:
+    first = entry.chunks[0]
+    if entry.type == ATTACHMENT:
+        why = _attachment_problem(first)
+        return Malformed(entry, why, entry.chunks) if why else None
+    unread = [chunk for chunk in entry.chunks if chunk.kind is Kind.UNREADABLE]
+    if unread:
+        lost = tuple(chunk for chunk in unread if not isinstance(chunk.payload.get("block"), str))
+        return Malformed(entry, unread[0].reason, lost, any(_fails_everywhere(entry, chunk) for chunk in unread))
+    if first.kind is Kind.CONTROL and first.payload.get("empty") in _EMPTY.get(str(entry.type), ()):
+        return Malformed(entry, f"its content is {first.payload['empty'] or 'an empty text'}, and no list of blocks", entry.chunks)
+    extra = first.payload.get("extra")
+    # Errors that the program shows as answers are not sent, and may be text.
+    if (
+        first.role == ASSISTANT
+        and entry.about.get("isApiErrorMessage") is not True
+        and isinstance(extra, Mapping)
+        and extra.get("string") is True
+    ):
+        return Malformed(entry, _TEXT)
+    return None
+
+
+def _fails_everywhere(entry: Entry, chunk: Chunk) -> bool:
+    """A line without a message, and a block that is null in a line of the user's: 2.1.332 looks into these before it chooses the path."""
+    if "block" not in chunk.payload:
+        return _value(chunk).get("message") is None
+    return entry.type == USER and chunk.payload["block"] is None
+
+
+def _value(chunk: Chunk) -> Mapping[str, Any]:
+    """The line of the chunk; without members where its bytes are not known."""
+    try:
+        value: Any = jsontext.parse(jsontext.decode(chunk.raw)) if chunk.raw else None
+    except jsontext.Unreadable:
+        value = None
+    return value if isinstance(value, Mapping) else {}
 
 
 def _attachment_problem(chunk: Chunk) -> str:
     """What is wrong with an attachment; "" where it has a shape that versions read. Only members are looked at of which a version reads the items."""
-    try:
-        value: Any = jsontext.parse(jsontext.decode(chunk.raw)) if chunk.raw else None
-    except jsontext.Unreadable:
-        return ""
-    if not isinstance(value, Mapping):
+    value = _value(chunk)
+    if not value:
         return ""
     attachment = value.get(ATTACHMENT)
     if not isinstance(attachment, Mapping):
         return "it has no attachment that is an object"
     kind = attachment.get("type")
     if not isinstance(kind, str):
-        return "its attachment has no type"
+        return _UNTYPED
     if kind.endswith(_DELTA):
         lists = [item for member, item in attachment.items() if member.startswith(("added", "removed"))]
+        lists += [attachment.get(member) for member in _LISTS.get(kind, ())]
         if not lists or not all(isinstance(item, list) for item in lists):
             return f"its attachment of type {kind[:40]!r} does not list what was added and removed"
     if kind == "diagnostics" and not isinstance(attachment.get("files"), list):
@@ -54,30 +107,44 @@ def _attachment_problem(chunk: Chunk) -> str:
 
 
 def check(case: Case) -> Iterator[Match]:
-    chain = chain_of(case)
-    lines = malformed(case)
-    last = max((number_of(entry.about.get("version")) for entry in chain.lines), default=()) if lines else ()
-    yield from bounded(_match(entry, why, is_whole, entry.index in chain.on_path, last) for entry, why, is_whole in lines)
+    yield from bounded(_match(chain_of(case), record) for record in malformed(case))
 
 
-def _match(entry: Entry, why: str, is_whole: bool, is_on_path: bool, last: tuple[int, ...]) -> Match:
+def fails_off_path(chain: Chain, record: Malformed) -> bool:
+    """Whether a resume fails on a line that is not on its path. What is before a compaction is not looked into."""
+    index = record.entry.index
+    return record.is_everywhere and index not in chain.on_path and chain.segments[index] == max(chain.segments.values())
+
+
+def _match(chain: Chain, record: Malformed) -> Match:
+    entry = record.entry
     is_attachment = entry.type == ATTACHMENT
-    start = f"The {'attachment' if is_attachment else 'message'} {name(entry)} is malformed: {why}"
+    start = f"The {'attachment' if is_attachment else 'message'} {name(entry)} is malformed: {record.why}"
     evidence = known_defects(entry.about.get("version"), ATTACHMENTS if is_attachment else BLOCKS)
-    if not is_on_path:
+    if entry.index not in chain.on_path:
+        if fails_off_path(chain, record):
+            text = f"{start}: it is not on the path of a resume, and Claude Code 2.1.332 fails on it with a TypeError all the same."
+            return Match(entry.chunks, text, evidence=evidence, repaired_by=(_QUARANTINE,))
         text = f"{start}; it is not on the path of a resume."
         return Match(entry.chunks, text, severity=Severity.NOTE, repaired_by=(), no_repair_reason="No request depends on it.")
-    reason = "" if is_whole else "The rest of the message can be read: correct the block by hand, on a copy."
-    repaired_by = None if is_whole else ()
-    if not is_attachment:
-        text = f"{start}: what it was to say is in no request."
-        return Match(entry.chunks, text, None, Severity.WARNING, evidence, repaired_by=repaired_by, no_repair_reason=reason)
-    if last >= _TOLERANT:
-        text = f"{start}; version {'.'.join(map(str, last))}, which wrote the session last, skips it."
-        return Match(entry.chunks, text, severity=Severity.NOTE, evidence=evidence)
-    text = f"{start}: versions before 2.1.223 fail to resume the session with a TypeError, or fail on every turn."
-    return Match(entry.chunks, text, evidence=evidence)
+    if record.why == _UNTYPED:
+        return Match(entry.chunks, f"{start}; Claude Code 2.1.332 skips it.", severity=Severity.NOTE, evidence=evidence)
+    then = _SENT if _is_sent(entry, record.lost) else _FAILS
+    repaired_by = (_LIST,) if record.is_text else (_DROP,) if record.lost else ()
+    reason = "" if repaired_by else "The block holds words: put them into a text block by hand, on a copy."
+    return Match(entry.chunks, f"{start}: {then}", evidence=evidence, repaired_by=repaired_by, no_repair_reason=reason)
 
+
+def _is_sent(entry: Entry, lost: Sequence[Chunk]) -> bool:
+    """Blocks of the user's that are no objects, and not null: they are copied into the request."""
+    unread = [chunk for chunk in entry.chunks if chunk.kind is Kind.UNREADABLE]
+    is_block = all(chunk.reason.startswith("the block is") for chunk in unread)
+    return entry.type == USER and bool(unread) and is_block and all(chunk.payload.get("block") is not None for chunk in lost)
+
+
+_DROP, _LIST, _QUARANTINE = "drop-malformed-record", "list-answer-text", "quarantine-unreadable-lines"
+_FAILS = "Claude Code fails to resume the session with a TypeError, or fails on every turn (2.1.332 and versions before it)."
+_SENT = "Claude Code 2.1.332 puts it into every request as it is, and Anthropic rejects a block that is no object."
 
 RULE = Rule(
     code="STORE901",
@@ -88,12 +155,13 @@ RULE = Rule(
     origin=Origin.STORE,
     summary="a message or an attachment has a shape that makes a resume fail",
     why=(
-        "Versions up to 2.1.222 read the members of attachments, deltas and diagnostics without looking at their types, and those before 2.1.234 the blocks of messages: "
-        "one such line on the path, and the session cannot be resumed, or fails on every turn."
+        "Claude Code reads the members of attachments, deltas, diagnostics and messages without looking at their types: one such line, and the session cannot be resumed, "
+        "or fails on every turn. The changelog names fixes up to 2.1.234; 2.1.332 still fails on each shape that is an error here (`claude -p --resume`, one line each)."
     ),
     example='@format claude-code\n1 user 1.0 text go\n2 assistant 2.0 unreadable 42 damage=wrong-type reason="the content is no list" entry=a1\n3 user 3.0 text more',
     check=check,
-    references=("changelog 2.1.105, 2.1.217, 2.1.218, 2.1.223, 2.1.234", "formats/claude_code_codex.md, F13"),
-    repaired_by=("drop-malformed-record",),
+    blocks_resume=True,
+    references=("Claude Code 2.1.332, run", "changelog 2.1.105, 2.1.217, 2.1.218, 2.1.223, 2.1.234", "formats/claude_code_codex.md, F13"),
+    repaired_by=(_DROP, _LIST, _QUARANTINE),
     fixed_in_code="Check what is stored before its members are read, and skip what has another shape.",
 )

@@ -1,4 +1,4 @@
-"""Takes a malformed message or attachment out of the session; the lines below it take its parent."""
+"""Takes a malformed message, block or attachment out of the session; the lines below a line that goes take its parent."""
 
 from collections.abc import Iterator
 
@@ -10,22 +10,22 @@ from inspector.strategies.base import Strategy
 
 
 def propose(case: Case) -> Iterator[Edit]:
-    """Only of the path, and only lines of which nothing can be read."""
+    """Only of the path, and only what nothing can be read of."""
     on_path = chain_of(case).on_path
     present = {chunk.key: chunk for chunk in case.conversation.chunks}
-    for entry, _, is_whole in malformed(case):
-        if is_whole and entry.index in on_path:
-            yield from (Remove(present[chunk.key]) for chunk in entry.chunks if chunk.key in present)
+    for record in malformed(case):
+        if record.entry.index in on_path:
+            yield from (Remove(present[chunk.key]) for chunk in record.lost if chunk.key in present)
 
 
 STRATEGY = Strategy(
     name="drop-malformed-record",
     safety=frozenset({Safety.LOSSY}),
-    summary="takes a message or an attachment that no version can read out of the path; the lines below it take its parent",
-    cost="The line goes. What an attachment said beyond its broken member (names of tools, the output of a hook) is not sent any more; the program writes most of them again with the next turn.",
+    summary="takes a message, a block or an attachment that no version can read out of the path; the lines below a line that goes take its parent",
+    cost="The line goes, or the block where its message has others. What an attachment said beyond its broken member (names of tools, the output of a hook) is not sent any more; the program writes most of them again with the next turn.",
     user_visible_effect="The session can be resumed again.",
     pros="Users cure such sessions by deleting the line, and break the chain of parents by that: here the lines below it take its parent, so that nothing else is lost.",
-    cons="What the line was to say is not known: update the program first where you can, since versions from 2.1.223 on skip most of them.",
+    cons="What the line was to say is not known. An update of the program does not help: 2.1.332 fails on it too.",
     write_kind="W2",
     propose=propose,
     order=45,

@@ -4,20 +4,24 @@ from collections.abc import Iterator
 
 from inspector.conversation.edits import Edit, Set
 from inspector.conversation.model import Kind
+from inspector.programs.claude_code.chain import chain_of
 from inspector.programs.claude_code.quarantine import QUARANTINED, named
+from inspector.programs.claude_code.rules.malformed_record import fails_off_path, malformed
 from inspector.rules.base import Case
 from inspector.strategies.base import Strategy
 from inspector.text import limits
 
 
 def propose(case: Case) -> Iterator[Edit]:
-    """Lines that hold no record; of a line that is split, also the fragments next to its records."""
+    """Lines that hold no record, and lines of other branches that stop a resume; of a line that is split, also the fragments next to its records."""
     whole = case.tree or case.conversation
     lines = {
         chunk.msg_idx
         for chunk in whole.chunks
         if chunk.kind is Kind.UNREADABLE and "entry" not in chunk.payload and chunk.damage not in limits.OWN_DAMAGE
     }
+    chain = chain_of(case)
+    lines |= {record.entry.chunks[0].msg_idx for record in malformed(case) if fails_off_path(chain, record)}
     numbers = sorted(number for number in lines if number is not None)
     if numbers and case.conversation.fact(QUARANTINED) is None:
         yield Set("conversation", QUARANTINED, None, named(numbers))
@@ -26,11 +30,11 @@ def propose(case: Case) -> Iterator[Edit]:
 STRATEGY = Strategy(
     name="quarantine-unreadable-lines",
     safety=frozenset(),
-    summary="moves lines that cannot be read out of the session into a file next to it, byte for byte",
-    cost="No message changes, and no byte is lost: the lines are in a file SESSION.ID.quarantine next to the session, and an undo puts them back.",
+    summary="moves lines that cannot be read, or stop a resume from another branch, out of the session into a file next to it, byte for byte",
+    cost="No message of the path changes, and no byte is lost: the lines are in a file SESSION.ID.quarantine next to the session, and an undo puts them back.",
     user_visible_effect="Versions before 2.1.121, which stop at such a line, load the rest of the session again.",
     pros="What is left is a file of records only: no later record can be glued to a torn one, and tools that give up at a bad line read it.",
-    cons="What the lines said is not brought back: nothing invents the end of a record that was cut off.",
+    cons="What unreadable lines said is not brought back: nothing invents the end of a record that was cut off.",
     write_kind="content",
     propose=propose,
     order=43,

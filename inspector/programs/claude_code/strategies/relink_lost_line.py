@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator
 
-from inspector.conversation.edits import Edit, Insert, Remove, Replace, Safety, between
+from inspector.conversation.edits import Edit, Safety
 from inspector.conversation.model import Conversation
 from inspector.conversation.tree import Entry
-from inspector.programs.claude_code.chain import Chain, chain_of, with_parent
+from inspector.programs.claude_code.chain import Chain, chain_of, split_tree
+from inspector.programs.claude_code.relinking import path_edits, with_parents
 from inspector.programs.claude_code.rules.parent_loop import opening
 from inspector.rules.base import Case
 from inspector.strategies.base import Strategy
@@ -18,21 +19,15 @@ def propose(case: Case) -> Iterator[Edit]:
     """The path as it is read once each gap is closed, from its beginning up; what strategies before this one changed stays."""
     if case.tree is None:
         return
-    tree, base = case.tree, case.view(case.tree)
+    tree = start = split_tree(case)
     for _ in range(_MOST):
         later = _closed(case, tree)
         if later is None:
             break
         tree = later
-    if tree is case.tree:
+    if tree is start:
         return
-    present = {chunk.key: chunk for chunk in case.conversation.chunks}
-    for edit in between(base, case.view(tree)):
-        match edit:
-            case Insert(_, chunk) if chunk.key not in present:
-                yield edit
-            case Remove(chunk) | Replace(chunk, _) if present.get(chunk.key) == chunk:
-                yield edit
+    yield from path_edits(case, start, tree)
 
 
 def _closed(case: Case, tree: Conversation) -> Conversation | None:
@@ -43,7 +38,7 @@ def _closed(case: Case, tree: Conversation) -> Conversation | None:
     if entry is None or parent is None:
         return None
     stored = next(line for line in chain.lines if line.index == entry.index)
-    return with_parent(tree, stored, parent[0])
+    return with_parents(tree, [(stored, parent[0].id)])
 
 
 def _broken(chain: Chain) -> Entry | None:

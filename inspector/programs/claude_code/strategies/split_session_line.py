@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from inspector.conversation.edits import Edit, Insert, between
-from inspector.conversation.model import Chunk
 from inspector.conversation.tree import entries
+from inspector.programs.claude_code.chain import apart_from_line
 from inspector.programs.claude_code.path import shares_line
 from inspector.rules.base import Case
 from inspector.strategies.base import Strategy
@@ -21,16 +21,11 @@ def propose(case: Case) -> Iterator[Edit]:
     if not missing:
         return
     base = case.view(case.tree)
-    tree = replace(case.tree, chunks=tuple(_apart(chunk) if chunk.key in missing else chunk for chunk in case.tree.chunks))
+    tree = replace(case.tree, chunks=tuple(apart_from_line(chunk) if chunk.key in missing else chunk for chunk in case.tree.chunks))
     present = {chunk.key for chunk in case.conversation.chunks}
     for edit in between(base, case.view(tree)):
         if isinstance(edit, Insert) and edit.chunk.key not in present:
             yield edit
-
-
-def _apart(chunk: Chunk) -> Chunk:
-    about = chunk.payload["entry"]
-    return replace(chunk, payload={**chunk.payload, "entry": {**about, "fused": -about["fused"]}})
 
 
 STRATEGY = Strategy(

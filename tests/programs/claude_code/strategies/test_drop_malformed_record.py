@@ -6,10 +6,11 @@ from typing import Any
 import pytest
 
 from inspector.planning.preview import compose
+from inspector.presentation.conversation.resuming import blocks
 from inspector.rules.base import Severity
 from inspector.rules.catalogue import all_findings
 from inspector.strategies.catalogue import strategy
-from tests.programs.claude_code.session_lines import a, case, line, said, text, u
+from tests.programs.claude_code.session_lines import a, boundary, case, line, said, text, u
 from tests.programs.claude_code.strategies.repaired_sessions import codes, each_mode, written
 
 NAME = "drop-malformed-record"
@@ -29,9 +30,8 @@ def with_attachment(attachment: Any, version: str = "2.1.218") -> tuple[dict[str
     [
         None,
         "text",
-        {},
-        {"type": 7},
         {"type": "deferred_tools_delta", "addedNames": None, "removedNames": []},
+        {"type": "deferred_tools_delta", "addedNames": ["A"], "removedNames": []},
         {"type": "mcp_instructions_delta"},
         {"type": "diagnostics", "files": {"a": 1}},
     ],
@@ -49,6 +49,7 @@ def test_a_malformed_attachment_goes_and_its_children_take_its_parent(attachment
     [
         {"type": "hook_success", "content": ""},
         {"type": "deferred_tools_delta", "addedNames": ["A"], "addedLines": ["A"], "removedNames": []},
+        {"type": "mcp_instructions_delta", "addedNames": ["A"], "addedBlocks": ["B"], "removedNames": []},
         {"type": "diagnostics", "files": [], "isNew": True},
         {"type": "of-tomorrow"},
     ],
@@ -58,9 +59,15 @@ def test_other_attachments_are_left(attachment: Any) -> None:
     assert compose(case(*with_attachment(attachment)), [strategy(NAME)]) == ()
 
 
-def test_a_session_that_a_later_version_went_on_with_is_only_noted() -> None:
-    later = case(*with_attachment(None), u("u2", "a1", "more", 2, version="2.1.230"))
-    assert [(finding.code, finding.severity) for finding in all_findings(later)] == [("STORE901", Severity.NOTE)]
+@pytest.mark.parametrize("attachment", [{}, {"type": 7}])
+def test_an_attachment_without_a_type_is_only_noted(attachment: Any) -> None:
+    (finding,) = all_findings(case(*with_attachment(attachment)))
+    assert (finding.code, finding.severity, blocks(finding)) == ("STORE901", Severity.NOTE, False)
+
+
+def test_other_attachments_fail_whichever_version_wrote_last() -> None:
+    later = case(*with_attachment({"type": "diagnostics"}, "2.1.332"))
+    assert [(finding.code, finding.severity) for finding in all_findings(later)] == [("STORE901", Severity.ERROR)]
 
 
 @each_mode
@@ -70,11 +77,54 @@ def test_a_message_of_which_nothing_can_be_read(mode: str) -> None:
     assert said(later.conversation) == ["user:go", "assistant:done", "user:more"] and codes(later) == []
 
 
-def test_a_message_with_another_block_is_left() -> None:
-    values = (u("u1", None, [{"type": "text", "text": "go"}, 7]), a("a1", "u1", "m1", text("done"), 1))
+@each_mode
+@pytest.mark.parametrize("block", [None, 7, True])
+def test_of_a_message_with_another_block_only_the_block_goes(block: Any, mode: str) -> None:
+    values = (u("u1", None, [text("go"), block]), a("a1", "u1", "m1", text("done"), 1))
+    later, data = written([NAME], mode, *values)
+    assert said(later.conversation) == ["user:go", "assistant:done"] and codes(later) == []
+    assert json.loads(data.splitlines()[0])["message"]["content"] == [text("go")]
+
+
+def test_a_block_that_is_words_is_left() -> None:
+    values = (u("u1", None, [text("go"), "on"]), a("a1", "u1", "m1", text("done"), 1))
     (finding,) = (finding for finding in all_findings(case(*values)) if finding.code == "STORE901")
-    assert finding.repaired_by == () and finding.no_repair_reason
+    assert finding.repaired_by == () and finding.no_repair_reason and "Anthropic rejects" in finding.message
     assert compose(case(*values), [strategy(NAME)]) == ()
+
+
+@pytest.mark.parametrize("content", [42, None, {"a": 1}, True])
+def test_a_message_whose_content_is_no_text_and_no_list_blocks_the_resume(content: Any) -> None:
+    session = case(u("u1", None), a("a1", "u1", "m1", text("done"), 1), u("u2", "a1", content, 2), u("u3", "u2", "more", 3))
+    errors = [finding for finding in all_findings(session) if finding.code == "STORE901"]
+    assert [(finding.severity, blocks(finding)) for finding in errors] == [(Severity.ERROR, True)]
+
+
+def test_an_empty_message_of_the_user_is_sent_as_it_is() -> None:
+    for content in ("", []):
+        session = case(u("u1", None), a("a1", "u1", "m1", text("done"), 1), u("u2", "a1", content, 2), u("u3", "u2", "more", 3))
+        assert "STORE901" not in codes(session)
+
+
+def test_what_a_compaction_took_out_is_only_noted() -> None:
+    values = (
+        u("u0", None, [None]),
+        a("a0", "u0", "m0", text("hm"), 1),
+        boundary("b1", logicalParentUuid="a0"),
+        u("s1", "b1", "Summary", 2),
+    )
+    (finding,) = (finding for finding in all_findings(case(*values)) if finding.code == "STORE901")
+    assert finding.severity == Severity.NOTE and not blocks(finding)
+
+
+def test_a_line_without_a_message_fails_wherever_it_hangs() -> None:
+    def severities(**more: Any) -> list[Severity]:
+        lost = {**line("user", "x1", "u1", None, 1), **more}
+        session = case(u("u1", None), lost, a("a1", "u1", "m1", text("done"), 1))
+        return [finding.severity for finding in all_findings(session) if finding.code == "STORE901"]
+
+    assert severities() == severities(message=None) == [Severity.ERROR]
+    assert severities(message="words") == [Severity.NOTE]
 
 
 def test_the_version_that_wrote_it_is_evidence() -> None:
