@@ -1,5 +1,6 @@
 """The chain of parents of a session as rules and repairs see it: lines that a resume loads, their compaction segments, and where the chain is wrong."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -71,6 +72,11 @@ class Chain:
         )
 
     @cached_property
+    def repeated_ids(self) -> frozenset[str]:
+        """Of several lines each: TREE203 and TREE208 say what that leads to."""
+        return frozenset(id_ for id_, times in Counter(entry.id for entry in self.lines).items() if times > 1)
+
+    @cached_property
     def bridged(self) -> frozenset[int]:
         """Indexes of lines of the path that hang below another line than the parent that they name, which is in no line."""
         lost = {entry.index for entry in self.missing}
@@ -80,7 +86,7 @@ class Chain:
 
     @cached_property
     def loops(self) -> tuple[tuple[Entry, ...], ...]:
-        """Each closed chain of parents once, in the order of the file."""
+        """Each closed chain of parents once, in the order of the file; not those that a uuid of several lines closes."""
         walk_of: dict[int, int] = {}
         closed: list[tuple[Entry, ...]] = []
         for number, start in enumerate(self.lines):
@@ -92,7 +98,9 @@ class Chain:
                 at = self.parent(at)
             if at is not None and walk_of[at.index] == number and any(entry.index == at.index for entry in chain):
                 first = next(place for place, entry in enumerate(chain) if entry.index == at.index)
-                closed.append(tuple(sorted(chain[first:], key=lambda entry: entry.index)))
+                loop = chain[first:]
+                if self.repeated_ids.isdisjoint(entry.id for entry in loop):
+                    closed.append(tuple(sorted(loop, key=lambda entry: entry.index)))
         return tuple(closed)
 
     @cached_property

@@ -11,20 +11,12 @@ from dataclasses import dataclass
 from inspector.conversation.model import Conversation
 from inspector.conversation.tree import Entry
 from inspector.programs.claude_code.chain import Chain, chain_of, split_tree
-from inspector.programs.claude_code.lines import ASSISTANT, SYSTEM, USER
-from inspector.programs.claude_code.path import is_boundary, is_message
+from inspector.programs.claude_code.lines import SYSTEM
+from inspector.programs.claude_code.path import BRIDGED, is_boundary, is_message, leads_on
 from inspector.programs.claude_code.relinking import with_parents
 from inspector.rules.base import Case, cached_per_case
 
 _READ_ONCE = ("attachment", SYSTEM)
-READ = (USER, ASSISTANT, *_READ_ONCE, "progress")
-"""Types of lines by which a resume goes on to their parents."""
-NEAR_MS = 5000
-
-
-def is_read(entry: Entry) -> bool:
-    """Whether a resume goes on from the line to its parent."""
-    return is_message(entry) or entry.type in READ
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +30,12 @@ class Detour:
 
     @property
     def is_unread(self) -> bool:
-        return not is_read(self.below)
+        return not leads_on(self.below)
 
     @property
     def is_near(self) -> bool:
         own, before = self.entry.chunks[0].at, self.parent.chunks[0].at
-        return own is not None and before is not None and 0 <= own - before <= NEAR_MS
+        return own is not None and before is not None and 0 <= own - before <= BRIDGED
 
 
 @cached_per_case
@@ -71,7 +63,7 @@ def _detours(chain: Chain) -> list[Detour]:
     lines: list[Detour] = []
     for entry in chain.lines:
         group = leading.get(entry.parent or "")
-        if group is None or not is_read(entry) or chain.segments[entry.index] != newest:
+        if group is None or not leads_on(entry) or chain.segments[entry.index] != newest:
             continue
         if (parent := _parent(entry, by_id, leading)) is not None:
             lines.append(Detour(entry, _last_before(group, entry), parent, len(group) > 1))
@@ -81,7 +73,7 @@ def _detours(chain: Chain) -> list[Detour]:
 
 
 def _misleads(lines: Sequence[Entry]) -> bool:
-    if not any(is_read(entry) for entry in lines):
+    if not any(leads_on(entry) for entry in lines):
         return True
     is_between = all(entry.type in _READ_ONCE and not is_message(entry) and not is_boundary(entry.about) for entry in lines)
     return is_between and len({entry.parent for entry in lines}) > 1
@@ -98,4 +90,4 @@ def _parent(entry: Entry, by_id: Mapping[str, Sequence[Entry]], leading: Mapping
         walked.add(entry.index)
         entry = _last_before(group, entry)
     above = by_id.get(entry.parent or "")
-    return above[0] if above is not None and group is None else None
+    return above[-1] if above is not None and group is None else None

@@ -12,7 +12,7 @@ from typing import Any
 
 from inspector.conversation.model import Conversation, Fact, Kind
 from inspector.conversation.tree import LEAF, Entry, as_path, entries, walk
-from inspector.programs.claude_code.lines import ASSISTANT, BOUNDARY
+from inspector.programs.claude_code.lines import ASSISTANT, BOUNDARY, SYSTEM
 from inspector.text.at_hand import AtHand
 
 ENDS = "pathEnds"
@@ -21,20 +21,21 @@ ENDS = "pathEnds"
 
 JOINS = (2, 0, 76)  # not 1.0.124
 FETCHES = (2, 1, 80)  # not 2.1.75
+ENDS_LAST = (2, 1, 92)  # not 2.1.86
 BRIDGES = (2, 1, 92)  # not 2.1.86
 BRIDGES_MAIN = (2, 1, 112)  # not 2.1.96
 READS_FIRST_OF_LINE = (2, 1, 126)  # not 2.1.112
-_BRIDGED = 5_000
+BRIDGED = 5_000
 """Milliseconds: a line whose parent is nowhere hangs below the last line that is at most so much older, measured at 5,000 and 5,001."""
-_NO_NODE = frozenset({"saved_hook_context"})
-"""Types of lines that are nobody's parent: one uuid may be that of several."""
+_LEADING = ("attachment", SYSTEM, "progress")
+"""Types of lines besides messages by which a resume goes on to their parents: a line below any other one names a parent that is nowhere."""
 
 
 @dataclass(frozen=True, slots=True)
 class Loader:
     """`since`: the versions that load so. `version`: the one that was measured for them.
 
-    From JOINS on pieces of one answer with results between them are one message, from FETCHES on results of the chain's calls on other branches are read,
+    From ENDS_LAST on the path ends with the last message of the file, before with the newest one. From JOINS on pieces of one answer with results between them are one message, from FETCHES on results of the chain's calls on other branches are read,
     from BRIDGES on a line whose parent is nowhere hangs below the line that was written just before it (from BRIDGES_MAIN on not below an agent's), from
     READS_FIRST_OF_LINE on the first record of a line that several share is read. Each is the oldest measured version that does it.
     """
@@ -71,10 +72,10 @@ def live_entries(tree: Conversation, loader: Loader) -> tuple[tuple[Entry, ...],
 
 
 def _chain(tree: Conversation, loader: Loader) -> tuple[tuple[Entry, ...], str]:
-    loaded = loaded_entries(tree, loader.version)
+    loaded = tuple(entry for entry in loaded_entries(tree, loader.version) if leads_on(entry))
     # Of several lines with one id the last counts, in every version.
     by_id = {entry.id: entry for entry in loaded}
-    leaf = _chosen(tree, loaded) or last_message(loaded)
+    leaf = _chosen(tree, loaded) or (last_message(loaded) if loader.version >= ENDS_LAST else _newest_message(loaded))
     bridged = _bridges(loaded, by_id, loader.version) if loader.version >= BRIDGES else {}
     chain, why = walk(by_id, leaf, lambda entry: bridged.get(entry.index) or _above(entry, by_id))
     if loader.version >= FETCHES:
@@ -85,7 +86,7 @@ def _chain(tree: Conversation, loader: Loader) -> tuple[tuple[Entry, ...], str]:
 def loaded_entries(tree: Conversation, version: tuple[int, int, int] = READS_FIRST_OF_LINE) -> tuple[Entry, ...]:
     """Lines with an id, in the order of the file; of records that share a line only the first is read, and none before READS_FIRST_OF_LINE."""
     most = 1 if version >= READS_FIRST_OF_LINE else 0
-    return tuple(entry for entry in entries(tree) if entry.id and entry.type not in _NO_NODE and place_on_line(entry) <= most)
+    return tuple(entry for entry in entries(tree) if entry.id and place_on_line(entry) <= most)
 
 
 def _bridges(loaded: Sequence[Entry], by_id: Mapping[str, Entry], version: tuple[int, int, int]) -> dict[int, str]:
@@ -102,7 +103,7 @@ def _bridges(loaded: Sequence[Entry], by_id: Mapping[str, Entry], version: tuple
         at = entry.chunks[0].at
         moments = by_side.get(version >= BRIDGES_MAIN and is_side(entry), [])
         place = bisect_left(moments, (at, entry.index, "")) if at is not None else 0
-        if at is not None and place and at - moments[place - 1][0] <= _BRIDGED:
+        if at is not None and place and at - moments[place - 1][0] <= BRIDGED:
             bridges[entry.index] = moments[place - 1][2]
     return bridges
 
@@ -151,9 +152,20 @@ def last_message(loaded: Sequence[Entry]) -> Entry | None:
     return next((entry for entry in reversed(spoken_lines) if not is_side(entry)), spoken_lines[-1] if spoken_lines else None)
 
 
+def _newest_message(loaded: Sequence[Entry]) -> Entry | None:
+    """By its time, the first of several, as versions before ENDS_LAST chose the end."""
+    spoken_lines = [entry for entry in loaded if is_message(entry) and not is_side(entry)]
+    return max(spoken_lines, key=lambda entry: entry.chunks[0].at or 0) if spoken_lines else last_message(loaded)
+
+
 def is_message(entry: Entry) -> bool:
     """Whether the line holds a message, of whoever."""
     return bool(entry.chunks[0].role)
+
+
+def leads_on(entry: Entry) -> bool:
+    """Whether a resume goes on from the line to its parent."""
+    return is_message(entry) or entry.type in _LEADING
 
 
 def is_side(entry: Entry) -> bool:

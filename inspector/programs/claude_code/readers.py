@@ -12,6 +12,7 @@ from inspector.conversation.tree import about_of
 from inspector.programs.claude_code.path import ENDS, Loader, is_boundary, path_as
 from inspector.programs.claude_code.sending import (
     DROPS_EMPTY_TEXTS,
+    DROPS_ERRORS,
     SENDS_COMMANDS,
     Left,
     Version,
@@ -84,7 +85,7 @@ def read_as(loader: Loader, path: Conversation) -> Reading:
     for line in queries.true_messages([_spoken(chunk) for chunk in path.chunks] if loader.version >= SENDS_COMMANDS else path.chunks):
         if line.chunks[0].key in above:
             continue
-        if why := unsent(line.chunks[0]):
+        if loader.version >= DROPS_ERRORS and (why := unsent(line.chunks[0])):
             dropped.setdefault(why, []).extend(line.chunks)
         else:
             lines.append(line)

@@ -14,6 +14,7 @@ from inspector.programs.claude_code.lines import ASSISTANT
 Version = tuple[int, int, int]
 
 HOISTS = (2, 0, 76)  # not 1.0.124
+DROPS_ERRORS = (2, 0, 76)  # not 1.0.124
 DROPS_THINKING = (2, 1, 12)  # not 2.0.76
 PAIRS = (2, 1, 27)  # not 2.1.12
 DROPS_BLANKS = (2, 1, 39)  # not 2.1.27

@@ -121,7 +121,7 @@ def test_a_rewind_leaves_the_old_branch_and_its_results_where_they_are() -> None
 
 
 def test_a_line_that_cannot_be_read_is_skipped_by_every_version() -> None:
-    values = (u("u1", None, "first"), encoded(u("u2", "u1", "lost"))[:-20], u("u3", "u1", "after"))
+    values = (u("u1", None, "first"), encoded(u("u2", "u1", "lost"))[:-20], u("u3", "u1", "after", 1))
     assert {tuple(said(case(*values, reader=reader.name).conversation)) for reader in READERS} == {("user:first", "user:after")}
 
 

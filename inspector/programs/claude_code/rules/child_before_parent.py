@@ -9,13 +9,16 @@ from inspector.text.counted import counted
 
 
 def check(case: Case) -> Iterator[Match]:
-    """Not lines of a loop, which TREE202 reports."""
+    """Not lines of a loop, which TREE202 reports, nor below a uuid of several lines."""
     chain = chain_of(case)
     looped = {entry.index for loop in chain.loops for entry in loop}
     early = [
         entry
         for entry in chain.lines
-        if entry.index not in looped and (parent := chain.parent(entry)) is not None and parent.index > entry.index
+        if entry.index not in looped
+        and entry.parent not in chain.repeated_ids
+        and (parent := chain.parent(entry)) is not None
+        and parent.index > entry.index
     ]
     if early:
         yield Match(

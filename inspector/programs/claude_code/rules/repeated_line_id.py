@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 from inspector.conversation.queries import span_text
 from inspector.conversation.tree import Entry
 from inspector.programs.claude_code.chain import chain_of, chunks_of, name
-from inspector.programs.claude_code.detours import Detour, detours, is_read
-from inspector.programs.claude_code.path import is_message
+from inspector.programs.claude_code.detours import Detour, detours
+from inspector.programs.claude_code.path import is_message, leads_on, shares_line
 from inspector.programs.claude_code.versions import CHAIN, known_defects
 from inspector.rules.base import Case, Match, Origin, Rule, Severity, bounded
 from inspector.text.counted import counted
@@ -18,10 +18,11 @@ _REPLAYED = "Nothing is lost: a compaction or a resume writes lines again as the
 
 def check(case: Case) -> Iterator[Match]:
     groups: dict[str, list[Entry]] = {}
-    for entry in chain_of(case).lines:
+    # What shares its line with others is written again on a line of its own: STORE802 reports it.
+    for entry in (entry for entry in chain_of(case).lines if not shares_line(entry)):
         groups.setdefault(entry.id, []).append(entry)
     misled = {detour.below.id: detour for detour in detours(case) if not detour.is_unread}
-    repeated = [group for group in groups.values() if len(group) > 1 and any(is_read(entry) for entry in group)]
+    repeated = [group for group in groups.values() if len(group) > 1 and any(leads_on(entry) for entry in group)]
     same = [group for group in repeated if group[0].id not in misled and len({words_of(entry) for entry in group}) == 1]
     if same:
         replayed = [entry for group in same for entry in group[1:]]

@@ -1,0 +1,111 @@
+"""Sessions that a resume changes before it sends them, in shapes in which versions of Claude Code differ; what they make of them is in
+`tests/published_programs/claude_code.json`."""
+
+from typing import Any
+
+from tests.programs.claude_code.families import with_model
+from tests.programs.claude_code.session_lines import a, boundary, call, line, r, text, thinking, u
+
+Lines = tuple[dict[str, Any], ...]
+ABOVE = ""
+"""The line above is the parent."""
+
+
+def in_a_row(*values: dict[str, Any]) -> Lines:
+    """With a second between two lines."""
+    linked: list[dict[str, Any]] = []
+    for number, value in enumerate(values):
+        above = linked[-1]["uuid"] if linked else None
+        parent = above if value["parentUuid"] == ABOVE else value["parentUuid"]
+        when = value["timestamp"] if "at" in value else f"2026-08-01T10:00:{number + 1:02d}.000Z"
+        linked.append({name: member for name, member in value.items() if name != "at"} | {"parentUuid": parent, "timestamp": when})
+    return tuple(linked)
+
+
+def blocks(id_: str, answer: str, *content: dict[str, Any]) -> dict[str, Any]:
+    """An answer of several blocks in one line, as versions before 1.0 wrote them."""
+    value = a(id_, ABOVE, answer, content[0])
+    return {**value, "message": {**value["message"], "content": list(content)}}
+
+
+def results(id_: str, *content: dict[str, Any]) -> dict[str, Any]:
+    return u(id_, ABOVE, list(content))
+
+
+def result(call_id: str, words: str) -> dict[str, Any]:
+    return {"tool_use_id": call_id, "type": "tool_result", "content": words}
+
+
+def lost(when: str) -> Lines:
+    """The third line names a parent that is in no line; it was written at `when`, the second at 10:00:02."""
+    gap = u("u2", "gone", "two", timestamp=when, at=True)
+    return in_a_row(
+        START, ONE, gap, a("b1", ABOVE, "msg_2", text("three"), timestamp=when, at=True), u("u3", ABOVE, "more", timestamp=when, at=True)
+    )
+
+
+START, END = u("u1", ABOVE), (a("z1", ABOVE, "msg_z", text("done")), u("z2", ABOVE, "go on"))
+ONE, CALL = a("a1", ABOVE, "msg_1", text("one")), a("a2", ABOVE, "msg_1", call("toolu_1"))
+SESSIONS: dict[str, Lines] = {
+    "a pending call": in_a_row(START, ONE, CALL),
+    "a pending call alone": in_a_row(START, CALL),
+    "a call of an answer without words": in_a_row(START, CALL, u("u2", ABOVE, "stop"), *END),
+    "thinking and a call without a result": in_a_row(START, a("a1", ABOVE, "msg_1", thinking()), CALL, u("u2", ABOVE, "stop"), *END),
+    "thinking alone": in_a_row(START, a("a1", ABOVE, "msg_1", thinking()), u("u2", ABOVE, "stop"), *END),
+    "thinking alone at the end": in_a_row(START, *END, a("a1", ABOVE, "msg_1", thinking())),
+    "thinking and blanks": in_a_row(
+        START, a("a1", ABOVE, "msg_1", thinking()), a("a2", ABOVE, "msg_1", text(" ")), u("u2", ABOVE, "stop"), *END
+    ),
+    "blanks before a call": in_a_row(START, a("a1", ABOVE, "msg_1", text("\n\n")), CALL, r("r1", ABOVE, "toolu_1"), *END),
+    "text after a call": in_a_row(START, ONE, CALL, a("a3", ABOVE, "msg_1", text("after")), r("r1", ABOVE, "toolu_1"), *END),
+    "text of the same answer after the result": in_a_row(
+        START, CALL, r("r1", ABOVE, "toolu_1"), a("a3", ABOVE, "msg_1", text("later")), *END
+    ),
+    "a result before its call": in_a_row(START, r("r1", ABOVE, "toolu_1", "early"), CALL, u("u2", ABOVE, "so"), *END),
+    "words between a call and its result": in_a_row(START, CALL, u("u2", ABOVE, "wait"), r("r1", ABOVE, "toolu_1", "late"), *END),
+    "an answer between a call and its result": in_a_row(
+        START, CALL, a("b1", ABOVE, "msg_2", text("between")), r("r1", ABOVE, "toolu_1", "late"), *END
+    ),
+    "a result of no call, and words": in_a_row(START, ONE, results("r1", result("toolu_9", "orphan"), text("and words")), *END),
+    "a result of no call alone": in_a_row(START, ONE, r("r1", ABOVE, "toolu_9", "orphan"), *END),
+    "an id of two answers": in_a_row(
+        START, CALL, r("r1", ABOVE, "toolu_1", "one"), a("b1", ABOVE, "msg_2", call("toolu_1")), r("r2", ABOVE, "toolu_1", "two"), *END
+    ),
+    "an id twice in a line": in_a_row(START, blocks("a1", "msg_1", call("toolu_1"), call("toolu_1")), r("r1", ABOVE, "toolu_1"), *END),
+    "two results in a line": in_a_row(START, CALL, results("r1", result("toolu_1", "a"), result("toolu_1", "b")), *END),
+    "two results with words between": in_a_row(
+        START, CALL, r("r1", ABOVE, "toolu_1", "a"), u("u2", ABOVE, "t"), r("r2", ABOVE, "toolu_1", "b"), *END
+    ),
+    "words and a call without a result in a line": in_a_row(
+        START, blocks("a1", "msg_1", text("hm"), call("toolu_1")), u("u2", ABOVE, "stop"), *END
+    ),
+    "two calls in a line, one without a result": in_a_row(
+        START, blocks("a1", "msg_1", text("hm"), call("toolu_1"), call("toolu_2")), r("r1", ABOVE, "toolu_2"), *END
+    ),
+    "thinking and blanks in a line": in_a_row(START, blocks("a1", "msg_1", thinking(), text(" ")), u("u2", ABOVE, "stop"), *END),
+    "an empty text next to another": in_a_row(START, ONE, results("u2", text(""), text("more")), *END),
+    "answers in a row": in_a_row(START, ONE, a("b1", ABOVE, "msg_2", thinking("two")), a("b2", ABOVE, "msg_2", text("again")), *END),
+    "what a command printed": in_a_row(
+        START, ONE, line("system", "s1", ABOVE, None, subtype="local_command", content="<command-name>/cost</command-name>"), *END
+    ),
+    "an error of the provider": in_a_row(
+        START, with_model("<synthetic>", a("e1", ABOVE, "msg_e", text("API Error: 400"), isApiErrorMessage=True)), *END
+    ),
+    "for the transcript only": in_a_row(START, ONE, u("u2", ABOVE, "shown", isVisibleInTranscriptOnly=True), *END),
+    "a compaction": in_a_row(START, CALL, boundary("b1", logicalParentUuid="a2"), u("u2", ABOVE, "summary", isCompactSummary=True), *END),
+    "a parent that is nowhere, after 5,000 ms": lost("2026-08-01T10:00:07.000Z"),
+    "a parent that is nowhere, after 5,001 ms": lost("2026-08-01T10:00:07.001Z"),
+    "a parent that is nowhere, after an agent's line": in_a_row(
+        START, ONE, u("s1", None, "side", isSidechain=True), u("u2", "gone", "two"), *END
+    ),
+    "a hook's context that uses an id again": in_a_row(
+        START,
+        ONE,
+        line("saved_hook_context", "h1", ABOVE, None, content=["context"]),
+        u("u2", ABOVE, "two"),
+        a("b1", ABOVE, "msg_2", text("three")),
+        line("saved_hook_context", "h1", ABOVE, None, content=["context"]),
+        *END,
+    ),
+    "content that is a number": in_a_row(START, ONE, u("u2", ABOVE, 5), *END),
+}

@@ -1,0 +1,52 @@
+"""What six versions of Claude Code send when they resume sessions of ours: what our readers of them say, and of the newest after a repair what was promised."""
+
+import pytest
+
+from inspector.projections.catalogue import projection
+from inspector.rules.base import case_of
+from inspector.rules.catalogue import all_findings, rule
+from tests.folding import in_one_test
+from tests.programs.claude_code.session_lines import stored
+from tests.published_programs import claude_code
+from tests.published_programs.claude_code import NEWEST, VERSIONS, Said, said
+
+SENT = claude_code.kept()
+SESSIONS = claude_code.sessions()
+OTHERWISE = {
+    "claude-code: F1 the model was switched in the turn": "signed thinking of another model than the next request names is left out, and a reader does not know that name",
+    "claude-code: F2 signature of another provider": "as the one before",
+    "claude-code-2.1.92: F10 a loop": "where the walk of a loop ends is not modeled for this version",
+}
+
+
+def ours(data: bytes, reader: str) -> Said:
+    messages = case_of(stored(data.removesuffix(b"\n")).conversation, reader).reading.messages
+    return said(projection("anthropic").project(messages).values)
+
+
+def test_every_session_was_resumed_by_every_version() -> None:
+    assert list(SENT) == list(VERSIONS.values()) and {tuple(answers) for answers in SENT.values()} == {tuple(SESSIONS)}
+
+
+@in_one_test("reader, name", [(reader, name) for reader in VERSIONS for name in SESSIONS])
+def test_our_reader_gives_what_is_sent(reader: str, name: str) -> None:
+    sent = SENT[VERSIONS[reader]][name]
+    if sent is None:
+        pytest.skip("the program refuses to resume it")
+    assert (ours(SESSIONS[name], reader) == sent) is (f"{reader}: {name}" not in OTHERWISE)
+
+
+def test_what_is_refused_is_named_by_a_rule_that_blocks_the_resume() -> None:
+    refused = [name for name, sent in SENT[NEWEST].items() if sent is None]
+    assert refused
+    for name in refused:
+        case = case_of(stored(SESSIONS[name].removesuffix(b"\n")).conversation, "claude-code")
+        assert any(rule(finding.code).blocks_resume for finding in all_findings(case)), name
+
+
+@pytest.mark.programs
+@pytest.mark.parametrize("version", VERSIONS.values())
+def test_claude_code_sends_again_what_is_kept(version: str) -> None:
+    if reason := claude_code.missing(version):
+        pytest.skip(reason)
+    assert claude_code.ask(version) == SENT[version]
