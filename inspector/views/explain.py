@@ -98,7 +98,10 @@ class Answer:
 
     @property
     def changing(self) -> tuple[Remedy, ...]:
-        return tuple(remedy for remedy in self.remedies if not _is_idle(remedy))
+        """The recommended first, then those that our rule behind the error names."""
+        likely = self.ours.repaired_by if self.ours else ()
+        changing = (remedy for remedy in self.remedies if not _is_idle(remedy))
+        return tuple(sorted(changing, key=lambda remedy: (not remedy.is_recommended, remedy.strategy.name not in likely)))
 
     @property
     def idle(self) -> tuple[Strategy, ...]:

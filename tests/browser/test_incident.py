@@ -52,7 +52,7 @@ def test_the_trace_leads_to_the_verbatim_request(page: Page, live_server: LiveSe
     page.get_by_text("More", exact=True).click()
     page.get_by_role("link", name="Trace", exact=True).click()
     expect(page.locator("body")).to_contain_text("reconcile.repair")
-    page.get_by_role("link", name="sent", exact=True).last.click()
+    page.get_by_role("link", name="show the request", exact=True).last.click()
     expect(page.locator("body")).to_contain_text("the caching, there are 3 different percentages displayed")
 
 

@@ -145,6 +145,10 @@ class TurnRows:
         return span_words.lasted(self.extent[1] - self.extent[0])
 
     @property
+    def axis_middle(self) -> str:
+        return span_words.lasted(self.axis // 2)
+
+    @property
     def axis_end(self) -> str:
         return span_words.lasted(self.axis)
 
