@@ -48,7 +48,7 @@ class Chain:
         """Those of the conversation itself: of the agent, where the file is an agent's."""
         return tuple(entry for entry in self.lines if is_message(entry) and is_side(entry) is self.is_agent)
 
-    @property
+    @cached_property
     def reach(self) -> str:
         reached = sum(entry.index in self.on_path for entry in self.messages)
         return f"a resume reaches {reached:,} of {len(self.messages):,} messages"
@@ -83,6 +83,15 @@ class Chain:
         # A result that is fetched from its branch leads to nothing.
         leading = {line.parent for line in self.path}
         return frozenset(line.index for line in self.path[1:] if line.index in lost and (line.id in leading or not has_results_only(line)))
+
+    @cached_property
+    def first_bridged(self) -> int:
+        return min(self.bridged, default=-1)
+
+    @cached_property
+    def oldest_segment(self) -> int:
+        """The number of the first compaction segment that the path has lines of."""
+        return min((self.segments[line.index] for line in self.path if line.index in self.segments), default=0)
 
     @cached_property
     def loops(self) -> tuple[tuple[Entry, ...], ...]:

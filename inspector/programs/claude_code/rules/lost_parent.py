@@ -53,7 +53,7 @@ def _match(chain: Chain, entry: Entry, lost_results: int, below: int) -> Match:
     if chain.is_agent:
         text = f"{start}: the file holds parts of what an agent said, and not the lines between them."
         return Match(entry.chunks, text, severity=Severity.NOTE, repaired_by=(), no_repair_reason=_FIRST)
-    if chain.path and chain.segments[entry.index] < min(chain.segments.get(line.index, chain.segments[entry.index]) for line in chain.path):
+    if chain.path and chain.segments[entry.index] < chain.oldest_segment:
         text = f"{start}; it is before a compaction, and no request reads anything from there."
         return Match(
             entry.chunks, text, severity=Severity.NOTE, repaired_by=(), no_repair_reason="Nothing is hidden by it since the compaction."
@@ -61,9 +61,16 @@ def _match(chain: Chain, entry: Entry, lost_results: int, below: int) -> Match:
     evidence = [("parent", (entry.parent or "")[:60]), *known_defects(entry.about.get("version"), CHAIN)]
     if not chain.path or entry.index != chain.path[0].index:
         if entry.index in chain.bridged:
+            # A hostile file may hold any number of them: where a line belongs is looked up for the first.
+            has_place = entry.index != chain.first_bridged or chain.parent_for(entry) is not None
             text = f"{start}: Claude Code since 2.1.92 goes on with the line that was written just before it, and versions before begin here; {chain.reach}."
             return Match(
-                entry.chunks, text, severity=Severity.WARNING, evidence=tuple(evidence), repaired_by=None if chain.parent_for(entry) else ()
+                entry.chunks,
+                text,
+                severity=Severity.WARNING,
+                evidence=tuple(evidence),
+                repaired_by=None if has_place else (),
+                no_repair_reason="" if has_place else _NOWHERE,
             )
         if entry.index in chain.on_path:
             text = f"{start}; its result is read all the same, since it answers a call on the path."

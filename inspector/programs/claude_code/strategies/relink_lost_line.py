@@ -11,6 +11,7 @@ from inspector.programs.claude_code.rules.parent_loop import opening
 from inspector.rules.base import Case
 from inspector.strategies.base import Strategy
 
+_MOST_BRIDGED = 20
 _MOST = 100
 """Gaps of one path that are closed: each costs a walk over the file."""
 
@@ -47,8 +48,9 @@ def _broken(chain: Chain) -> Entry | None:
         return None
     if any(first.index == entry.index for entry in chain.missing):
         return first
-    if bridged := next((line for line in chain.path if line.index in chain.bridged), None):
-        return bridged
+    # The newest versions bridge such a gap by themselves: a hostile file of thousands is left to them.
+    if 0 < len(chain.bridged) <= _MOST_BRIDGED:
+        return next(line for line in chain.path if line.index in chain.bridged)
     for loop in chain.loops:
         if any(entry.index in chain.on_path for entry in loop):
             return opening(chain, loop)
