@@ -5,7 +5,7 @@ from typing import Any
 
 from inspector.conversation.model import Chunk, Conversation, Fact, Kind
 from inspector.conversation.tree import Entry, entries
-from inspector.programs.claude_code.lines import ASSISTANT, SPOKEN, USER, Session
+from inspector.programs.claude_code.lines import ASSISTANT, SPOKEN, SYNTHETIC, USER, Session
 from inspector.programs.claude_code.path import is_side, live_entries
 from inspector.programs.claude_code.readers import LOADERS
 from inspector.programs.claude_code.requests import last_request
@@ -32,7 +32,7 @@ def facts_of(session: Session, tree: Conversation, key: str) -> dict[str, Fact]:
     lines = entries(tree)
     spoken_lines = [entry for entry in lines if entry.type in SPOKEN]
     main = [entry for entry in spoken_lines if entry.about.get("isSidechain") is not True] or spoken_lines
-    answers = [model for entry in main if entry.type == ASSISTANT and (model := _model(entry)) and model != "<synthetic>"]
+    answers = [model for entry in main if entry.type == ASSISTANT and (model := _model(entry)) and model != SYNTHETIC]
     path, _ = live_entries(tree, LOADERS[0])
     reached = {chunk.msg_idx for entry in path for chunk in entry.chunks if chunk.role}
     versions = list(dict.fromkeys(version for entry in lines if isinstance(version := entry.about.get("version"), str)))

@@ -21,6 +21,8 @@ from inspector.wires.shapes.base import WireBlock
 
 USER, ASSISTANT, SYSTEM = "user", "assistant", "system"
 SPOKEN = (USER, ASSISTANT)
+SYNTHETIC = "<synthetic>"
+"""The model that the program names on lines of its own."""
 """Types of lines that hold a message."""
 BOUNDARY = "compact_boundary"
 START = RecordStart(

@@ -20,7 +20,7 @@ ENDS = "pathEnds"
 
 
 JOINS = (2, 0, 76)  # not 1.0.124
-FETCHES = (2, 1, 80)  # not 2.1.75
+FETCHES = (2, 1, 81)  # not 2.1.75
 ENDS_LAST = (2, 1, 92)  # not 2.1.86
 BRIDGES = (2, 1, 92)  # not 2.1.86
 BRIDGES_MAIN = (2, 1, 112)  # not 2.1.96

@@ -9,6 +9,7 @@ from itertools import takewhile
 from inspector.conversation import queries
 from inspector.conversation.model import Chunk, Conversation, Dropped, Kind, Message, Reading
 from inspector.conversation.tree import about_of
+from inspector.programs.claude_code.lines import SYNTHETIC
 from inspector.programs.claude_code.path import ENDS, Loader, is_boundary, path_as
 from inspector.programs.claude_code.sending import (
     DROPS_EMPTY_TEXTS,
@@ -26,6 +27,7 @@ from inspector.readers.strict import strict_problems
 
 NAME = "claude-code"
 _FETCHED = "results of parallel calls are fetched from their branches"
+_BRIDGED = "a line whose parent is nowhere hangs below the line of the five seconds before it"
 _PAIRED = (
     "calls without a result are left out, or get a synthetic one where theirs is not next to them, and results without a call are left out"
 )
@@ -34,13 +36,13 @@ LOADERS = (
         "claude-code",
         "2.1.126 and later",
         (2, 1, 332),
-        f"{_FETCHED}; a line whose parent is nowhere hangs below the line of the five seconds before it; {_PAIRED}; of several records on one line the first is read",
+        f"{_FETCHED}; {_BRIDGED}; {_PAIRED}; of several records on one line the first is read",
     ),
     Loader(
         "claude-code-2.1.92",
         "2.1.92 to 2.1.125",
         (2, 1, 112),
-        f"{_FETCHED}; a line whose parent is nowhere hangs below the line of the five seconds before it; {_PAIRED}; lines with several records are skipped",
+        f"{_FETCHED}; {_BRIDGED}; {_PAIRED}; lines with several records are skipped",
     ),
     Loader("claude-code-2.1.80", "2.1.80 to 2.1.91", (2, 1, 86), f"{_FETCHED}; {_PAIRED}"),
     Loader("claude-code-2.1.47", "2.1.27 to 2.1.79", (2, 1, 75), f"results on other branches are left out; {_PAIRED}"),
@@ -50,7 +52,7 @@ LOADERS = (
         (2, 1, 12),
         "results on other branches are left out, and calls without a result; other results stay as stored",
     ),
-    Loader("claude-code-1", "1.0", (1, 0, 124), "as the one after it, and pieces of one answer with results between them stay apart"),
+    Loader("claude-code-1", "1.0", (1, 0, 124), "as claude-code-2, and pieces of one answer with results between them stay apart"),
     Loader(
         "claude-code-running",
         "while it runs",
@@ -59,8 +61,6 @@ LOADERS = (
         resumes=False,
     ),
 )
-SYNTHETIC = "<synthetic>"
-"""The model that the program names on lines of its own."""
 _COMPACTED = "before the compaction, whose summary takes its place in every request"
 _ERROR = "an error that the program shows as an answer and sends to no model"
 
@@ -73,7 +73,6 @@ def unsent(chunk: Chunk) -> str:
 
 
 def read_as(loader: Loader, path: Conversation) -> Reading:
-    messages: list[Message] = []
     dropped: dict[str, list[Chunk]] = {}
     start = max([chunk.seq for chunk in path.chunks if is_boundary(about_of(chunk))], default=0)
     before = takewhile(lambda chunk: chunk.seq != start, path.chunks) if start else ()

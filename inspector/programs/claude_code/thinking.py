@@ -9,6 +9,7 @@ from itertools import takewhile
 from inspector.conversation.model import Chunk, Kind, Message
 from inspector.conversation.queries import span_text, turns
 from inspector.conversation.tree import about_of
+from inspector.programs.claude_code.lines import SYNTHETIC
 from inspector.rules.base import Case, cached_per_case
 
 THINKING = (Kind.THINKING, Kind.REDACTED_THINKING)
@@ -30,7 +31,7 @@ def model_of(chunk: Chunk) -> str:
     """ "" where the line names none, or the program wrote it by itself."""
     message = about_of(chunk).get("message")
     model = message.get("model") if isinstance(message, dict) else None
-    return model if isinstance(model, str) and model != "<synthetic>" else ""
+    return model if isinstance(model, str) and model != SYNTHETIC else ""
 
 
 def provider_of(model: str) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 from inspector.conversation.edits import MOVED, Plan, Set, apply
 from inspector.conversation.model import Chunk, Conversation, Kind, Message
 from inspector.conversation.tree import LEAF, Entry, entries
-from inspector.programs.claude_code.lines import ASSISTANT, START, USER, read_session
+from inspector.programs.claude_code.lines import ASSISTANT, START, SYNTHETIC, USER, read_session
 from inspector.programs.claude_code.path import is_boundary, live_path
 from inspector.programs.claude_code.quarantine import QUARANTINED, file_for, numbers_in
 from inspector.programs.claude_code.readers import LOADERS
@@ -355,7 +355,7 @@ def _new_text(step: Step, near: Entry, file: File, own: str, callers: Mapping[st
     if kind == ASSISTANT:
         stored = envelope.get("message")
         model = stored.get("model") if isinstance(stored, dict) else None
-        message = {"model": model or "<synthetic>", "id": f"msg_{own.replace('-', '')[:24]}", "type": "message", **message}
+        message = {"model": model or SYNTHETIC, "id": f"msg_{own.replace('-', '')[:24]}", "type": "message", **message}
     line = {"parentUuid": None, **{name: envelope[name] for name in _ENVELOPE if name in envelope}}
     line |= {
         "type": kind,
