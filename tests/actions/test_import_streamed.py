@@ -154,6 +154,8 @@ def test_what_the_work_raises_is_raised_here_and_a_lost_worker_is_named() -> Non
 def test_an_import_that_ends_early_goes_on_where_it_was(tmp_path: Path, processes: int, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = write_sessions(tmp_path / "sessions")
     monkeypatch.setattr("inspector.actions.import_store.BATCH_CONVERSATIONS", 5)
+    # On a busy machine, that much time would write a batch before it is full.
+    monkeypatch.setattr("inspector.actions.import_store.BATCH_SECONDS", float("inf"))
 
     def stop(progress: Progress) -> None:
         assert progress.total == SESSIONS
@@ -162,7 +164,9 @@ def test_an_import_that_ends_early_goes_on_where_it_was(tmp_path: Path, processe
 
     with pytest.raises(KeyboardInterrupt):
         import_targets([str(folder)], "tester", report=stop)
-    assert Conversation.objects.count() == 20
+    # Workers answer as they are ready: which twenty those are, the order of the files does not say.
+    present = set(Conversation.objects.values_list("native_id", flat=True))
+    assert len(present) == 20
     assert not Conversation.objects.filter(verdict="").exists() and Source.objects.get().stamp == ""
     read: list[str] = []
     group = type(PI).read_group
@@ -172,7 +176,7 @@ def test_an_import_that_ends_early_goes_on_where_it_was(tmp_path: Path, processe
     monkeypatch.setattr(workers, "processors", lambda: 0)
     (imported,) = import_targets([str(folder)], "tester")
     assert (imported.conversations, imported.unchanged, imported.gone) == (SESSIONS, 20, 0)
-    assert read == [f"s{number:04}" for number in range(20, SESSIONS)]
+    assert read == [name for number in range(SESSIONS) if (name := f"s{number:04}") not in present]
     assert Revision.objects.count() == Record.objects.filter(until=None).count() == SESSIONS
 
 
