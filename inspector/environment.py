@@ -102,6 +102,11 @@ VARIABLES = (
         "Off, nothing is watched, whatever the switches of the sources say. On, each source has a switch on its page; one that nobody touched is on in local mode for a file or folder that was imported by its path, and off otherwise.",
     ),
     (
+        "INSPECTOR_OPENCODE",
+        "in local mode `opencode` of PATH",
+        "The program that imports repaired sessions into opencode's own store, and deletes them to undo that, as an absolute path; `off` for none. Where people sign in there is none unless this names it: it runs as the user of Inspector, in the folder of the session.",
+    ),
+    (
         "INSPECTOR_BASE_URL",
         "not set",
         "The public address, for links that leave the machine and for requests through a proxy; with a path, all pages are below it. With `https`, cookies are secure, browsers keep to https for a year, and the proxy has to set `X-Forwarded-Proto`.",
@@ -262,6 +267,18 @@ def megabytes(name: str) -> None:
     text = os.environ.get(name, "").strip()
     if text and not (text.isdecimal() and 0 < int(text) < 1024):
         raise ImproperlyConfigured(f"{name} must be a number of megabytes from 1 to 1023, and {text!r} is none: set it to one or unset it.")
+
+
+def program(name: str, is_local: bool) -> None:
+    """Raises ImproperlyConfigured where variable `name` is set, not `off`, and no absolute path of a program. What reads it is `inspector.sources.own_program`.
+
+    Not set, it becomes `off` unless `is_local`: where people sign in, somebody has to decide that a program may be run.
+    """
+    value = os.environ.get(name, "").strip()
+    if value not in ("", "off") and not (Path(value).is_absolute() and os.access(value, os.X_OK) and Path(value).is_file()):
+        raise ImproperlyConfigured(f"{name} must be the absolute path of a program, or off, and {value!r} is neither: correct or unset it.")
+    if not value and not is_local:
+        os.environ[name] = "off"
 
 
 def count(name: str) -> None:

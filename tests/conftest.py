@@ -33,6 +33,9 @@ hypothesis_settings.load_profile("inspector")
 pytest.register_assert_rewrite("tests.strategies", "tests.programs")
 
 
+# A program that is installed here must not decide what a test sees.
+os.environ.setdefault("INSPECTOR_OPENCODE", "off")
+
 WORKER = os.environ.get("PYTEST_XDIST_WORKER", "")
 USED_BY = {
     "_django_clear_site_cache": "",

@@ -14,7 +14,7 @@ from inspector.conversation.edits import Plan, Safety
 from inspector.models import Repair, loading
 from inspector.planning.preview import digest, is_named
 from inspector.presentation.visible import visible
-from inspector.programs.formats import Cell, Change, InFiles, Stored, after
+from inspector.programs.formats import Cell, Change, Format, InFiles, Stored, WrittenByProgram, after
 from inspector.sources import elements, stores
 from inspector.sources.places import place
 from inspector.sources.problems import SourceProblem, Unfinished
@@ -106,10 +106,10 @@ def compare(repair: Repair) -> Comparison:
                 raise
             cells = stores.cells(where, format_, target_of(repair), keys, after_rollback=True)
             needs_rollback = True
-        values = tuple(_value(change, cells[change.key]) for change in changes)
+        values = tuple(_value(change, cells[change.key], format_) for change in changes)
     except SourceProblem as problem:
         raise Refused(problem.sentence) from None
-    return Comparison(tuple(changes), values, isinstance(format_, InFiles), cells, needs_rollback)
+    return Comparison(tuple(changes), values, isinstance(format_, InFiles | WrittenByProgram), cells, needs_rollback)
 
 
 def folded(changes: Iterable[Change]) -> list[Change]:
@@ -125,12 +125,14 @@ def folded(changes: Iterable[Change]) -> list[Change]:
     return [change for change in (*of_key.values(), *shared) if change.before != change.after]
 
 
-def _value(change: Change, cell: Cell | None) -> ValueState:
+def _value(change: Change, cell: Cell | None, format_: Format) -> ValueState:
     state = elements.state(change, cell)
     if state is not elements.ChangeState.NEITHER:
         return ValueState(state.value)
     if change.element or cell is None or cell.type != "file":
         return ValueState.OTHER
+    if isinstance(format_, WrittenByProgram):
+        return ValueState.CUT if change.after is not None and format_.is_part(cell, change.after) else ValueState.OTHER
     if (
         change.before is not None
         and change.after is not None

@@ -21,7 +21,8 @@ from inspector.programs.catalogue import NEW_FILE_ONLY, READ_ONLY
 from inspector.programs.formats import Format, Lists, Scripted, Stored, WriteRefused
 from inspector.readers.catalogue import UnknownReader, reader_of
 from inspector.rules.base import Case
-from inspector.sources import reading
+from inspector.sources import own_program, reading
+from inspector.sources.own_program import read_only
 from inspector.sources.places import place
 from inspector.sources.problems import SourceProblem
 from inspector.strategies.catalogue import UnknownStrategy, strategy
@@ -205,9 +206,11 @@ def current(conversation: Conversation, native_id: str | None = None) -> Stored 
     source = conversation.source
     looked_up = native_id if native_id is not None else loading.stored(conversation).conversation.native_id
     try:
-        return reading.read_one(place(source.path), loading.format_of(source), looked_up)
+        stored = reading.read_one(place(source.path), loading.format_of(source), looked_up)
     except SourceProblem as problem:
         raise Refused(problem.sentence) from None
+    # What a repair wrote through the program is compared with what the program was given.
+    return stored if stored is None or native_id is None else own_program.file_form(loading.format_of(source), stored)
 
 
 def moved(old: Stored, now: Stored | None) -> list[tuple[str, str]]:
@@ -234,7 +237,7 @@ def listed(changes: list[tuple[str, str]]) -> str:
 
 def web_may_write(source: Source) -> bool:
     """Whether the pages may write to the source: the demo's at once in local mode, others only after a deliberate switch."""
-    if source.format in READ_ONLY:
+    if read_only(source.format):
         return False
     if settings.INSPECTOR_LOCAL:
         return source.is_demo or source.write_enabled or bool(settings.INSPECTOR_WRITE_BACK)

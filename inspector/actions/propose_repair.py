@@ -18,7 +18,7 @@ from inspector.models import Conversation, Repair, RepairGroup, loading
 from inspector.models.transactions import one_writer
 from inspector.planning.preview import digest
 from inspector.presentation.repair.plan import counts, headline
-from inspector.programs.catalogue import READ_ONLY
+from inspector.sources.own_program import read_only
 from inspector.sources.places import place
 from inspector.text.at_hand import at_work
 
@@ -46,8 +46,8 @@ def propose_repair(
     source = conversation.source
     reason, incident, names = text_of_a_person(reason, "The reason"), incident_link(incident), reviewers_named(reviewers, source)
     format_ = loading.format_of(source)
-    if format_.name in READ_ONLY:
-        raise Refused(READ_ONLY[format_.name])
+    if reason_against := read_only(format_.name):
+        raise Refused(reason_against)
     _refuse_interrupted(conversation)
     stored = loading.stored(conversation)
     now = current(conversation)

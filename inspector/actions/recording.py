@@ -12,6 +12,7 @@ from inspector.programs.formats import Change
 
 UNDONE = "Undone: every record holds its bytes from before the repair."
 UNDONE_FORK = "Undone: the repaired copy is removed, and the store holds every byte from before the repair."
+UNDONE_BY_PROGRAM = "Undone: {} deleted the repaired conversation; every other one is as it was."
 OVERWRITTEN = "Another program overwrote this repair: the store holds every value from before it, and what that program wrote since."
 
 

@@ -8,8 +8,8 @@ from inspector.actions.proving import reads_as_planned
 from inspector.actions.writing import back, write
 from inspector.planning.preview import Preview
 from inspector.presentation.visible import visible
-from inspector.programs.formats import Format, Record, Stored
-from inspector.sources import files, stores
+from inspector.programs.formats import Format, Record, Stored, WrittenByProgram
+from inspector.sources import files, own_program, stores
 from inspector.sources.dsn import Dsn, Place
 from inspector.sources.problems import SourceProblem
 from inspector.sources.reading import read_store
@@ -20,13 +20,15 @@ def rehearse(path: Place, format_: Format, stored: Stored, preview: Preview) -> 
     try:
         if isinstance(path, Dsn):
             return _on_server(path, format_, stored, preview)
+        if isinstance(format_, WrittenByProgram):
+            return _by_program(path, format_, preview)
         with files.workspace() as folder:
             # Under its own name: keys of files start with the name of the source.
             copy = folder / path.resolve().name
             stores.copy(path, copy, format_)
             return _on_copy(copy, format_, stored, preview)
     except SourceProblem as problem:
-        return {"ok": False, "sentence": f"The rehearsal on a copy failed: {visible(problem.sentence)}"}
+        return {"ok": False, "sentence": f"The rehearsal failed: {visible(problem.sentence)}"}
 
 
 def _on_copy(copy: Path, format_: Format, stored: Stored, preview: Preview) -> dict[str, Any]:
@@ -43,6 +45,16 @@ def _on_copy(copy: Path, format_: Format, stored: Stored, preview: Preview) -> d
         return {"ok": False, "sentence": "On a copy, undo did not restore every byte: do not apply this plan."}
     sentence = f"Rehearsed on a copy: applied, read back as previewed, undone, all {len(first):,} records equal again; the write lock was held {milliseconds:.0f} ms."
     return {"ok": True, "milliseconds": round(milliseconds, 1), "records": len(first), "sentence": sentence}
+
+
+def _by_program(path: Path, format_: Format, preview: Preview) -> dict[str, Any]:
+    assert isinstance(format_, WrittenByProgram)
+    milliseconds = own_program.rehearse(path, format_, preview.changes)
+    sentence = (
+        f"Rehearsed by {format_.own_program.name} itself in an empty store of the same shape: imported, read back as previewed, deleted again. "
+        f"It took {milliseconds / 1000:.1f} s."
+    )
+    return {"ok": True, "milliseconds": round(milliseconds, 1), "records": len(preview.changes), "sentence": sentence}
 
 
 def _on_server(place: Dsn, format_: Format, stored: Stored, preview: Preview) -> dict[str, Any]:

@@ -10,11 +10,11 @@ from inspector.actions.idle import refuse_unless_idle
 from inspector.actions.import_source import import_after_write
 from inspector.actions.planning import current, listed, web_may_write
 from inspector.actions.problems import Refused
-from inspector.actions.recording import OVERWRITTEN, UNDONE, UNDONE_FORK, close_overwritten, intend, record_undone
+from inspector.actions.recording import OVERWRITTEN, UNDONE, UNDONE_BY_PROGRAM, UNDONE_FORK, close_overwritten, intend, record_undone
 from inspector.actions.settling import complete, settle_failed, settle_one
 from inspector.actions.writing import back, kept_changes, write
 from inspector.models import Repair, loading
-from inspector.programs.formats import Claimable
+from inspector.programs.formats import Claimable, WrittenByProgram
 from inspector.sources.places import place
 from inspector.sources.postgres_problems import UnknownOutcome
 from inspector.sources.problems import SourceProblem
@@ -78,7 +78,10 @@ def _take_back(repair: Repair, operator: str) -> None:
         if isinstance(problem, UnknownOutcome):
             raise Refused(NOT_COMMITTED.format(problem.place, "undone: undo")) from None
         raise Refused(f"{problem.sentence} Nothing was undone.") from None
-    record_undone(repair, UNDONE_FORK if repair.options.get("fork_id") else UNDONE, lock_ms=round(milliseconds, 1))
+    outcome = UNDONE_FORK if repair.options.get("fork_id") else UNDONE
+    if isinstance(format_, WrittenByProgram):
+        outcome = UNDONE_BY_PROGRAM.format(format_.own_program.name)
+    record_undone(repair, outcome, lock_ms=round(milliseconds, 1))
     import_after_write(source.path, operator, target)
 
 

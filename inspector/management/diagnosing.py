@@ -25,6 +25,7 @@ from inspector.programs.registry import program_or_default
 from inspector.rules.base import findings
 from inspector.rules.catalogue import RULES
 from inspector.sources import folders, stores, streaming
+from inspector.sources.own_program import read_only
 from inspector.sources.places import place
 from inspector.sources.problems import SourceProblem, shown
 from inspector.strategies.catalogue import strategy
@@ -145,7 +146,7 @@ def _refuse_rejected(chosen: Chosen, path: str, request: RepairRequest) -> None:
 
 def _target(chosen: Chosen, new_id: str) -> list[str]:
     """Where the result goes: into the store, or into a new file where Inspector does not write to the store. Raises Refused."""
-    if chosen.format.name not in READ_ONLY:
+    if not read_only(chosen.format.name):
         return ["--apply"]
     if chosen.format.name in NEW_FILE_ONLY:
         return ["--out", quote(f"{new_id}.jsonl")]

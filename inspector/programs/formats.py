@@ -380,6 +380,42 @@ class DetectedByContent(Protocol):
 CRASH_FILE = "A crash file is evidence of what was refused and is never written: repair the session that it names."
 
 
+@dataclass(frozen=True, slots=True)
+class OwnProgram:
+    """How a program is asked to write to its own store: `name` as it is in PATH, `variable` of the environment that names it instead.
+
+    `import_words` and `delete_words` follow it on its command line, with {file} and {id}; `environment` is set for it, with {store}. `migrations` are the
+    tables that say which shape the store has: the program would bring one of an older shape to its own.
+    """
+
+    name: str
+    variable: str
+    import_words: tuple[str, ...]
+    delete_words: tuple[str, ...]
+    environment: Mapping[str, str]
+    migrations: tuple[str, ...]
+
+
+@runtime_checkable
+class WrittenByProgram(Protocol):
+    """A store that nothing but its own program writes to. A plan is one new file for the program's import, and its undo the program's deletion of what
+    it imported. The program imports step by step, so that a killed one leaves a part."""
+
+    own_program: OwnProgram
+
+    def file_of(self, stored: Stored) -> Record:
+        """A conversation of the store as the file that its import would have been, with the key `ID.json`; empty where it cannot be one."""
+        ...
+
+    def folder_in(self, file: Cell) -> str:
+        """The folder that the program has to be run in to import it there."""
+        ...
+
+    def is_part(self, part: Cell, whole: Cell) -> bool:
+        """Whether `part` is what an import of `whole` leaves that ends in the middle."""
+        ...
+
+
 class WriteRefused(Exception):
     """The format cannot write this plan into these records. `reason` is a sentence that ends with what to do next."""
 

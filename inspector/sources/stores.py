@@ -19,8 +19,9 @@ from inspector.programs.formats import (
     SharesFiles,
     Unlocked,
     Unpacked,
+    WrittenByProgram,
 )
-from inspector.sources import clusters, folders, index_rows, postgres, postgres_writing, sqlite, table_rows
+from inspector.sources import clusters, folders, index_rows, own_program, postgres, postgres_writing, sqlite, table_rows
 from inspector.sources.dsn import Dsn, Place
 from inspector.sources.problems import SourceProblem
 
@@ -117,6 +118,8 @@ def cells(place: Place, format_: Format, native_id: str, keys: Sequence[str], af
         return {key: values.get(key) for key in keys}
     if isinstance(format_, InFiles):
         return folders.cells(place, keys)
+    if isinstance(format_, WrittenByProgram):
+        return own_program.cells(place, format_, keys)
     return sqlite.cells(place, format_.table, keys, after_rollback)
 
 
@@ -164,6 +167,8 @@ def commit(
         if isinstance(format_, SharesFiles):
             return folders.commit(place, watch, changes, format_.keeps_times, "" if is_copy else format_.lock_suffix, is_copy)
         return folders.commit(place, watch, changes, is_copy=is_copy)
+    if isinstance(format_, WrittenByProgram):
+        return own_program.commit(place, format_, watch, changes)
     return sqlite.commit(place, format_.table, guard, watch, changes)
 
 

@@ -130,7 +130,9 @@ def _rows(path: Path, format_: Format, store: sqlite.Snapshot) -> OpenStore:
         counts.update(str(value) for (value,) in store.rows(name, (group.column,), group.naming))
 
     def records(listed: Listed) -> Sequence[Record]:
-        return tuple(table_rows.records(store, format_.rows, {name: (group.own, listed.group) for name, group in selections.items()}))
+        rows = table_rows.records(store, format_.rows, {name: (group.own, listed.group) for name, group in selections.items()})
+        # As a revision has them, so that the digest of both is the same.
+        return tuple(sorted(rows, key=lambda record: record.key.encode("utf-8", "surrogateescape")))
 
     return _within_limit(OpenStore(path, format_, format_.listed(tuple(sorted(counts)), (), _no_head), size, (), records), counts)
 

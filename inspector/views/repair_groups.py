@@ -33,9 +33,9 @@ from inspector.presentation.repair.group_sum import GroupSum, sum_of
 from inspector.presentation.repair.plan import parts_of
 from inspector.presentation.repair.preview_part import PreviewPart
 from inspector.presentation.visible import visible
-from inspector.programs.catalogue import READ_ONLY
 from inspector.programs.formats import WriteMode
 from inspector.rules.base import RuleEntry
+from inspector.sources.own_program import read_only
 from inspector.strategies.base import Strategy
 from inspector.strategies.catalogue import STRATEGIES
 from inspector.views.pages import absolute, as_json, as_markdown, origin_of_source, page
@@ -240,7 +240,7 @@ def new(request: OperatorRequest, oid: str) -> HttpResponse:
         messages.error(request, OF_STREAMS)
         return HttpResponseRedirect(f"/problems/{problem.oid}/")
     try:
-        choice, sealed = _choice(request, problem), READ_ONLY.get(problem.source.format, "")
+        choice, sealed = _choice(request, problem), read_only(problem.source.format)
     except Refused as refusal:
         choice, sealed = GroupChoice((), ""), str(refusal)
     if request.method == "POST":
@@ -282,7 +282,7 @@ def _propose(request: OperatorRequest, problem: Problem, choice: GroupChoice, se
 def new_json(request: OperatorRequest, oid: str) -> HttpResponse:
     problem = get_object_or_404(Problem.objects.select_related("source"), oid=oid)
     try:
-        content = _new_page(request, problem, _choice(request, problem), READ_ONLY.get(problem.source.format, ""))
+        content = _new_page(request, problem, _choice(request, problem), read_only(problem.source.format))
     except Refused as refusal:
         return as_json({"error": str(refusal)}, status=400)
     if content.sealed:

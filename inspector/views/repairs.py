@@ -61,9 +61,9 @@ from inspector.presentation.repair import plan
 from inspector.presentation.repair.hunks import anchor_of, hunks_of
 from inspector.presentation.repair.preview_part import DiffRun, PreviewPart
 from inspector.presentation.visible import visible
-from inspector.programs.catalogue import READ_ONLY
 from inspector.programs.formats import CRASH_FILE, Lists, Scripted, WriteMode, mode_summary
 from inspector.readers.catalogue import names
+from inspector.sources.own_program import read_only
 from inspector.sources.places import is_dsn
 from inspector.strategies.base import Strategy
 from inspector.strategies.catalogue import STRATEGIES
@@ -307,7 +307,7 @@ def _new_page(request: OperatorRequest, row: Conversation, work: Work | None) ->
         reader=reader,
         readers=list(dict.fromkeys([*names(row.source.format), reader])),
         may_write=web_may_write(row.source),
-        sealed=CRASH_FILE if row.is_crash else READ_ONLY.get(row.source.format, ""),
+        sealed=CRASH_FILE if row.is_crash else read_only(row.source.format),
         is_scripted=isinstance(format_, Scripted),
         part=preview.part,
         problem=preview.problem or (f"There is no strategy {unknown[:80]!r}: choose from those below." if unknown else ""),

@@ -25,11 +25,12 @@ from inspector.models import ConversationCount, Payload, Record, Source, TraceRe
 from inspector.models.background import judged_since
 from inspector.presentation.json_text import json_fields
 from inspector.presentation.visible import visible
-from inspector.programs.catalogue import READ_ONLY, UnknownFormat, format_named
+from inspector.programs.catalogue import UnknownFormat, format_named
 from inspector.programs.formats import InFiles
 from inspector.readers.base import Reader
 from inspector.readers.catalogue import UnknownReader, names, reader
 from inspector.sources import reach
+from inspector.sources.own_program import read_only
 from inspector.sources.places import is_dsn, place
 from inspector.sources.problems import SourceProblem
 from inspector.views.conversation_list import ConversationRow, missing, newest_first, rows_of
@@ -97,7 +98,7 @@ def _rows(sources: list[Source]) -> tuple[SourceRow, ...]:
             chunks=sum(count.chunks for count in counts[source.pk]),
             trace_records=source.trace_record_count,
             may_write=not source.is_trace and web_may_write(source),
-            is_sealed=source.format in READ_ONLY,
+            is_sealed=bool(read_only(source.format)),
             streams=source.stream_count,
             streams_damaged=source.damaged_stream_count,
             is_watched=watching.is_on(source, watching.watch_of(source)),
@@ -114,8 +115,8 @@ def why_writable(source: Source) -> str:
         return "Nothing is ever written to a capture: what is corrected of it is a new one."
     if source.is_trace:
         return "Nothing is ever written to a trace."
-    if source.format in READ_ONLY:
-        return READ_ONLY[source.format]
+    if sealed := read_only(source.format):
+        return sealed
     if not settings.INSPECTOR_LOCAL:
         if not master:
             return "The pages write to no store: INSPECTOR_WRITE_BACK is off for this server, whatever the switch below says."
@@ -137,7 +138,7 @@ def switch_is_needed(source: Source) -> bool:
     """Whether this source's own switch decides: not for traces, and not where something else has opened the store already."""
     return (
         not source.is_trace
-        and source.format not in READ_ONLY
+        and not read_only(source.format)
         and (not settings.INSPECTOR_LOCAL or not (source.is_demo or settings.INSPECTOR_WRITE_BACK))
     )
 

@@ -310,7 +310,7 @@ def test_a_store_with_a_trigger_fails_its_rehearsal_and_stays(tmp_path: Path) ->
     imported(path, merged())
     run(path, "CREATE TRIGGER t AFTER UPDATE ON kv BEGIN UPDATE kv SET value = value || ' ' WHERE key = 'conv-index'; END")
     before = everything(path)
-    with pytest.raises(Refused, match=r"The rehearsal on a copy failed: .* does not keep what is written"):
+    with pytest.raises(Refused, match=r"The rehearsal failed: .* does not keep what is written"):
         proposed(again(path), RENUMBER)
     assert everything(path) == before and Repair.objects.get().state == Repair.State.FAILED
 

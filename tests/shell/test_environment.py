@@ -182,3 +182,17 @@ def test_a_bad_value_stops_a_command_with_one_sentence(tmp_path: Path) -> None:
     )
     assert (ran.returncode, ran.stdout) == (2, "")
     assert ran.stderr == "INSPECTOR_WRITE_BACK must be true or false, and 'perhaps' is neither: set it to one of them or unset it.\n"
+
+
+def test_a_program_is_run_only_where_somebody_decided_it_or_in_local_mode(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for value in (sys.executable, "off"):
+        monkeypatch.setenv(NAME, value)
+        environment.program(NAME, False)
+        assert os.environ[NAME] == value
+    for value in ("opencode", str(tmp_path), str(tmp_path / "missing")):
+        assert repr(value) in refusal(monkeypatch, environment.program, value, True)
+    monkeypatch.setenv(NAME, "")
+    environment.program(NAME, True)
+    assert os.environ[NAME] == ""
+    environment.program(NAME, False)
+    assert os.environ[NAME] == "off"

@@ -26,11 +26,11 @@ from inspector.presentation.repair.plan import plan_report, summary
 from inspector.presentation.trace.span_words import count
 from inspector.presentation.visible import beginning
 from inspector.profiles.catalogue import profile
-from inspector.programs.catalogue import READ_ONLY
 from inspector.programs.formats import Scripted, mode_summary
 from inspector.programs.registry import program_or_default
 from inspector.readers.catalogue import reader
 from inspector.rules.base import Finding, by_rule
+from inspector.sources.own_program import read_only
 from inspector.sources.problems import shown
 from inspector.sources.reading import ACapture
 from inspector.strategies.catalogue import strategy
@@ -153,8 +153,8 @@ class Command(AnsweringCommand):
     ) -> None:
         if target.is_piped:
             piped.refuse_writing()
-        if chosen.format.name in READ_ONLY:
-            raise Refused(READ_ONLY[chosen.format.name])
+        if reason := read_only(chosen.format.name):
+            raise Refused(reason)
         # As text they are printed with the plan.
         for warning in preview.warnings if options["json"] else ():
             self.note(f"Warning: {warning}")

@@ -1,6 +1,7 @@
 """opencode's stores: the database from 1.2 on, the tree of JSON files before it, and the file that its export writes and its import reads.
 
-Nothing is ever written into a store: the program keeps sessions, events and indexes together. A repair is a file for its own import, under new ids.
+Inspector itself never writes into a store: the program keeps sessions, events and indexes together. A repair is a file for its own import, under new ids,
+which opencode imports into its database, and deletes to undo it, where it is installed.
 """
 
 import re
@@ -9,10 +10,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from inspector.conversation.edits import Plan
 from inspector.conversation.model import Chunk, Conversation, Fact
 from inspector.programs.formats import (
+    Cell,
     Change,
     Format,
     Head,
     Listed,
+    OwnProgram,
     Record,
     RowGroup,
     RowTable,
@@ -29,8 +32,9 @@ from inspector.text import jsontext
 
 IMPORT = "import-file"
 NEVER_IN_PLACE = (
-    "Nothing is written into opencode's own store. Write the repaired session as a file for its import instead, with "
-    "`repair PATH --conversation ID --strategy NAME --out NEW.json`; the plan says how to import that, and how to take it back."
+    "Nothing but opencode writes into its own store, and it is not installed here as far as Inspector knows (INSPECTOR_OPENCODE names it). Write the "
+    "repaired session as a file for its import instead, with `repair PATH --conversation ID --strategy NAME --out NEW.json`; the plan says how to import "
+    "that, and how to take it back."
 )
 _EXPORT = re.compile(rb'\A\s*\{\s*"info"\s*:\s*\{\s*"id"\s*:\s*"ses_')
 _IN_TREE = re.compile(r"(?:.*/)?(?:session/[^/]+/ses_[^/]+|message/ses_[^/]+/msg_[^/]+|part/msg_[^/]+/prt_[^/]+)\.json")
@@ -48,7 +52,9 @@ class OpencodeStore(Format):
     default_profile = "openai-chat"
     modes: tuple[WriteMode, ...] = (
         WriteMode(
-            IMPORT, "writes the repaired session under new ids as a file for `opencode import` (--out); the store stays as it is", "fork"
+            IMPORT,
+            "writes the repaired session under new ids as a file for `opencode import`, or has opencode import it; the old session stays as it is",
+            "fork",
         ),
     )
 
@@ -62,7 +68,9 @@ class OpencodeStore(Format):
             session = sessions[id_]
             chunks = chunks_of(session)
             facts = _facts(session)
-            yield Stored(Conversation(id_, self.name, chunks, facts, _title(session, chunks)), tuple(session.records))
+            # In the order in which a revision has them: a plan is bound to their digest.
+            records = sorted(session.records, key=lambda record: record.key.encode("utf-8", "surrogateescape"))
+            yield Stored(Conversation(id_, self.name, chunks, facts, _title(session, chunks)), tuple(records))
 
     def options(self, mode: str, stored: Stored, fresh_id: str) -> dict[str, str]:
         return {"fork_id": writing.new_id(stored.conversation.native_id, fresh_id)}
@@ -79,7 +87,7 @@ class OpencodeStore(Format):
     def follow_up(self, plan: Plan, stored: Stored) -> tuple[str, ...]:
         folder = stored.conversation.fact("directory") or "of the project"
         return (
-            f"opencode does not see the file before you import it: in the folder {folder} run `opencode import FILE`, then continue with "
+            f"opencode does not see a file (--out) before you import it: in the folder {folder} run `opencode import FILE`. Continue with "
             f"`opencode -s {plan.options['fork_id']}`. To take it back, run `opencode session delete {plan.options['fork_id']}`; the old session stays as it is.",
         )
 
@@ -126,6 +134,31 @@ class OpencodeDb(OpencodeStore):
             f"{_no_id('id')} OR {_no_id('message_id')} OR {_no_id('session_id')}",
         ),
     }
+
+    own_program = OwnProgram(
+        name="opencode",
+        variable="INSPECTOR_OPENCODE",
+        # Without plugins and the configuration of the folder, which would run what others wrote.
+        import_words=("--pure", "import", "{file}"),
+        delete_words=("--pure", "session", "delete", "{id}"),
+        environment={
+            "OPENCODE_DB": "{store}",
+            "OPENCODE_DISABLE_PROJECT_CONFIG": "1",
+            "OPENCODE_DISABLE_AUTOUPDATE": "1",
+            "OPENCODE_DISABLE_MODELS_FETCH": "1",
+            "OPENCODE_DISABLE_LSP_DOWNLOAD": "1",
+        },
+        migrations=("migration", "data_migration", "__drizzle_migrations"),
+    )
+
+    def file_of(self, stored: Stored) -> Record:
+        return writing.file_of(sessions_in(stored.records)[stored.conversation.native_id])
+
+    def folder_in(self, file: Cell) -> str:
+        return writing.folder_in(file)
+
+    def is_part(self, part: Cell, whole: Cell) -> bool:
+        return writing.is_part(part, whole)
 
     def group_of(self, key: str) -> str | None:
         return key

@@ -61,7 +61,8 @@ def sessions_in(records: Iterable[Record]) -> dict[str, Session]:
             id_ = _text(value, "id") or _last(record)
             session = sessions.setdefault(id_, Session(id_))
             session.info = value
-            session.records.append(record)
+            # First, wherever it comes: facts of the session lead to it.
+            session.records.insert(0, record)
         elif kind == "message":
             info, reason = _data(value, reason)
             message = StoredMessage(

@@ -14,6 +14,7 @@ from inspector.text import jsontext
 
 _DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _SAFE_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,127}")
+_UNREAD = "A part of the session cannot be read, and the import takes whole parts only: repair that part in a copy of the store first."
 _RANDOM = 14
 """Characters at the end of an id that are random; what is before them is the kind and the time."""
 
@@ -61,15 +62,51 @@ def written(plan: Plan, stored: Stored) -> list[Change]:
     ]
     if inserted:
         raise WriteRefused("The import file has no place for a message that a strategy adds; leave that strategy out of the plan.")
-    value = {"info": _info(session.info), "messages": messages}
+    info = _info(session.info)
+    if isinstance(info.get("title"), str):
+        info["title"] += " (repaired)"
     seed = f"{fork_id} {native_id}"
     ids = new_ids([message.id for message in session.messages] + [part.id for message in session.messages for part in message.parts], seed)
-    text = jsontext.compact(_renamed(value, ids | {native_id: fork_id}))
-    change = Change(f"{fork_id}.json", None, Cell(jsontext.encode(text + "\n"), FILE))
-    back = sessions_in([Record(change.key, change.after)] if change.after else []).get(fork_id, Session(fork_id))
+    file = _file(fork_id, _renamed({"info": info, "messages": messages}, ids | {native_id: fork_id}))
+    back = sessions_in([file]).get(fork_id, Session(fork_id))
     if [_comparable(chunk) for chunk in chunks_of(back)] != [_comparable(chunk) for chunk in final.chunks]:
         raise WriteRefused("The import file would not read back as planned; leave out strategies one by one.")
-    return [change]
+    return [Change(file.key, None, file.value)]
+
+
+def file_of(session: Session) -> Record:
+    """A session of the database as the file that its import would have been; of one that cannot be read whole, an empty one."""
+    try:
+        messages = [
+            {"info": _message_info(message, message.info), "parts": [_part_value(message, part, part.value) for part in message.parts]}
+            for message in session.messages
+        ]
+    except WriteRefused:
+        messages = []
+    if session.info is None or len(messages) < len(session.messages):
+        return Record(f"{session.id}.json", Cell(b"", FILE))
+    return _file(session.id, {"info": _info(session.info), "messages": messages})
+
+
+def is_part(part: Cell, whole: Cell) -> bool:
+    """Whether an import of `whole` that ended in the middle leaves `part`: its first messages, the last of them with its first parts."""
+    if not part.data:
+        return False
+    some, every = jsontext.parse(jsontext.decode(part.data)), jsontext.parse(jsontext.decode(whole.data))
+    own, all_messages = some["messages"], every["messages"][: len(some["messages"])]
+    if some["info"] != every["info"] or own[:-1] != all_messages[:-1] or len(own) != len(all_messages):
+        return False
+    return not own or (
+        own[-1]["info"] == all_messages[-1]["info"] and own[-1]["parts"] == all_messages[-1]["parts"][: len(own[-1]["parts"])]
+    )
+
+
+def folder_in(file: Cell) -> str:
+    return str(jsontext.parse(jsontext.decode(file.data))["info"].get("directory") or "")
+
+
+def _file(id_: str, value: Mapping[str, Any]) -> Record:
+    return Record(f"{id_}.json", Cell(jsontext.encode(jsontext.compact(value) + "\n"), FILE))
 
 
 def _sorted(chunks: Sequence[Chunk], base: Mapping[str, Chunk]) -> tuple[dict[int, list[Chunk]], dict[str, Chunk]]:
@@ -92,21 +129,31 @@ def _message(
 ) -> dict[str, Any] | None:
     if not chunks:
         return None
-    if message.info is None or any(part.value is None for part in message.parts):
-        raise WriteRefused(
-            "A part of the session cannot be read, and the import takes whole parts only: repair that part in a copy of the store first."
-        )
     final = {chunk.key: chunk for chunk in chunks}
     parts = [written for part in message.parts if (written := _part(message, part, final, inserted, base)) is not None]
     # What an answer ended with goes where a strategy keeps the answer.
-    info = {name: value for name, value in message.info.items() if name != "error" or any("error" in about(chunk) for chunk in chunks)}
-    return {"info": {**info, "id": message.id, "sessionID": message.session}, "parts": parts}
+    info = _message_info(message, message.info)
+    if not any("error" in about(chunk) for chunk in chunks):
+        info.pop("error", None)
+    return {"info": info, "parts": parts}
+
+
+def _message_info(message: StoredMessage, info: Mapping[str, Any] | None) -> dict[str, Any]:
+    if info is None:
+        raise WriteRefused(_UNREAD)
+    return {**info, "id": message.id, "sessionID": message.session}
+
+
+def _part_value(message: StoredMessage, part: StoredPart, value: Mapping[str, Any] | None) -> dict[str, Any]:
+    if value is None:
+        raise WriteRefused(_UNREAD)
+    return {**value, "id": part.id, "sessionID": message.session, "messageID": message.id}
 
 
 def _part(
     message: StoredMessage, part: StoredPart, final: Mapping[str, Chunk], inserted: dict[str, Chunk], base: Mapping[str, Chunk]
 ) -> dict[str, Any] | None:
-    value = {**(part.value or {}), "id": part.id, "sessionID": message.session, "messageID": message.id}
+    value = _part_value(message, part, part.value)
     if part.id not in base:
         return value
     chunk = final.get(part.id)
@@ -149,15 +196,14 @@ def _state(
 
 
 def _info(info: Mapping[str, Any]) -> dict[str, Any]:
-    """The session as the import takes it. A row has columns, whose names the export changes; what belongs to the old session alone is left out."""
+    """The session as the import takes it. A row has columns, whose names the export changes; what belongs to the old session alone is left out. The
+    project of a row too: an import into a database takes that of the folder in which it runs, and says nothing of another one."""
     left_out = ("share", "revert", "time_created", "time_updated", "time_archived", "project_id", "parent_id", "time_compacting")
     value = {name: item for name, item in info.items() if name not in left_out and item is not None}
-    if "project_id" in info:
-        value |= {"projectID": info["project_id"], "time": {"created": info.get("time_created"), "updated": info.get("time_updated")}}
+    if "time_created" in info:
+        value["time"] = {"created": info["time_created"], "updated": info.get("time_updated")}
     if isinstance(info.get("parent_id"), str):
         value["parentID"] = info["parent_id"]
-    if isinstance(value.get("title"), str):
-        value["title"] += " (repaired)"
     return value
 
 
