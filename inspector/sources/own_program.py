@@ -249,18 +249,14 @@ def _copy_shape(run: _Run, empty: Path) -> None:
         statements = "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%' ORDER BY type = 'table' DESC, rowid"
         try:
             for (statement,) in list(store.execute(statements)):
-                connection.execute(_text(statement))
-            tables = {_text(name) for (name,) in store.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+                connection.execute(statement)
+            tables = {name for (name,) in store.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
             for table in tables & set(run.program.migrations):
                 for row in list(store.execute(f"SELECT * FROM {quoted(table)}")):  # noqa: S608 (a name of our own)
                     connection.execute(f"INSERT INTO {quoted(table)} VALUES ({', '.join('?' * len(row))})", row)  # noqa: S608
             connection.commit()
         except sqlite3.Error as error:
             raise ProgramFailed(run.path, run.program.name, f"the shape of its store cannot be copied for a rehearsal, {error}") from None
-
-
-def _text(value: object) -> str:
-    return value.decode() if isinstance(value, bytes) else str(value)
 
 
 def _shape(path: Path) -> set[object]:

@@ -13,8 +13,6 @@ from tests.published_programs.claude_code import NEWEST, VERSIONS, Said, said
 SENT = claude_code.kept()
 SESSIONS = claude_code.sessions()
 OTHERWISE = {
-    "claude-code: F1 the model was switched in the turn": "signed thinking of another model than the next request names is left out, and a reader does not know that name",
-    "claude-code: F2 signature of another provider": "as the one before",
     "claude-code-2.1.92: F10 a loop": "where the walk of a loop ends is not modeled for this version",
 }
 

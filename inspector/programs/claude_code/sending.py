@@ -10,6 +10,7 @@ from dataclasses import replace
 from inspector.conversation.model import Chunk, Kind, Message
 from inspector.conversation.tree import about_of
 from inspector.programs.claude_code.lines import ASSISTANT
+from inspector.programs.claude_code.thinking import model_of
 
 Version = tuple[int, int, int]
 
@@ -24,6 +25,7 @@ PAIRS_ONCE = (2, 1, 81)  # not 2.1.75
 FILLS = (2, 1, 92)  # not 2.1.86
 CALLS_LAST = (2, 1, 126)  # not 2.1.112
 DROPS_EMPTY_TEXTS = (2, 1, 156)  # not 2.1.142
+DROPS_THINKING_OF_OTHERS = (2, 1, 156)  # not 2.1.142
 
 MISSING = "[Tool result missing due to internal error]"
 INTERRUPTED, NO_CONTENT = "[Tool use interrupted]", "(no content)"
@@ -32,6 +34,7 @@ BLANK = "an answer of blanks only: the program leaves it out of every request"
 ONLY_THINKING = "thinking of an answer that says nothing else: the program leaves it out of every request"
 ORPHAN = "a result whose call is not in the answer before it: the program leaves it out of every request"
 REPEATED = "a second call or result with an id that is there already: the program leaves it out of every request"
+OF_OTHERS = "thinking of another model than the last answer's: the program leaves it out while the next request names that one"
 EMPTY = "an empty text next to other blocks: the program leaves it out of every request"
 _THINKING = (Kind.THINKING, Kind.REDACTED_THINKING)
 
@@ -51,7 +54,10 @@ def sent_lines(lines: Sequence[Message], version: Version) -> tuple[list[Message
     left: Left = {}
     answered = {chunk.call_id for line in lines for chunk in line.chunks if chunk.kind is Kind.TOOL_RESULT}
     result: list[Message] = []
+    model = next((model for line in reversed(lines) if line.role == ASSISTANT and line.chunks and (model := model_of(line.chunks[0]))), "")
     for line in lines:
+        if line.role == ASSISTANT and line.chunks and version >= DROPS_THINKING_OF_OTHERS and model_of(line.chunks[0]) not in ("", model):
+            line = _without_thinking(line, left)
         if line.role == ASSISTANT:
             calls = [chunk for chunk in line.chunks if chunk.kind is Kind.TOOL_CALL]
             lost = [call for call in calls if call.call_id not in answered]
@@ -68,6 +74,13 @@ def sent_lines(lines: Sequence[Message], version: Version) -> tuple[list[Message
         if line.chunks:
             result.append(line)
     return (_with_words(result, left) if version >= DROPS_THINKING else result), left
+
+
+def _without_thinking(line: Message, left: Left) -> Message:
+    of_other = [chunk for chunk in line.chunks if chunk.kind in _THINKING]
+    if of_other:
+        left.setdefault(OF_OTHERS, []).extend(of_other)
+    return _without(line, of_other)
 
 
 def _with_words(lines: Sequence[Message], left: Left) -> list[Message]:

@@ -73,7 +73,7 @@ def foreign_thinking(case: Case) -> Iterator[tuple[list[Chunk], str]]:
             yield (
                 foreign,
                 f"The thinking at seq {span_text([chunk.seq for chunk in foreign])} is of {model_of(foreign[0])[:60]}, and the next request goes to "
-                f"{'Anthropic' if target == 'anthropic' else target[:60]}: a signature holds only for the provider that gave it.",
+                f"{'Anthropic' if target == 'anthropic' else target[:60]}: a signature holds only for the provider that gave it. 2.1.156 and later leave it out when they resume, earlier ones send it.",
             )
 
 
