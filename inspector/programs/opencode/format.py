@@ -87,8 +87,8 @@ class OpencodeStore(Format):
     def follow_up(self, plan: Plan, stored: Stored) -> tuple[str, ...]:
         folder = stored.conversation.fact("directory") or "of the project"
         return (
-            f"opencode does not see a file (--out) before you import it: in the folder {folder} run `opencode import FILE`. Continue with "
-            f"`opencode -s {plan.options['fork_id']}`. To take it back, run `opencode session delete {plan.options['fork_id']}`; the old session stays as it is.",
+            f"The repaired session is a new one: continue with `opencode -s {plan.options['fork_id']}` in the folder {folder}. Written as a file (--out), import it "
+            f"there with `opencode import FILE`, and take it back with `opencode session delete {plan.options['fork_id']}`.",
         )
 
 
