@@ -39,6 +39,8 @@ from inspector.rules.base import Finding
 from inspector.streams.model import How
 
 register = template.Library()
+_APART = 2.5
+"""Percent of the width of a chart that a letter takes."""
 _HTML = HtmlFormatter(nowrap=True, classprefix="p-")
 register.filter("letter", row_words.letter)
 register.filter("bytesize", text.size)
@@ -298,10 +300,17 @@ def bars(line: Sparkline, parts: Mapping[str, Sparkline], marked: Iterable[int] 
 
 @register.simple_tag
 def mark_letters(line: Sparkline, marks: Iterable[Any]) -> str:
-    """The letter of each mark, above the day that it is of; the list of marks has the words."""
-    letters = format_html_join(
-        "", '<text x="{}%" y="12">{}</text>', ((round(100 * line.middle(mark.place) / line.width, 2), mark.letter) for mark in marks)
-    )
+    """The letter of each mark, above the day that it is of, those of near days together; the list of marks has the words."""
+    labels: list[tuple[float, str]] = []
+    last = -_APART
+    for mark in marks:
+        at = round(100 * line.middle(mark.place) / line.width, 2)
+        if at - last < _APART:
+            labels[-1] = (labels[-1][0], labels[-1][1] + mark.letter)
+        else:
+            labels.append((at, mark.letter))
+        last = at
+    letters = format_html_join("", '<text x="{}%" y="12">{}</text>', labels)
     return format_html('<svg class="letters" aria-hidden="true">{}</svg>', letters)
 
 

@@ -31,6 +31,7 @@ _FORK = (
     '<svg class="fork" width="22" height="18" aria-hidden="true"><path class="path" d="M3 0V18"/><path d="M3 0C3 10 8 10 14 10"/>'
     '<circle cx="17" cy="10" r="3"/></svg>'
 )
+_CUT = '<svg class="fork" width="22" height="18" aria-hidden="true"><path d="M3 0V10"/><path class="path" d="M3 12V18"/></svg>'
 _ROLES = {"u": "user", "a": "assistant", "t": "tool", "s": "system", "c": "entry"}
 _REJECTED = (
     (True, " mine", "rejected", "The chosen profile rejects the history from here"),
@@ -62,6 +63,7 @@ def timeline_rows(context: Mapping[str, Any]) -> SafeString:
         read_severity=page.overview.read_severity,
         has_ledger=page.overview.ledger is not None,
         tree=page.tree,
+        is_from_first=not (page.before or page.filtered),
         branch_query=_other_choices(context, "leaf", "tree", "unfold", "step"),
     )
     return mark_safe(writer.html())  # noqa: S308 (every text of a store goes through `_shown` or `escape`)
@@ -145,6 +147,7 @@ class _Rows:
         read_severity: str,
         has_ledger: bool,
         tree: TreeView | None,
+        is_from_first: bool,
         branch_query: str,
     ) -> None:
         self._timeline, self._address, self._revision, self._known = timeline, address, revision, known
@@ -155,6 +158,7 @@ class _Rows:
         self._msg_idx: int | None = None
         self._worst = Severity.WARNING
         self._unit = tree.unit if tree else ""
+        self._lost = tree if tree and tree.lost and is_from_first else None
         self._offshoots: dict[int, list[Offshoot]] = {}
         for offshoot in tree.offshoots if tree else ():
             self._offshoots.setdefault(offshoot.seq, []).append(offshoot)
@@ -185,12 +189,21 @@ class _Rows:
             f'<tr id="seq-{chunk.seq}" class="{row.classes}"><td class="mark">{turn}{badges}{departs}</td>'
             f'<td class="seq"><a href="{address}" title="The whole row, as JSON and bytes{began}">{chunk.seq}</a></td>'
             f'{self._index(chunk, bool(row.bracket))}<td class="who">{role}{kind}</td>'
-            f'<td class="stored">{self._stored(chunk, address)}{self._branches(chunk.seq)}</td>{self._ledger(chunk)}'
+            f'<td class="stored">{self._cut()}{self._stored(chunk, address)}{self._branches(chunk.seq)}</td>{self._ledger(chunk)}'
             + (f'<td class="true" rowspan="{row.bracket}"><i title="one message, as appended"></i></td>' if row.bracket else "")
             + (self._read(row.read, chunk.seq) if row.read else "")
             + (self._sent(row.sent) if row.sent else "")
             + "</tr>"
         )
+
+    def _cut(self) -> str:
+        """Before the words of the first row of the path: what damage hides above it."""
+        tree, self._lost = self._lost, None
+        if tree is None:
+            return ""
+        words = f"{tree.lost:,} {'entry' if tree.lost == 1 else 'entries'} lost above this cut"
+        address = f"?{self._branch_query}leaf={quote(tree.lost_leaf, safe='')}#tree" if tree.lost_leaf else "#tree"
+        return f'<p class="offshoot cut">{_CUT}<a class="link" href="{address}" title="Read the path to the last of them">{words}</a></p>'
 
     def _branches(self, seq: int) -> str:
         """The branches that leave the path after a row, each with its first words."""

@@ -113,6 +113,8 @@ def test_lost_turns_are_named_and_can_be_read(get: Get, tmp_path: Path) -> None:
     torn = json.dumps(u("u2", "a1")).encode()[:80]
     page = get(session(tmp_path, header(), u("u1", None), a("a1", "u1", text("ok")), torn, u("u3", "u2")))
     assert rows(page) == [("lost", "u1"), ("lost", "a1"), ("not read", "line 4"), ("live", "u3")]
+    ((_, address, words),) = offshoots(page)
+    assert words == "2 entries lost above this cut" and address == "?leaf=a1#tree"
     assert re.search(r'href="\?leaf=a1">Read the path to the last of them</a>', page)
     assert "The readers differ" in page
 

@@ -97,6 +97,13 @@ class SpanRow:
         return round(self.x + self.width, 1)
 
     @property
+    def short_problems(self) -> tuple[str, ...]:
+        """`problems`, where the page explains the state once for all spans."""
+        if self.span.state == "complete":
+            return self.problems
+        return (self.span.state, *self.problems[1:])
+
+    @property
     def body_name(self) -> str:
         return self.kind if self.kind in ("prompt", "request") else "body"
 

@@ -230,11 +230,11 @@ def tree_view(
 
 def _offshoots(tree: Branches) -> tuple[Offshoot, ...]:
     offshoots: list[Offshoot] = []
-    for index in reversed(tree.path):
-        for child in reversed(tree.below(index)):
-            if tree.state[child] == OTHER and len(offshoots) < OFFSHOOTS:
-                offshoots.append(_offshoot(tree, index, child))
-    return tuple(reversed(offshoots))
+    for index in reversed([index for index in tree.path if index in tree.forks or index == tree.leaf]):
+        offshoots += [_offshoot(tree, index, child) for child in reversed(tree.below(index)) if tree.state[child] == OTHER]
+        if len(offshoots) >= OFFSHOOTS:
+            break
+    return tuple(reversed(offshoots[:OFFSHOOTS]))
 
 
 def _offshoot(tree: Branches, index: int, child: int) -> Offshoot:
