@@ -1,6 +1,6 @@
 """Numbers of days as bars: the shape for an inline SVG, and the same in words."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
 
@@ -33,6 +33,14 @@ class Sparkline:
             (number * STEP, max(2, round(count * HEIGHT / (most or self.most)))) for number, count in enumerate(self.counts) if count
         )
         return "".join(f"M{start} {HEIGHT}v-{height}h{STEP - 1}v{height}z" for start, height in heights)
+
+    def marks(self, places: Iterable[int]) -> str:
+        """Lines over the whole height, through the days at these places."""
+        return "".join(f"M{self.middle(place)} 0V{HEIGHT}" for place in places)
+
+    def middle(self, place: int) -> float:
+        """Of the bar of a day."""
+        return place * STEP + (STEP - 1) / 2
 
     @property
     def most(self) -> int:

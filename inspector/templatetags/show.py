@@ -39,6 +39,8 @@ from inspector.rules.base import Finding
 from inspector.streams.model import How
 
 register = template.Library()
+_APART = 2.5
+"""Percent of the width of a chart that a letter takes."""
 _HTML = HtmlFormatter(nowrap=True, classprefix="p-")
 register.filter("letter", row_words.letter)
 register.filter("bytesize", text.size)
@@ -266,16 +268,17 @@ def query(context: dict[str, Any], **changes: Any) -> str:
 
 
 @register.simple_tag
-def spark(line: Sparkline, classes: str = "", most: int = 0) -> str:
-    """Days as bars, with their words as the text alternative; as high as `most`, where several have one scale."""
+def spark(line: Sparkline, classes: str = "", most: int = 0, marked: Iterable[int] = ()) -> str:
+    """Days as bars, with their words as the text alternative; as high as `most`, where several have one scale. Lines go through the days at `marked`."""
+    marks = f'<path class="marks" d="{path}"/>' if (path := line.marks(marked)) else ""
     return mark_safe(  # noqa: S308 (numbers and our own words)
         f'<svg class="spark {classes}" viewBox="0 0 {line.width} {HEIGHT}" preserveAspectRatio="none" role="img"><title>{line.words}</title>'
-        f'<path d="{line.path(most)}"/></svg>'
+        f'{marks}<path d="{line.path(most)}"/></svg>'
     )
 
 
 @register.simple_tag
-def bars(line: Sparkline, parts: Mapping[str, Sparkline]) -> str:
+def bars(line: Sparkline, parts: Mapping[str, Sparkline], marked: Iterable[int] = ()) -> str:
     """As `spark`, each day made of the parts that `line` is the sum of, by severity, with its numbers under the pointer."""
     rects = format_html_join(
         "",
@@ -286,12 +289,29 @@ def bars(line: Sparkline, parts: Mapping[str, Sparkline]) -> str:
         ),
     )
     return format_html(
-        '<svg class="spark bars" viewBox="0 0 {} {}" preserveAspectRatio="none" role="img" aria-label="{}">{}</svg>',
+        '<svg class="spark bars" viewBox="0 0 {} {}" preserveAspectRatio="none" role="img" aria-label="{}"><path class="marks" d="{}"/>{}</svg>',
         line.width,
         HEIGHT,
         line.words,
+        line.marks(marked),
         rects,
     )
+
+
+@register.simple_tag
+def mark_letters(line: Sparkline, marks: Iterable[Any]) -> str:
+    """The letter of each mark, above the day that it is of, those of near days together; the list of marks has the words."""
+    labels: list[tuple[float, str]] = []
+    last = -_APART
+    for mark in marks:
+        at = round(100 * line.middle(mark.place) / line.width, 2)
+        if at - last < _APART:
+            labels[-1] = (labels[-1][0], labels[-1][1] + mark.letter)
+        else:
+            labels.append((at, mark.letter))
+        last = at
+    letters = format_html_join("", '<text x="{}%" y="12">{}</text>', labels)
+    return format_html('<svg class="letters" aria-hidden="true">{}</svg>', letters)
 
 
 @register.simple_tag

@@ -18,6 +18,7 @@ from inspector.presentation.conversation.minimap import Tick
 from inspector.presentation.conversation.placed import Mark, PlacedChunk, ReadCell
 from inspector.presentation.conversation.timeline import SentCell, Timeline, TimelineRow
 from inspector.presentation.masking import presentable
+from inspector.presentation.tree.view import Offshoot, TreeView
 from inspector.presentation.visible import clipped, visible
 from inspector.rules.base import Severity
 
@@ -26,6 +27,11 @@ _TOOL, _RESULT = 80, 300
 _OTHER_HALF = 90
 """Characters that the row of a call says of its result, and that of a result of its call, where the other is not the next row."""
 _AS_STORED = '<span class="same" role="img" aria-label="as stored" title="as stored">=</span>'
+_FORK = (
+    '<svg class="fork" width="22" height="18" aria-hidden="true"><path class="path" d="M3 0V18"/><path d="M3 0C3 10 8 10 14 10"/>'
+    '<circle cx="17" cy="10" r="3"/></svg>'
+)
+_CUT = '<svg class="fork" width="22" height="18" aria-hidden="true"><path d="M3 0V10"/><path class="path" d="M3 12V18"/></svg>'
 _ROLES = {"u": "user", "a": "assistant", "t": "tool", "s": "system", "c": "entry"}
 _REJECTED = (
     (True, " mine", "rejected", "The chosen profile rejects the history from here"),
@@ -56,7 +62,9 @@ def timeline_rows(context: Mapping[str, Any]) -> SafeString:
         known=page.selected.finding.message if page.selected else "",
         read_severity=page.overview.read_severity,
         has_ledger=page.overview.ledger is not None,
-        is_tree=page.tree is not None,
+        tree=page.tree,
+        is_from_first=not (page.before or page.filtered),
+        branch_query=_other_choices(context, "leaf", "tree", "unfold", "step"),
     )
     return mark_safe(writer.html())  # noqa: S308 (every text of a store goes through `_shown` or `escape`)
 
@@ -105,10 +113,10 @@ def _map_part(tick: Tick, kind: str, top: int, height: int, title: str) -> str:
     return f'<rect class="{kind}" data-at="{tick.seq}" x="{tick.x}" y="{top}" width="{tick.width}" height="{height}"><title>{title}</title></rect>'
 
 
-def _other_choices(context: Mapping[str, Any]) -> str:
-    """The query of the page but for its place, ready to have a parameter added."""
+def _other_choices(context: Mapping[str, Any], *more: str) -> str:
+    """The query of the page but for its place, and `more`, ready to have a parameter added."""
     params = context["request"].GET.copy()
-    for name in ("at", "from", "finding"):
+    for name in ("at", "from", "finding", *more):
         params.pop(name, None)
     query = params.urlencode()
     return escape(f"{query}&") if query else ""
@@ -138,15 +146,22 @@ class _Rows:
         known: str,
         read_severity: str,
         has_ledger: bool,
-        is_tree: bool,
+        tree: TreeView | None,
+        is_from_first: bool,
+        branch_query: str,
     ) -> None:
         self._timeline, self._address, self._revision, self._known = timeline, address, revision, known
-        self._has_ledger, self._is_tree, self._read_severity = has_ledger, is_tree, read_severity
-        self._query = query
+        self._has_ledger, self._is_tree, self._read_severity = has_ledger, tree is not None, read_severity
+        self._query, self._branch_query = query, branch_query
         self._find = re.compile(re.escape(visible(find)), re.IGNORECASE) if find else None
         self._day = ""
         self._msg_idx: int | None = None
         self._worst = Severity.WARNING
+        self._unit = tree.unit if tree else ""
+        self._lost = tree if tree and tree.lost and is_from_first else None
+        self._offshoots: dict[int, list[Offshoot]] = {}
+        for offshoot in tree.offshoots if tree else ():
+            self._offshoots.setdefault(offshoot.seq, []).append(offshoot)
         # Of a number that occurs twice the first, as a link leads there.
         self._places = {row.chunk.seq: place for place, row in reversed(list(enumerate(timeline.rows)))}
 
@@ -174,12 +189,34 @@ class _Rows:
             f'<tr id="seq-{chunk.seq}" class="{row.classes}"><td class="mark">{turn}{badges}{departs}</td>'
             f'<td class="seq"><a href="{address}" title="The whole row, as JSON and bytes{began}">{chunk.seq}</a></td>'
             f'{self._index(chunk, bool(row.bracket))}<td class="who">{role}{kind}</td>'
-            f'<td class="stored">{self._stored(chunk, address)}</td>{self._ledger(chunk)}'
+            f'<td class="stored">{self._cut()}{self._stored(chunk, address)}{self._branches(chunk.seq)}</td>{self._ledger(chunk)}'
             + (f'<td class="true" rowspan="{row.bracket}"><i title="one message, as appended"></i></td>' if row.bracket else "")
             + (self._read(row.read, chunk.seq) if row.read else "")
             + (self._sent(row.sent) if row.sent else "")
             + "</tr>"
         )
+
+    def _cut(self) -> str:
+        """Before the words of the first row of the path: what damage hides above it."""
+        tree, self._lost = self._lost, None
+        if tree is None:
+            return ""
+        words = f"{tree.lost:,} {'entry' if tree.lost == 1 else 'entries'} lost above this cut"
+        address = f"?{self._branch_query}leaf={quote(tree.lost_leaf, safe='')}#tree" if tree.lost_leaf else "#tree"
+        return f'<p class="offshoot cut">{_CUT}<a class="link" href="{address}" title="Read the path to the last of them">{words}</a></p>'
+
+    def _branches(self, seq: int) -> str:
+        """The branches that leave the path after a row, each with its first words."""
+        parts = []
+        for offshoot in self._offshoots.get(seq, ()):
+            where = f"{self._unit} {offshoot.node.line}"
+            size = where if offshoot.entries == 1 else f"{offshoot.entries:,} entries from {where}"
+            address = f"?{self._branch_query}leaf={quote(offshoot.leaf, safe='')}#tree" if offshoot.leaf else f"#tree-{offshoot.node.index}"
+            parts.append(
+                f'<p class="offshoot {offshoot.letter}">{_FORK}<a class="link" href="{address}" title="Read this branch">other branch, {escape(size)}</a>: '
+                f'<b class="what">{_shown(offshoot.what)}</b> <span class="said">{_line(offshoot.words)}</span></p>'
+            )
+        return "".join(parts)
 
     def _turn(self, words: str) -> str:
         """`turn 3`, and when it began: the day only where that is another than before."""
@@ -243,6 +280,8 @@ class _Rows:
             notes += f' <span class="badge warn">synthetic</span> <span class="said">{escape(chunk.synthetic)}</span>'
         if chunk.partner is not None:
             return notes + self._pair(chunk, chunk.partner)
+        if chunk.elsewhere and any(offshoot.node.index == chunk.elsewhere[0] for offshoot in self._offshoots.get(chunk.seq, ())):
+            return f'{notes} <span class="why {self._severity(chunk)}">no result on this path</span>'
         if chunk.elsewhere:
             return f'{notes} <span class="why {self._severity(chunk)}">no result on this path:</span> <a class="pair" href="#tree-{chunk.elsewhere[0]}">{_shown(chunk.elsewhere[1])}</a>'
         if chunk.kind == Kind.TOOL_CALL:

@@ -45,6 +45,8 @@ from inspector.views.pages import absolute, as_json, as_markdown, origin_of, pag
 LINES = 200
 """Chunks in the Markdown twin."""
 FINDINGS_SHOWN = 30
+FAR = 5
+"""Rows between those that are read and the first finding from which on the page begins with the finding."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,6 +127,14 @@ class ConversationPage:
         return words.replace("the store is intact, but ", "", 1)
 
     @property
+    def damage(self) -> str:
+        """What is wrong with a tree, in place of how many of its messages are read: the first sentence of its most dangerous finding, unless that is said below."""
+        if not self.tree or not self.worst or self.choice.finding:
+            return ""
+        first, _, rest = self.worst[1].message.partition(". ")
+        return f"{first}." if rest else first
+
+    @property
     def chips(self) -> tuple[Chip, ...]:
         return chips(self.overview)
 
@@ -196,9 +206,12 @@ def _worst(findings: Findings, has_chunks: bool) -> tuple[str, Finding, str] | N
 def _page(row: Conversation, choice: Choice, content: Content) -> ConversationPage:
     overview, choice_of_rows = content.overview, _filter(row, choice)
     is_from_live = choice.at is None and choice.start is None and not choice_of_rows.is_any
-    at = overview.live_from if is_from_live else choice.at
-    rows = shown(content.blocks, overview.chunks, choice_of_rows, at, choice.start)
     selected = _selected(choice, content.findings, overview.findings)
+    at = overview.live_from if is_from_live else choice.at
+    if is_from_live and at is not None and selected and selected.finding.seqs and selected.finding.seqs[0] > at + FAR:
+        # What is wrong is to be seen without scrolling: with fewer rows before it than where an address asks for it.
+        at, is_from_live = selected.finding.seqs[0] + 1, False
+    rows = shown(content.blocks, overview.chunks, choice_of_rows, at, choice.start)
     highlighted = frozenset(selected.finding.seqs) if selected and choice.finding else frozenset()
     count = len(rows.window.rows)
     is_last = rows.start + BLOCK >= rows.matching

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
 
 from django.http import Http404, HttpResponse
 
@@ -11,7 +10,8 @@ from inspector.cache_headers import exact
 from inspector.middleware import OperatorRequest
 from inspector.models import Conversation, Source, loading
 from inspector.presentation.json_text import json_fields
-from inspector.presentation.trace import waterfall
+from inspector.presentation.trace import span_words, waterfall
+from inspector.presentation.trace.concerns import Concern, concerns
 from inspector.presentation.trace.report import trace_report
 from inspector.presentation.trace.waterfall import LogLine, SpanRow, TurnRows
 from inspector.presentation.visible import beginning
@@ -26,7 +26,7 @@ ROWS_SHOWN = 600
 """Spans of turns on one page; further turns are one link away, a longer turn is cut."""
 
 LANE_SHOWN = 200
-PROBLEMS_SHOWN, HALF_SHOWN, MISSING_OPEN = 20, 3, 3
+PROBLEMS_SHOWN = 20
 BODY_SHOWN = 200_000
 INDENTED = "JSON, indented for reading"
 _FORMATTED = 4_000_000
@@ -52,8 +52,9 @@ class TracePage:
     native_id: str
     sources: tuple[Source, ...]
     headline: str
-    half: tuple[tuple[str, str, str], ...]
-    """The first spans of which one end is not recorded: in words, with the ids of turn and step."""
+    concerns: tuple[Concern, ...]
+    shared: tuple[tuple[str, str], ...]
+    """Names and values of the attributes that are the same in all spans that have them."""
     problems: tuple[str, ...]
     source_problems: tuple[dict[str, str], ...]
     window: Window
@@ -65,8 +66,8 @@ class TracePage:
     step: str
 
     @property
-    def is_missing_open(self) -> bool:
-        return len(self.problems) + len(self.source_problems) <= MISSING_OPEN
+    def missing(self) -> int:
+        return len(self.problems) + len(self.source_problems)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,16 +128,22 @@ def body_raw(request: OperatorRequest, oid: str, digest: str) -> HttpResponse:
 def _trace_page(conversation: Conversation, turn: str, step: str) -> TracePage:
     stored = loading.stored(conversation).conversation
     observed = loading.observed_trace(conversation, stored) or Trace(stored.native_id)
-    sources, lane = tuple(conversation.source.traces.order_by("path")), waterfall.lane(observed)
+    sources, shared = tuple(conversation.source.traces.order_by("path")), waterfall.shared_attributes(observed)
+    turns = tuple(
+        replace(rows, rows=waterfall.with_timings(rows.rows)) for rows in waterfall.turns(observed, stored.chunks, frozenset(shared))
+    )
+    lane = waterfall.lane(observed, frozenset(shared))
+    wrong = concerns(turns, lane)
     return TracePage(
         conversation=conversation,
         native_id=stored.native_id,
         sources=sources,
-        headline=waterfall.headline(observed),
-        half=tuple(islice(waterfall.half_recorded(observed), HALF_SHOWN)),
+        headline=waterfall.counts(observed) if wrong else waterfall.headline(observed),
+        concerns=wrong,
+        shared=span_words.attributes(shared),
         problems=observed.problems,
         source_problems=tuple({"source": source.name, **problem} for source in sources for problem in source.problems[:PROBLEMS_SHOWN]),
-        window=_window(waterfall.turns(observed, stored.chunks), turn, step, observed.step(step)),
+        window=_window(turns, turn, step, observed.step(step)),
         lane=lane[-LANE_SHOWN:],
         lane_cut=max(0, len(lane) - LANE_SHOWN),
         logs=tuple(map(LogLine, observed.logs[-LANE_SHOWN:])),

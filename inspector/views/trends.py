@@ -3,9 +3,10 @@
 from collections import Counter, defaultdict
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
+from string import ascii_uppercase
 from urllib.parse import urlencode
 
-from django.db.models import Count, Max, QuerySet, Sum
+from django.db.models import Count, Max, Min, QuerySet, Sum
 from django.http import HttpResponse
 
 from inspector.middleware import OperatorRequest
@@ -21,6 +22,8 @@ from inspector.views.pages import as_json, page
 from inspector.views.problem_list import any_rule
 
 SHOWN = 50
+NAMED = 3
+MARKS_SHOWN = 12
 SPANS = (30, 90, 365)
 GROUPS = {
     "rule": ("rule", "problem__code"),
@@ -52,6 +55,17 @@ class TrendRow:
         return _severity(self.key)
 
 
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A day of the span on which versions of the client or models occur that did not before; `place` is that of the day, from 0."""
+
+    letter: str
+    day: date
+    place: int
+    names: tuple[tuple[str, str], ...]
+    """(what it is, name) of each."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrendsPage:
     by: str
@@ -68,6 +82,7 @@ class TrendsPage:
     """Occurrences that ended by a repair, on the first day of the span or later."""
     rows: tuple[TrendRow, ...]
     more: int
+    marks: tuple[Mark, ...]
     groups: tuple[tuple[str, str], ...]
     spans: tuple[tuple[str, str], ...]
     rules: tuple[tuple[str, str], ...]
@@ -80,6 +95,48 @@ class TrendsPage:
     @property
     def first(self) -> date:
         return self.last - timedelta(days=self.span - 1)
+
+    @property
+    def moving(self) -> list[TrendRow]:
+        return [row for row in self.rows if row.days.total]
+
+    @property
+    def still(self) -> list[TrendRow]:
+        """The rows without anything new."""
+        return [row for row in self.rows if not row.days.total]
+
+    @property
+    def still_open(self) -> int:
+        return sum(row.open or 0 for row in self.still)
+
+    @property
+    def changes(self) -> list[tuple[str, list[TrendRow], int]]:
+        """What changed since the days before: (in a word, the first rows, how many more); nothing where there was nothing before."""
+        if not self.before:
+            return []
+        grown = sorted((row for row in self.rows if row.days.total > row.before > 0), key=lambda row: row.before - row.days.total)
+        changes = (
+            ("New", [row for row in self.moving if not row.before]),
+            ("More", grown),
+            ("None any more", sorted((row for row in self.still if row.before), key=lambda row: -row.before)),
+        )
+        return [(word, rows[:NAMED], len(rows) - NAMED) for word, rows in changes if rows]
+
+    @property
+    def of_most(self) -> tuple[list[tuple[TrendRow, int]], int]:
+        """The rows with the most on the day that has the most of all, with how many; and how many rows more there are."""
+        at = self.total.counts.index(self.total.most)
+        rows = sorted(((row, number) for row in self.rows if (number := row.days.counts[at])), key=lambda pair: -pair[1])
+        return rows[:NAMED], max(0, len(rows) - NAMED)
+
+    @property
+    def mark_of_most(self) -> Mark | None:
+        """Of the day with the most, which is a place to look for the cause."""
+        return next((mark for mark in self.marks if mark.day == self.total.most_on), None)
+
+    @property
+    def places(self) -> tuple[int, ...]:
+        return tuple(mark.place for mark in self.marks)
 
     @property
     def ticks(self) -> tuple[date, ...]:
@@ -126,10 +183,22 @@ def _page(request: OperatorRequest) -> TrendsPage:
         repaired=repaired.count(),
         rows=rows,
         more=more,
+        marks=_marks(start, newest),
         groups=tuple((name, words) for name, (words, _) in GROUPS.items()),
         spans=tuple((str(number), f"{number} days") for number in SPANS),
         rules=tuple((entry.code, f"{entry.code} {entry.name}") for entry in (*RULES, *ALL_STREAM_RULES) if entry.code in occurring),
     )
+
+
+def _marks(before: date, last: date) -> tuple[Mark, ...]:
+    """The last of them, whatever rule is chosen: a version does not begin with a rule."""
+    names: dict[date, list[tuple[str, str]]] = defaultdict(list)
+    for words, column in (GROUPS["version"], GROUPS["model"]):
+        firsts = ProblemDay.objects.counted().exclude(**{column: ""}).order_by().values_list(column).annotate(first=Min("day"))
+        for name, first in firsts.filter(first__gt=before, first__lte=last).order_by(column):
+            names[first].append((words, name))
+    days = sorted(names)[-MARKS_SHOWN:]
+    return tuple(Mark(ascii_uppercase[at], day, (day - before).days - 1, tuple(names[day])) for at, day in enumerate(days))
 
 
 def _by_severity(of_days: QuerySet[ProblemDay], last: date, days: int) -> tuple[Sparkline, dict[str, Sparkline]]:
@@ -225,6 +294,7 @@ def trends_json(request: OperatorRequest) -> HttpResponse:
             "open": content.open,
             "repaired": content.repaired,
             "more": content.more,
+            "firsts": [{"day": mark.day.isoformat(), "what": what, "name": name} for mark in content.marks for what, name in mark.names],
             "rows": [
                 json_fields(row, "key name total=days.total before open repaired most=days.most days=days.counts") for row in content.rows
             ],

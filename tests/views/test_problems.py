@@ -320,6 +320,49 @@ def test_trends_are_drawn_by_severity_and_count_what_was_repaired(client: Client
     assert all(row["repaired"] == 0 for row in client.get("/trends.json?by=version").json()["rows"])
 
 
+def of_rule(code: str) -> Problem:
+    return Problem.objects.create(source=Source.objects.get(), oid=code, code=code, rule="x", rank=0, first_seen=0, last_seen=0)
+
+
+def of_day(problem: Problem, day: date, number: int, version: str = "") -> None:
+    ProblemDay.objects.create(problem=problem, day=day, client_version=version, occurrences=number)
+
+
+def words_of(client: Client, address: str) -> str:
+    return " ".join(re.sub(r"<[^>]*>", " ", client.get(address).content.decode()).split())
+
+
+def test_trends_name_the_day_with_the_most_and_the_version_that_began_on_it(client: Client, tmp_path: Path) -> None:
+    store(tmp_path / "a.db", rows("one", MERGED))
+    ProblemDay.objects.all().delete()
+    problem, ended, began = Problem.objects.get(), of_rule("MSG102"), of_rule("TOOL102")
+    of_day(problem, date(2026, 5, 1), 2, "1.0")
+    of_day(ended, date(2026, 5, 2), 3, "1.0")
+    of_day(problem, date(2026, 6, 19), 1, "1.0")
+    of_day(problem, date(2026, 6, 20), 5, "2.0 <i>")
+    of_day(began, date(2026, 6, 20), 1, "2.0 <i>")
+    of_day(began, date(2026, 6, 21), 1, "2.0 <i>")
+    page = words_of(client, "/trends/")
+    assert (
+        "6 of 8 began on 2026-06-20 : merged-messages 5, unanswered-call . It is the first day with client version 2.0 &lt;i&gt; ." in page
+    )
+    assert "5 in the 30 days before." in page
+    assert "New: unanswered-call . More: merged-messages (2 → 6). None any more: merged-into-assistant (3 → 0)." in page
+    assert "A 06-20 first with client version 2.0 &lt;i&gt;" in page and "with client version 1.0" not in page, "it was there before"
+    assert client.get("/trends.json?rule=MSG102&days=90").json()["firsts"] == [
+        {"day": "2026-05-01", "what": "client version", "name": "1.0"}
+    ], "of the chosen span, whatever the rule"
+
+
+def test_trends_fold_the_rows_without_a_new_one(client: Client, tmp_path: Path) -> None:
+    store(tmp_path / "a.db", rows("one", MERGED))
+    ProblemDay.objects.update(day=date(2020, 1, 1))
+    of_day(of_rule("MSG102"), today(), 2)
+    page = client.get("/trends/").content.decode()
+    above, _, folded = page.partition("<summary>1 more without a new one, open in 1</summary>")
+    assert ">MSG102<" in above and ">MSG101<" not in above and ">MSG101<" in folded
+
+
 def test_a_clock_that_is_wrong_does_not_move_the_days(client: Client, tmp_path: Path) -> None:
     store(tmp_path / "a.db", rows("one", MERGED) + rows("future", MERGED, at=253_402_300_799_000))
     for address in ("/", "/trends/", "/index.json", f"/problems/{Problem.objects.get().oid}/"):

@@ -106,12 +106,20 @@ def row(page: str, *words: str) -> str:
     return found
 
 
+def turns_of(page: str) -> list[str]:
+    return re.findall(r'<th scope="rowgroup">(Turn \d+)', page)
+
+
+def concerns_of(page: str) -> list[str]:
+    return [text(words).strip() for words in re.findall(r"<b>([^<]+):</b>", page)]
+
+
 def test_every_span_is_a_row_and_turns_of_like_length_have_one_axis(client: Client, incident: Conversation) -> None:
     page = get(client, incident)
-    assert len(rows(page)) == 28
-    assert [text(head).strip() for head in re.findall(r"<h2>(Turn \d+)", page)] == ["Turn 1", "Turn 2", "Turn 3"]
-    assert "3 turns, 4 steps, 4 requests, 2 tool calls observed" in text(page)
-    widths = [float(width) for width in re.findall(r'<rect class="b-turn" x="0.0" y="1" width="([\d.]+)"', page)]
+    assert len(rows(page)) == 20, "how a request went on is in its own bar"
+    assert turns_of(page) == ["Turn 1", "Turn 2", "Turn 3"]
+    assert "3 turns, 4 steps, 4 requests, 2 tool calls" in text(page)
+    widths = [float(width) for width in re.findall(r'<rect class="b-turn[ a-z]*" x="0.0" y="1" width="([\d.]+)"', page)]
     assert widths == [283.3, 370.8, 1000.0] and len(re.findall(r"<span>0</span>\s*<span>2.61 s</span>\s*<span>5.21 s</span>", page)) == 1
     assert "52.41 s later" in page and "5 min 19 s later" in page
 
@@ -124,7 +132,7 @@ def test_a_turn_that_is_much_longer_than_another_has_an_axis_of_its_own(client: 
         {**closed("b", "turn", 13_000, 11_000), "turnId": "b"},
     ]
     page = get(client, with_trace(records))
-    assert re.findall(r'<rect class="b-turn" x="0.0" y="1" width="([\d.]+)"', page) == ["1000.0", "1000.0"]
+    assert re.findall(r'<rect class="b-turn[ a-z]*" x="0.0" y="1" width="([\d.]+)"', page) == ["1000.0", "1000.0"]
 
 
 def test_a_row_tells_clock_duration_finish_reason_and_tokens(client: Client, incident: Conversation) -> None:
@@ -137,8 +145,14 @@ def test_a_row_tells_clock_duration_finish_reason_and_tokens(client: Client, inc
 
 def test_a_request_tells_its_http_status_and_a_prompt_what_it_offered(client: Client, incident: Conversation) -> None:
     page = get(client, incident)
-    assert "umans-flash · HTTP 200".replace(" · ", " ") in row(page, "request", "14:08:26.333")
-    assert "5 messages of the 8 stored before it 9 tools" in row(page, "prompt", "14:08:26.332")
+    assert "HTTP 200 tokens in 2,461, out 46, cache read 1,984 first token 741 ms" in row(page, "request", "14:08:26.333")
+    assert "5 messages of the 8 stored before it" in row(page, "prompt", "14:08:26.332")
+
+
+def test_what_is_the_same_in_all_spans_is_shown_once(client: Client, incident: Conversation) -> None:
+    page = text(get(client, incident))
+    assert page.count("umans-flash") == 2, "in the line of facts, and in the list of the attributes that are the same"
+    assert "9 tools in each prompt" in page and page.count("request.method") == 1 and page.count("messageCount") == 4
 
 
 def test_tool_calls_lead_to_their_stored_chunks(client: Client, incident: Conversation) -> None:
@@ -165,7 +179,7 @@ def test_a_step_leads_to_what_was_believed_what_was_sent_and_beside_the_store(cl
 
 def test_a_prompt_with_fewer_messages_than_were_stored_before_it_says_so(client: Client, incident: Conversation) -> None:
     prompts = [row for row in rows(get(client, incident)) if row.startswith(" prompt ")]
-    assert "1 message 9 tools" in prompts[0], "the first prompt has all that was stored"
+    assert "1 message show the prompt" in prompts[0], "the first prompt has all that was stored"
     assert [re.search(r"\d messages? of the \d", row)[0] for row in prompts[1:]] == [
         "2 messages of the 3",
         "2 messages of the 5",
@@ -177,7 +191,8 @@ def test_what_happened_outside_of_turns_is_told_in_words(client: Client, inciden
     page = get(client, incident)
     assert "1 message dropped as empty 0 error chunks stripped 0 calls given an interrupted result" in row(page, "repair by the loader")
     assert "HTTP 200" in row(page, "cache warming request", "741 ms")
-    assert "never closed: aborted, crashed or still running" in row(page, "cache warming request", "unknown")
+    assert "never closed" in row(page, "cache warming request", "unknown")
+    assert text(page).count("aborted, crashed or still running") == 2, "explained once with the colors, and in what is missing"
 
 
 def test_the_page_says_which_sources_were_read_and_what_they_cannot_tell(client: Client, incident: Conversation) -> None:
@@ -204,7 +219,7 @@ def test_a_chosen_step_is_marked_and_an_unknown_one_is_told(client: Client, inci
 def test_a_chosen_turn_stands_first_and_the_earlier_ones_are_a_link_away(client: Client, incident: Conversation) -> None:
     turns = trace_of(incident).turns
     page = get(client, incident, f"?turn={turns[1].turn_id}")
-    assert re.findall(r"<h2>(Turn \d+)", page) == ["Turn 2", "Turn 3"]
+    assert turns_of(page) == ["Turn 2", "Turn 3"]
     assert f'href="?turn={turns[0].turn_id}">1 earlier turn<' in page
 
 
@@ -212,16 +227,16 @@ def test_a_long_trace_is_shown_in_pages(client: Client, with_trace: Any, monkeyp
     monkeypatch.setattr(traces, "ROWS_SHOWN", 2)
     conversation = with_trace([opened(f"s{number}", "turn", number * 1000, f"t{number}") for number in range(5)])
     last = get(client, conversation)
-    assert re.findall(r"<h2>(Turn \d+)", last) == ["Turn 4", "Turn 5"] and 'href="?turn=t1">3 earlier turns<' in last
+    assert turns_of(last) == ["Turn 4", "Turn 5"] and 'href="?turn=t1">3 earlier turns<' in last
     middle = get(client, conversation, "?turn=t1")
-    assert re.findall(r"<h2>(Turn \d+)", middle) == ["Turn 2", "Turn 3"]
+    assert turns_of(middle) == ["Turn 2", "Turn 3"]
     assert 'href="?turn=t0">1 earlier turn<' in middle and 'href="?turn=t3">2 later turns<' in middle
 
 
 def test_a_turn_of_too_many_spans_is_cut_and_says_so(client: Client, with_trace: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(traces, "ROWS_SHOWN", 3)
     page = get(client, with_trace([opened(f"s{number}", "step", number) for number in range(8)]))
-    assert len(rows(page)) == 3 and "5 further spans of this turn are in" in page
+    assert len(rows(page)) == 4 and "5 further spans of this turn are in" in page
 
 
 RETRIED = [
@@ -247,24 +262,47 @@ def test_retries_network_failures_and_half_recorded_spans_are_told(client: Clien
     assert "orphaned" in row(page, "tool call", "open record missing")
     assert "14:02:10.118" in row(page, "tool call")
     assert "warn trying again" in row(page, "step 0") and "warn by itself" in text(page)
-    half = re.findall(r'<a class="link" href="([^"]+)">([^<]+ of turn [^<]+)</a>', page)
-    assert [(address.partition("=")[0], name) for address, name in half] == [
-        ("?turn", "turn of turn 1"),
-        ("?step", "step of turn 1, step 0"),
-        ("?step", "request of turn 1, step 0"),
+    assert concerns_of(page) == [
+        "1 tool call has no result",
+        "4 spans have only one end recorded",
+        "2 requests failed and were retried",
     ]
+    assert "2 requests failed and were retried: turn 1, step 0 . 429 Too Many Requests" in text(page)
+    assert page.count("url(#no-end)") == 4, "three spans that were never closed, and the legend"
+
+
+def test_the_worst_of_a_trace_is_its_first_sentence(client: Client, incident: Conversation) -> None:
+    page = get(client, incident)
+    assert concerns_of(page) == [
+        "3 prompts have fewer messages than were stored before them",
+        "1 tool result is an error",
+        "1 span has only one end recorded",
+    ]
+    assert '?step=turn-1782655381204-x0m2ha%230#here">turn 2, step 0</a>' in page
+
+
+def test_a_request_that_failed_is_the_worst_and_its_error_is_quoted(client: Client, with_trace: Any) -> None:
+    failed = [
+        opened("t", "turn", 0),
+        opened("s", "step", 1, parent="t"),
+        opened("a", "provider.request", 2, parent="s"),
+        closed("a", "provider.request", 500, 498, "s", status=400, **{"error.message": "roles must <i>alternate</i>"}),
+    ]
+    refused = get(client, with_trace(failed))
+    assert concerns_of(refused)[0] == "1 request failed" and "<q>roles must &lt;i&gt;alternate&lt;/i&gt;</q>" in refused
+    assert '<rect class="b-request failed"' in refused
 
 
 def test_a_step_without_a_request_is_never_told_as_no_request(client: Client, with_trace: Any) -> None:
     page = get(client, with_trace([opened("t", "turn", 0), opened("s", "step", 1, parent="t")]))
-    assert "the request of 1 step is not recorded, which is not the same as no request" in text(page)
+    assert "1 step has no recorded request, which is not the same as no request" in text(page)
     step = row(page, "step 0")
     assert "the prompt body is not recorded the request body is not recorded compare with the store" in step
 
 
 def test_a_turn_whose_span_is_lost_still_shows_its_steps(client: Client, with_trace: Any) -> None:
     page = get(client, with_trace([opened("s", "step", 1, parent="gone")]))
-    assert "not recorded" in text(page) and "step 0" in rows(page)[0]
+    assert "not recorded" in text(page) and "step 0" in rows(page)[1]
 
 
 def test_a_conversation_without_traces_says_how_to_add_them(client: Client, with_trace: Any) -> None:

@@ -58,6 +58,28 @@ def test_the_page_shows_the_path_the_branch_and_where_the_result_is(get: Get, tm
     assert "3 of 4 entries, 75 %, on the path of pi-1.5" in page
     assert rows(page) == [("live", "u1"), ("live", "a1"), ("other branch", "r1"), ("live", "u2")]
     assert "it is on another branch, line 4" in page
+
+
+def offshoots(page: str) -> list[tuple[str, str, str]]:
+    """(seq of its row, address, words) of each branch that the rows name."""
+    found = re.findall(r'<tr id="seq-(\d+)"(?:(?!</tr>).)*?<p class="offshoot.*?href="([^"]*)"[^>]*>(.*?)</p>', page, re.DOTALL)
+    return [(seq, unescape(address), unescape(re.sub(r"<[^>]*>", "", words))) for seq, address, words in found]
+
+
+def test_the_row_where_a_branch_leaves_the_path_names_it_and_leads_to_it(get: Get, tmp_path: Path) -> None:
+    conversation = session(tmp_path, *BRANCH, u("u3", "r1", "<b>retry</b>"), u("u4", "u2", "hello?"))
+    page = get(conversation, "?reader=pi-0.68&at=1")
+    assert offshoots(page) == [("2", "?reader=pi-0.68&leaf=u3#tree", "other branch, 2 entries from line 4: result bash: refused")]
+    assert "<summary>Tree: 2 of 6 entries off this path</summary>" in page
+    other = get(conversation, "?leaf=u3")
+    assert [words for _, _, words in offshoots(other)] == ["other branch, 2 entries from line 5: user still there?"]
+    assert offshoots(get(session(tmp_path, header(), u("u1", None, "alone"), a("a1", "u1", text("yes"))))) == []
+
+
+def test_a_tree_names_its_damage_where_others_count_what_is_read(get: Get, tmp_path: Path) -> None:
+    page = get(session(tmp_path, *BRANCH))
+    (sentence,) = re.findall(r'<p class="verdict">(.*?)</p>', page, re.DOTALL)
+    assert "has no result on the path; its real one is at" in sentence and "are read" not in sentence
     assert 'href="#tree-2"' in page
     assert seqs(page) == [1, 2, 4]
     assert "no result stored" not in page
@@ -91,6 +113,8 @@ def test_lost_turns_are_named_and_can_be_read(get: Get, tmp_path: Path) -> None:
     torn = json.dumps(u("u2", "a1")).encode()[:80]
     page = get(session(tmp_path, header(), u("u1", None), a("a1", "u1", text("ok")), torn, u("u3", "u2")))
     assert rows(page) == [("lost", "u1"), ("lost", "a1"), ("not read", "line 4"), ("live", "u3")]
+    ((_, address, words),) = offshoots(page)
+    assert words == "2 entries lost above this cut" and address == "?leaf=a1#tree"
     assert re.search(r'href="\?leaf=a1">Read the path to the last of them</a>', page)
     assert "The readers differ" in page
 
@@ -257,6 +281,15 @@ def test_a_conversation_is_shown_from_where_its_reader_begins_unless_something_i
     earlier = re.search(r'href="([^"]+)">6 earlier', page)
     assert earlier is not None and seqs(get(conversation, earlier[1]))[0] == 1
     assert seqs(get(conversation, "?at=2"))[0] == 1 and seqs(get(conversation, "?role=user"))[0] == 1
+
+
+def test_a_conversation_whose_finding_is_long_after_its_compaction_is_shown_from_a_little_before_it(get: Get, tmp_path: Path) -> None:
+    turns = [a("a5", "u5", text("I do")), *(u(f"u{turn}", f"{'a5' if turn == 6 else f'u{turn - 1}'}", "go on") for turn in range(6, 12))]
+    values = long_before_its_compaction(*turns, a("a12", "u11", call("c1")), r("r12", "a12", "c1", "real"), u("u13", "a12", "still there?"))
+    page = get(session(tmp_path, *values))
+    (named,) = [seq for seq, _, words in offshoots(page) if "bash: real" in words]
+    assert seqs(page)[:3] == [int(named) - 2, int(named) - 1, int(named)]
+    assert "no message of them is read" not in page, "some of them are read"
 
 
 def test_a_conversation_with_a_finding_before_its_compaction_is_shown_from_its_beginning(get: Get, tmp_path: Path) -> None:

@@ -45,6 +45,9 @@ _WORDS: dict[str, tuple[tuple[str, str], ...]] = {
     ),
 }
 
+_ONCE = ("model", "toolCount")
+"""Attributes that say nothing of a span where they are the same in all."""
+
 
 def kind(span: Span) -> str:
     return "side" if is_side_call(span) else _KINDS.get(span.name, "other")
@@ -61,8 +64,13 @@ def has_usage(span: Span) -> bool:
     return any(key.startswith(_USAGE) for key in span.attributes)
 
 
-def words(span: Span, attempt: tuple[int, int] | None = None, *, with_usage: bool = True) -> tuple[str, ...]:
-    """What it did and how it ended, and what it used; `attempt` is the place of a request among those of its step, and how many there are."""
+def words(
+    span: Span, attempt: tuple[int, int] | None = None, *, with_usage: bool = True, shared: frozenset[str] = frozenset()
+) -> tuple[str, ...]:
+    """What it did and how it ended, and what it used; `attempt` is the place of a request among those of its step, and how many there are.
+
+    `shared` names the attributes that are shown once for all spans.
+    """
     fields = span.attributes
     parts: list[str] = []
     if attempt and attempt[1] > 1:
@@ -70,7 +78,7 @@ def words(span: Span, attempt: tuple[int, int] | None = None, *, with_usage: boo
     parts += [
         _filled(template, fields[key])
         for key, template in _WORDS.get(span.name, ())
-        if fields.get(key) is not None and not _no_answer(span, key)
+        if fields.get(key) is not None and not _no_answer(span, key) and not (key in _ONCE and key in shared)
     ]
     if "finishReason" in fields:
         parts.append(f"finish {text(fields['finishReason'])}")

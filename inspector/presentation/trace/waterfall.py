@@ -1,8 +1,10 @@
 """The spans of a trace as rows on a time axis, with the stored chunks that a span wrote."""
 
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 from inspector.conversation.model import Chunk
 from inspector.conversation.queries import spans_of, true_messages
@@ -59,12 +61,47 @@ class SpanRow:
     seqs: tuple[int, ...] = ()
     step: Step | None = None
     messages_before: int | None = None
+    shared: frozenset[str] = frozenset()
+    """Names of attributes that the page shows once for all spans."""
+    timings: tuple["SpanRow", ...] = ()
+    """Of a request: how it went on, drawn in its bar."""
 
     @property
     def fewer(self) -> str:
         """Of a prompt with fewer messages than were stored before it: a reader merged, dropped or compacted some."""
         count, before = self.span.attributes.get("messageCount"), self.messages_before
         return f"of the {before:,} stored before it" if isinstance(count, int) and before is not None and count < before else ""
+
+    @property
+    def is_failed_request(self) -> bool:
+        """Of a request that was closed as an error, or had no HTTP answer or one of an error."""
+        if self.span.name != "provider.request" or not self.span.closed:
+            return False
+        status = self.span.attributes.get("status")
+        return self.span.closed.status == "error" or (isinstance(status, int) and not isinstance(status, bool) and not 0 < status < 400)
+
+    @property
+    def is_failed(self) -> bool:
+        return self.is_failed_request or self.span.attributes.get("isError") is True
+
+    @property
+    def first_token(self) -> str:
+        return next((row.lasted for row in self.timings if row.span.name == "ttft"), "")
+
+    @property
+    def answering(self) -> tuple["SpanRow", ...]:
+        return tuple(row for row in self.timings if row.span.name != "ttft")
+
+    @property
+    def end(self) -> float:
+        return round(self.x + self.width, 1)
+
+    @property
+    def short_problems(self) -> tuple[str, ...]:
+        """`problems`, where the page explains the state once for all spans."""
+        if self.span.state == "complete":
+            return self.problems
+        return (self.span.state, *self.problems[1:])
 
     @property
     def body_name(self) -> str:
@@ -112,7 +149,8 @@ class SpanRow:
 
     @property
     def attributes(self) -> tuple[tuple[str, str], ...]:
-        return span_words.attributes(self.span.attributes)
+        own = {key: value for key, value in self.span.attributes.items() if key not in self.shared}
+        return span_words.attributes(own)
 
     @property
     def links(self) -> tuple[str, ...]:
@@ -137,6 +175,19 @@ class TurnRows:
     rows: tuple[SpanRow, ...]
 
     @property
+    def head(self) -> SpanRow | None:
+        """The turn's own span; None where it is not recorded."""
+        return self.rows[0] if self.rows and self.rows[0].span is self.turn.span else None
+
+    @property
+    def below(self) -> tuple[SpanRow, ...]:
+        return self.rows[1:] if self.head else self.rows
+
+    @property
+    def date(self) -> str:
+        return moment(self.extent[0], "%Y-%m-%d")
+
+    @property
     def day(self) -> str:
         return moment(self.extent[0])
 
@@ -157,7 +208,8 @@ class TurnRows:
         return self.turn.span.state if self.turn.span else "not recorded"
 
 
-def turns(trace: Trace, chunks: Sequence[Chunk]) -> tuple[TurnRows, ...]:
+def turns(trace: Trace, chunks: Sequence[Chunk], shared: frozenset[str] = frozenset()) -> tuple[TurnRows, ...]:
+    """`shared`: names of attributes that the rows leave out."""
     rows, by_step = StoredRows(chunks), written(trace, chunks)
     ends = sorted(message.chunks[-1].seq for message in true_messages(chunks))
     extents = [_extent(turn) for turn in trace.turns]
@@ -172,19 +224,52 @@ def turns(trace: Trace, chunks: Sequence[Chunk]) -> tuple[TurnRows, ...]:
             axis := longest if is_comparable else lengths[place],
             is_comparable,
             _gap(extents[place - 1][1], extents[place][0]) if place else "",
-            tuple(_rows(turn, extents[place], axis, rows, by_step, ends)),
+            tuple(_rows(turn, extents[place], axis, rows, by_step, ends, shared)),
         )
         for place, turn in enumerate(trace.turns)
     )
 
 
-def lane(trace: Trace) -> tuple[SpanRow, ...]:
-    """Spans outside of turns: repairs by the loader, cache warming, compaction. Hours apart, so they have no axis."""
-    return tuple(SpanRow(span, depth, 0, 0, span_words.words(span), span_words.problems(span)) for span, depth in _flat(trace.lane))
+def lane(trace: Trace, shared: frozenset[str] = frozenset()) -> tuple[SpanRow, ...]:
+    """Spans outside of turns: repairs by the loader, cache warming, compaction. Hours apart, so their bars all begin at the left."""
+    flat = list(_flat(trace.lane))
+    longest = max((span.end - span.start for span, _ in flat if span.end is not None), default=0)
+    return tuple(
+        SpanRow(
+            span, depth, *_bar(span, (span.start, span.start + longest), longest), span_words.words(span, shared=shared),
+            span_words.problems(span), shared=shared,
+        )
+        for span, depth in flat
+    )  # fmt: skip
 
 
-def headline(trace: Trace) -> str:
-    """The headline of the page."""
+def with_timings(rows: Sequence[SpanRow]) -> tuple[SpanRow, ...]:
+    """How a request went on is part of its row, where nothing else is recorded of it."""
+    result: list[SpanRow] = []
+    for row in rows:
+        is_plain = row.kind == "timing" and not (row.problems or row.span.logs or row.span.body or row.links)
+        if is_plain and result and result[-1].kind == "request" and result[-1].span.closed:
+            result[-1] = replace(result[-1], timings=(*result[-1].timings, row))
+        else:
+            result.append(row)
+    return tuple(result)
+
+
+def shared_attributes(trace: Trace) -> dict[str, Any]:
+    """The attributes that have one value, a plain one, in all spans that have them, several at least; once for all of them."""
+    values: dict[str, Any] = {}
+    numbers: Counter[str] = Counter()
+    for span, *_ in spans(trace):
+        for name, value in span.attributes.items():
+            is_same = isinstance(value, str | int | float) and (
+                name not in values or (type(value), value) == (type(values[name]), values[name])
+            )
+            values[name] = value if is_same else None
+            numbers[name] += 1
+    return {name: value for name, value in values.items() if value is not None and numbers[name] > 1}
+
+
+def counts(trace: Trace) -> str:
     steps = trace.steps()
     counted = (
         (len(trace.turns), "turn"),
@@ -192,16 +277,18 @@ def headline(trace: Trace) -> str:
         (sum(len(step.requests) for step in steps), "request"),
         (sum(len(step.tool_calls) for step in steps), "tool call"),
     )
-    counts = ", ".join(span_words.count(number, word) for number, word in counted)
-    missing = sum(step.request is None for step in steps)
+    return ", ".join(span_words.count(number, word) for number, word in counted)
+
+
+def headline(trace: Trace) -> str:
+    """The headline of the page."""
+    missing = sum(step.request is None for step in trace.steps())
     half = len(list(half_recorded(trace)))
     if missing:
-        return (
-            f"{counts} observed; the request of {span_words.count(missing, 'step')} is not recorded, which is not the same as no request."
-        )
+        return f"{counts(trace)} observed; the request of {span_words.count(missing, 'step')} is not recorded, which is not the same as no request."
     if half:
-        return f"{counts} observed; {span_words.count(half, 'span')} {'has' if half == 1 else 'have'} only one end recorded."
-    return f"{counts} observed; every span was opened and closed."
+        return f"{counts(trace)} observed; {span_words.count(half, 'span')} {'has' if half == 1 else 'have'} only one end recorded."
+    return f"{counts(trace)} observed; every span was opened and closed."
 
 
 def half_recorded(trace: Trace) -> Iterator[tuple[str, str, str]]:
@@ -235,7 +322,13 @@ def body_owners(trace: Trace, digest: str) -> list[tuple[str, str]]:
 
 
 def _rows(
-    turn: Turn, extent: Extent, axis: int, rows: StoredRows, by_step: Mapping[str, Sequence[Chunk]], ends: Sequence[int]
+    turn: Turn,
+    extent: Extent,
+    axis: int,
+    rows: StoredRows,
+    by_step: Mapping[str, Sequence[Chunk]],
+    ends: Sequence[int],
+    shared: frozenset[str],
 ) -> Iterator[SpanRow]:
     """`ends` are the seqs with which the stored messages end, ascending."""
     steps = {id(step.span): step for step in turn.steps}
@@ -250,10 +343,18 @@ def _rows(
     for span, depth in _flat(_roots(turn)):
         step = steps.get(id(span))
         stored = by_step.get(step.step_id, ()) if step else rows.of_call(turn, span) if span.name == "tool-call" else ()
-        words = span_words.words(span, attempts.get(id(span)), with_usage=id(span) not in requested)
+        words = span_words.words(span, attempts.get(id(span)), with_usage=id(span) not in requested, shared=shared)
         problems = span_words.problems(span, step)
         yield SpanRow(
-            span, depth, *_bar(span, extent, axis), words, problems, tuple(chunk.seq for chunk in stored), step, prompts.get(id(span))
+            span,
+            depth,
+            *_bar(span, extent, axis),
+            words,
+            problems,
+            tuple(chunk.seq for chunk in stored),
+            step,
+            prompts.get(id(span)),
+            shared,
         )
 
 

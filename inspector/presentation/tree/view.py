@@ -9,7 +9,7 @@ from inspector.presentation.conversation.placed import TreePlaces
 from inspector.presentation.conversation.row_words import letter
 from inspector.presentation.tree.entry_words import what, words
 from inspector.presentation.tree.missing_results import NO_RESULT
-from inspector.presentation.tree.model import CUT, LINK, LIVE, LOST, REBASED, REPLACED, STORED, UNPLACED, UNREAD, Branches, Mark
+from inspector.presentation.tree.model import CUT, LINK, LIVE, LOST, OTHER, REBASED, REPLACED, STORED, UNPLACED, UNREAD, Branches, Mark
 from inspector.presentation.tree.own_leaves import OwnLeaf
 from inspector.presentation.visible import visible
 
@@ -18,6 +18,8 @@ SMALL = 40
 """Nodes up to which only what a compaction replaces is folded."""
 CROWDED = 100
 """Rows up to which every branch is shown; beyond, a branch without marks is one row."""
+OFFSHOOTS = 200
+"""Branches that the rows of the path name."""
 SHOWN_MARKS = 5
 """Damages, and calls without result, that are listed above the tree, with their number."""
 _FOLDED_FROM = 3
@@ -105,6 +107,22 @@ class TreeRow:
 
 
 @dataclass(frozen=True, slots=True)
+class Offshoot:
+    """A branch that leaves the path at an entry, whose last chunk is at `seq`: its first entry, and how many entries it has.
+
+    `leaf` is what the address calls its last entry, "" where that can be no leaf.
+    """
+
+    seq: int
+    node: RowNode
+    what: str
+    words: str
+    letter: str
+    entries: int
+    leaf: str
+
+
+@dataclass(frozen=True, slots=True)
 class TreeView:
     """`start` is the row that the window begins with; `earlier` and `later` begin its neighbors, None where there is none. `unit` is what lines count."""
 
@@ -130,6 +148,8 @@ class TreeView:
     missing: tuple[PlacedMark, ...]
     lacking: int
     leaf: PlacedMark | None
+    offshoots: tuple[Offshoot, ...]
+    """The last of them, in the order of the path."""
     lost_leaf: str
     """What addresses call the last of the lost entries."""
     requested_leaf: str
@@ -141,6 +161,15 @@ class TreeView:
     @property
     def share(self) -> str:
         return share(self.reached, self.entries)
+
+    @property
+    def off_path(self) -> str:
+        off = self.entries - self.reached
+        return (
+            f"{off:,} of {share(self.entries, self.entries).partition(',')[0].partition(' of ')[2]} off this path"
+            if off > 0
+            else "all on this path"
+        )
 
     @property
     def is_unknown(self) -> bool:
@@ -194,8 +223,27 @@ def tree_view(
         own, tree.entries, len(tree.leaves), len(forks(tree)), sum(node.type == "compaction" for node in tree.nodes),
         states[LOST], states[UNREAD],
         tuple(placed(index, mark, index) for index, mark in damage[:SHOWN_MARKS]), len(damage),
-        tuple(placed(index, mark, index if mark.to is None else mark.to) for index, mark in missing[:SHOWN_MARKS]), len(missing), leaf,
+        tuple(placed(index, mark, index if mark.to is None else mark.to) for index, mark in missing[:SHOWN_MARKS]), len(missing), leaf, _offshoots(tree),
         "" if tree.last_lost is None else visible(tree.nodes[tree.last_lost].key), requested_leaf,
+    )  # fmt: skip
+
+
+def _offshoots(tree: Branches) -> tuple[Offshoot, ...]:
+    offshoots: list[Offshoot] = []
+    for index in reversed([index for index in tree.path if index in tree.forks or index == tree.leaf]):
+        offshoots += [_offshoot(tree, index, child) for child in reversed(tree.below(index)) if tree.state[child] == OTHER]
+        if len(offshoots) >= OFFSHOOTS:
+            break
+    return tuple(reversed(offshoots[:OFFSHOOTS]))
+
+
+def _offshoot(tree: Branches, index: int, child: int) -> Offshoot:
+    node, last = tree.nodes[child], child
+    while tree.heavy[last] >= 0:
+        last = tree.heavy[last]
+    return Offshoot(
+        tree.nodes[index].chunks[-1].seq, RowNode(child, node.key, node.shown, node.line), what(node), words(node), letter(_role(node.chunks[0])),
+        tree.end[child] - tree.place[child] + 1, visible(tree.nodes[last].key) if tree.ends(last) else "",
     )  # fmt: skip
 
 
