@@ -165,11 +165,7 @@ class TreeView:
     @property
     def off_path(self) -> str:
         off = self.entries - self.reached
-        return (
-            f"{off:,} of {share(self.entries, self.entries).partition(',')[0].partition(' of ')[2]} off this path"
-            if off > 0
-            else "all on this path"
-        )
+        return f"{off:,} of {self.entries:,} entries off this path" if off > 0 else "all on this path"
 
     @property
     def is_unknown(self) -> bool:
