@@ -285,8 +285,8 @@ def _new_page(request: OperatorRequest, row: Conversation, work: Work | None) ->
     try:
         mode = mode_named(format_, mode)
         reader = reader_named(format_, choice.reader)
-        is_asked = bool(choice.strategies) and OUTCOME not in request.GET
-        if ticked and work is None and (is_asked or not background.is_large(row) or is_kept(row, ticked, mode, reader, choice.leaf)):
+        is_chosen = bool(choice.strategies) and OUTCOME not in request.GET
+        if ticked and work is None and (is_chosen or not background.is_large(row) or is_kept(row, ticked, mode, reader, choice.leaf)):
             preview = shown_of_choice(row, ticked, mode, reader, choice.leaf)
     except Refused as refusal:
         preview = Shown(None, "", str(refusal))

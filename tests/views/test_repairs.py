@@ -125,7 +125,7 @@ def test_the_options_say_what_the_ticked_strategies_come_to_together(client: Cli
     conversation, htmx = imported(path, broken()), {"HTTP_HX_REQUEST": "true"}
     together = outcome("")
     assert "Outcome of strip-error-chunks, then insert-interrupted-result Next request: openai-chat: rejected → accepted" in together
-    assert "TOOL102 1 → 0" in together and "Undo: restores" in together
+    assert "TOOL102 1 → 0" in together and "Undo: every byte" in together
     alone = outcome("?outcome=&strategy=renumber-messages&mode=fork", **htmx)
     assert "Next request: openai-chat: still rejected at messages.1 (OC-1)" in alone and "TOOL102" in alone.partition("Remain: ")[2]
     assert "Choose what to repair." in outcome("?outcome=&mode=fork", **htmx)
