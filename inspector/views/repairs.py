@@ -58,6 +58,7 @@ from inspector.presentation import markdown
 from inspector.presentation.json_text import Json, json_fields
 from inspector.presentation.masking import masked
 from inspector.presentation.repair import plan
+from inspector.presentation.repair.alternatives import LARGEST
 from inspector.presentation.repair.hunks import anchor_of, hunks_of
 from inspector.presentation.repair.preview_part import DiffRun, PreviewPart
 from inspector.presentation.visible import visible
@@ -286,7 +287,7 @@ def _new_page(request: OperatorRequest, row: Conversation, work: Work | None) ->
         mode = mode_named(format_, mode)
         reader = reader_named(format_, choice.reader)
         is_chosen = bool(choice.strategies) and OUTCOME not in request.GET
-        if ticked and work is None and (is_chosen or not background.is_large(row) or is_kept(row, ticked, mode, reader, choice.leaf)):
+        if ticked and work is None and (is_chosen or row.chunk_count <= LARGEST or is_kept(row, ticked, mode, reader, choice.leaf)):
             preview = shown_of_choice(row, ticked, mode, reader, choice.leaf)
     except Refused as refusal:
         preview = Shown(None, "", str(refusal))
