@@ -181,20 +181,10 @@
   });
   window.addEventListener("pageshow", ({ persisted }) => { if (persisted) { document.querySelectorAll("form").forEach((form) => sent.delete(form)); } });
 
-  // A search is sent by Enter: its change comes with that.
+  // A search is sent by Enter: its change comes with that. A form with a trigger of its own asks by itself: its submission may write.
   document.addEventListener("change", (event) => {
     const form = event.target.closest("form[data-trim]");
-    if (form && event.target.type !== "search") { form.dataset.changed = event.target.name; form.requestSubmit(); }
-  });
-
-  document.querySelectorAll("form[data-submit-on-change]").forEach((form) => {
-    form.addEventListener("change", (event) => {
-      // A wire shape brings its profile along and a profile its shape: only what was just chosen is said.
-      const other = { as: "profile", profile: "as" }[event.target.name];
-      if (other && form.elements[other]) { form.elements[other].disabled = true; }
-      [...form.elements].forEach((field) => { if (!field.value && field.matches("select, input, textarea")) { field.disabled = true; } });
-      form.submit();
-    });
+    if (form && !form.hasAttribute("hx-trigger") && event.target.type !== "search") { form.dataset.changed = event.target.name; form.requestSubmit(); }
   });
 
   // The segments of a merged message are as high as their rows; without script they are equal.

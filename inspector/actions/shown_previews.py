@@ -127,7 +127,7 @@ def _outcomes(case: Case, named: Collection[str], projection: str, before: Judge
     if len(case.conversation.chunks) > LARGEST or case.reading.failure:
         return {}
     tried = strategy_alternatives(case, (), projection, before.profile, [strategy for strategy in STRATEGIES if strategy.name in named])
-    return {attempt.name: f"{before.profile}: {outcome(before, attempt)}" for attempt in tried}
+    return {attempt.name: f"{before.profile}: {outcome(before, attempt.judgement, attempt.failure)}" for attempt in tried}
 
 
 def request_of_choice(row: Conversation, strategies: tuple[str, ...], mode: str, reader: str, leaf: str) -> RepairRequest:

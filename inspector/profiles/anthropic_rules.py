@@ -78,6 +78,7 @@ RULES = (
         also=(_CLIENT,),
         advice="the text directly after calls breaks the pair, even where the results follow; " + _INDEX,
         repaired_by=(*UNANSWERED, "order-blocks"),
+        follows=("AN-1", "AN-3"),
     ),
     ProviderRule(
         "AN-4t",
@@ -88,6 +89,7 @@ RULES = (
         also=(_CLIENT,),
         advice="most often two responses run together; moving thinking is no fix, since its place may be checked (AN-16); " + _INDEX,
         repaired_by=(*UNANSWERED, "strip-thinking"),
+        follows=("AN-1", "AN-3"),
     ),
     ProviderRule(
         "AN-5",
@@ -206,6 +208,7 @@ RULES = (
             "show changed words and missing blocks."
         ),
         repaired_by=(*UNANSWERED, "thinking-to-text", "strip-thinking"),
+        follows=("AN-1", "AN-3"),
     ),
     ProviderRule(
         "AN-17",

@@ -56,6 +56,8 @@ class ProviderRule:
     """What it means and what repairs it, for `explain`, where the summary is not enough."""
     repaired_by: tuple[str, ...] = ()
     """Names of strategies that may repair it, the gentlest first."""
+    follows: tuple[str, ...] = ()
+    """Rules of which a violation in the same message brings this one with it."""
     at_end: bool = False
     """It is about how a request ends: what a store holds ends there only until the user's next message is put after it."""
 
@@ -92,13 +94,17 @@ def _pattern(text: str) -> re.Pattern[str]:
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """`path` counts as the provider's message does; `open_ended`: only the end is missing, so the prompt is valid as a prefix."""
+    """`path` counts as the provider's message does; `open_ended`: only the end is missing, so the prompt is valid as a prefix.
+
+    `cause` is the rule of another violation in the same message that brings this one with it, where that was looked for.
+    """
 
     id: str
     path: str
     seqs: tuple[int, ...]
     text: str
     open_ended: bool = False
+    cause: str = ""
 
 
 def violations_of(rules: Sequence[ProviderRule]) -> Callable[..., Violation]:

@@ -27,6 +27,7 @@ from inspector.presentation.explain.answer import (
     same_refusal,
     sentence,
 )
+from inspector.presentation.explain.examples import ShapePair, shape_pair
 from inspector.presentation.explain.meanings import own_rule, unrecognized_meaning
 from inspector.presentation.json_text import Json, json_fields
 from inspector.presentation.visible import visible
@@ -95,6 +96,10 @@ class Answer:
     def ours(self) -> Rule | None:
         """Our rule that finds in a store what is rejected so."""
         return own_rule(self.explanation.candidate.rule.id)
+
+    @property
+    def example(self) -> ShapePair | None:
+        return shape_pair(self.explanation.candidate.rule.id)
 
     @property
     def changing(self) -> tuple[Remedy, ...]:

@@ -5,13 +5,15 @@ from dataclasses import dataclass, replace
 
 from django.http import Http404, HttpResponse
 
+from inspector.conversation.model import Chunk
 from inspector.middleware import OperatorRequest
 from inspector.models import Conversation
 from inspector.planning.recommend import composed
 from inspector.presentation.conversation import show
 from inspector.presentation.conversation.profile_verdicts import ProfileVerdict, profile_verdicts
 from inspector.presentation.conversation.recorded_errors import Recorded, latest_rejection
-from inspector.presentation.prompt.side_by_side import SideBySide, elsewhere, place_of, side_by_side
+from inspector.presentation.prompt.causes import with_causes
+from inspector.presentation.prompt.side_by_side import SideBySide, SideBySideRow, elsewhere, place_of, side_by_side
 from inspector.presentation.repair.alternatives import LARGEST, Attempt, reader_alternatives, strategy_alternatives
 from inspector.presentation.visible import beginning, visible
 from inspector.profiles.base import Judgement, Violation
@@ -28,9 +30,12 @@ from inspector.views import facts
 from inspector.views.analysis import WHOLE, Analysis
 from inspector.views.choice import Choice, looked_up
 from inspector.views.chunks import TEXT_SHOWN
+from inspector.views.crashes import crash_links
 from inspector.views.pages import as_json, page, unless_unchanged
 
 WINDOW = 200
+NEAR, LEAD = 6, 4
+"""Rows that the first screen shows next to the first violation or more, and how many are shown before it where it is further down."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +55,9 @@ class PromptPage:
     analysis: Analysis
     look: Look
     table: SideBySide
+    lines: tuple[tuple[SideBySideRow, Chunk | None], ...]
+    """The rows of the table; of a crash file each with the chunk of its session that it was made of, where one is known."""
+    session: Conversation | None
     loose: tuple[Violation, ...]
     profile_verdicts: tuple[ProfileVerdict, ...]
     readers: tuple[Attempt, ...]
@@ -83,9 +91,22 @@ class PromptPage:
         return self.answered is not None and self.answered.provider_rule in {violation.id for violation in self.look.judgement.violations}
 
     @property
-    def passing(self) -> list[str]:
-        """Other readers and strategies of which the request is accepted."""
-        return [one.name for one in (*self.readers, *self.strategies) if one.judgement.sendable and not one.failure and not one.chosen]
+    def following(self) -> list[str]:
+        """Rules of violations that follow from the first one."""
+        first, *others = self.look.judgement.violations
+        message = first.path.split(".")[:2]
+        return list(dict.fromkeys(one.id for one in others if one.cause == first.id and one.path.split(".")[:2] == message))
+
+    @property
+    def passing_readers(self) -> list[Attempt]:
+        """Other readers of which the request is accepted."""
+        return [one for one in self.readers if one.judgement.sendable and not one.failure and not one.chosen]
+
+    @property
+    def passing_strategies(self) -> list[Attempt]:
+        """Those after which the request is accepted: the recommended first, then those that lose and invent nothing."""
+        passing = [one for one in self.strategies if one.judgement.sendable and not one.failure and not one.chosen]
+        return sorted(passing, key=lambda one: (one.name not in self.analysis.recommended, one.safety != "safe"))
 
     @property
     def rejecting(self) -> int:
@@ -101,10 +122,10 @@ def _look(request: OperatorRequest, choice: Choice, analysis: Analysis) -> Look:
         if name not in known_names:
             raise Http404(f"There is no strategy {name[:80]!r}; the rules page lists them.")
     if not chosen or analysis.observed:
-        return Look(analysis.case, analysis.prompt, analysis.judgement, ())
+        return Look(analysis.case, analysis.prompt, with_causes(analysis.judgement), ())
     used, case = composed(analysis.case, chosen)
     prompt, judgement = judged(case.reading, case.conversation, choice.profile, choice.projection)
-    return Look(case, prompt, judgement, tuple(strategy.name for strategy in used))
+    return Look(case, prompt, with_causes(judgement), tuple(strategy.name for strategy in used))
 
 
 def _profile_verdicts(row: Conversation, analysis: Analysis, look: Look) -> tuple[ProfileVerdict, ...]:
@@ -133,10 +154,15 @@ def _page(request: OperatorRequest, row: Conversation, choice: Choice, analysis:
     dropped = () if analysis.observed else look.case.reading.dropped
     base = analysis.case.conversation
     start = choice.start or 0
+    first = look.judgement.violations[0].seqs[:1] if look.judgement.violations else ()
     if choice.at is not None:
         start = max(0, place_of(base, look.case.conversation, look.prompt, dropped, choice.at) - 3)
+    elif choice.start is None and first and not look.strategies:
+        place = place_of(base, look.case.conversation, look.prompt, dropped, first[0])
+        start = place - LEAD if place > NEAR else 0
     table = side_by_side(base, look.case.conversation, look.prompt, dropped, look.judgement, start, WINDOW)
     count, is_small = len(base.chunks), len(base.chunks) <= LARGEST and not analysis.observed
+    session, stored = _session(row)
     text = json.dumps(look.prompt.values, indent=2, ensure_ascii=False) if count <= WHOLE else jsontext.compact(look.prompt.values)
     chosen = request.GET.getlist("strategy")
     return PromptPage(
@@ -145,6 +171,8 @@ def _page(request: OperatorRequest, row: Conversation, choice: Choice, analysis:
         analysis=analysis,
         look=look,
         table=table,
+        lines=tuple((line, stored.get(line.chunk.key) if line.chunk else None) for line in table.rows),
+        session=session,
         loose=elsewhere(look.judgement, look.prompt),
         profile_verdicts=_profile_verdicts(row, analysis, look),
         readers=tuple(reader_alternatives(look.case, names(row.source.format), choice.projection, choice.profile)) if is_small else (),
@@ -161,6 +189,14 @@ def _page(request: OperatorRequest, row: Conversation, choice: Choice, analysis:
         is_cut=len(text) > TEXT_SHOWN,
         answered=_answered(look) if is_small else None,
     )
+
+
+def _session(row: Conversation) -> tuple[Conversation | None, dict[str, Chunk]]:
+    """Of a crash file its session, and key of a chunk -> the chunk of the session that it was made of."""
+    links = crash_links(row, row.source.format, None, ()) if row.is_crash else None
+    if links is None or links.crash is None or links.alignment is None:
+        return None, {}
+    return links.crash.session, {piece.sent.key: piece.stored for piece in links.alignment.pieces if piece.stored is not None}
 
 
 def _answered(look: Look) -> Recorded | None:

@@ -58,6 +58,7 @@ from inspector.presentation import markdown
 from inspector.presentation.json_text import Json, json_fields
 from inspector.presentation.masking import masked
 from inspector.presentation.repair import plan
+from inspector.presentation.repair.alternatives import LARGEST
 from inspector.presentation.repair.hunks import anchor_of, hunks_of
 from inspector.presentation.repair.preview_part import DiffRun, PreviewPart
 from inspector.presentation.visible import visible
@@ -109,6 +110,8 @@ class NewRepairPage:
     is_scripted: bool
     """Whether a command gives the repair as a script."""
     part: PreviewPart | None
+    expected: PreviewPart | None
+    """Of what is ticked, chosen or not; None where it was not tried."""
     problem: str
     seen: str
     """What the preview shows, as a digest: only that is proposed."""
@@ -146,13 +149,10 @@ class NewRepairPage:
         return (*groups, RuleOptions(None, rest, (), ())) if rest else tuple(groups)
 
     @property
-    def rules_repaired(self) -> "list[DetectedRule]":
-        """The rules that name one of the ticked strategies."""
-        return [rule for rule in self.detected if not set(self.ticked).isdisjoint(rule.strategies)]
-
-    @property
-    def rules_left(self) -> "list[DetectedRule]":
-        return [rule for rule in self.detected if set(self.ticked).isdisjoint(rule.strategies)]
+    def ticked_twice(self) -> tuple[tuple[str, list[str]], ...]:
+        """The rules for which more than one of the strategies listed with it is ticked."""
+        ticked = ((group.rule, [of.name for of in group.strategies if of.name in self.ticked]) for group in self.grouped)
+        return tuple((rule.code, names) for rule, names in ticked if rule is not None and len(names) > 1)
 
     @property
     def same(self) -> Repair | None:
@@ -282,11 +282,13 @@ def _new_page(request: OperatorRequest, row: Conversation, work: Work | None) ->
     base = base_of_page(row, choice.leaf)
     offer = offered(row, choice.leaf)
     mode, reader, preview = choice.mode, row.source.reader, Shown(None, "", offer.problem)
+    ticked = choice.strategies or (() if {"mode", "reader"} & request.GET.keys() else first_ticked(offer))
     try:
         mode = mode_named(format_, mode)
         reader = reader_named(format_, choice.reader)
-        if choice.strategies and work is None:
-            preview = shown_of_choice(row, choice.strategies, mode, reader, choice.leaf)
+        is_chosen = bool(choice.strategies) and OUTCOME not in request.GET
+        if ticked and work is None and (is_chosen or row.chunk_count <= LARGEST or is_kept(row, ticked, mode, reader, choice.leaf)):
+            preview = shown_of_choice(row, ticked, mode, reader, choice.leaf)
     except Refused as refusal:
         preview = Shown(None, "", str(refusal))
     del base
@@ -296,7 +298,7 @@ def _new_page(request: OperatorRequest, row: Conversation, work: Work | None) ->
     return NewRepairPage(
         row=row,
         chosen=choice.strategies,
-        ticked=choice.strategies or (() if {"mode", "reader"} & request.GET.keys() else first_ticked(offer)),
+        ticked=ticked,
         strategies=strategies,
         detected=_detected(row, preview.part, {of.name for of in strategies}),
         near=offer.named | {*offer.recommended, *choice.strategies},
@@ -309,7 +311,8 @@ def _new_page(request: OperatorRequest, row: Conversation, work: Work | None) ->
         may_write=web_may_write(row.source),
         sealed=CRASH_FILE if row.is_crash else read_only(row.source.format),
         is_scripted=isinstance(format_, Scripted),
-        part=preview.part,
+        part=preview.part if choice.strategies else None,
+        expected=preview.part,
         problem=preview.problem or (f"There is no strategy {unknown[:80]!r}: choose from those below." if unknown else ""),
         seen=preview.digest,
         leaf=choice.leaf,
@@ -341,13 +344,16 @@ def _repaired_by(code: str) -> tuple[str, ...]:
 def _work_of_preview(request: HttpRequest, row: Conversation) -> Work | None:
     """What computes the preview of a large conversation; None where the page shows it now."""
     choice = _chosen(request, row)
-    if not choice.strategies or not background.is_large(row):
+    if not choice.strategies or OUTCOME in request.GET or not background.is_large(row):
         return None
     try:
         return background.preview(row, *_complete(choice, row), *back_of(request))
     except Refused:
         return None
 
+
+OUTCOME = "outcome"
+"""In the query of htmx: of what is ticked, only what it comes to is asked for."""
 
 AGAIN = "again"
 """In the query of a page: what failed for it is to be tried once more."""
@@ -460,7 +466,13 @@ def new(request: OperatorRequest, oid: str) -> HttpResponse:
             return HttpResponseRedirect(here)
         with one_snapshot():
             content = _new_page(request, row, work)
-            return page(request, "repair_new.html", content, part="preview", twins=("json",) if content.chosen else ())
+            return page(
+                request,
+                "repair_new.html",
+                content,
+                part="outcome" if OUTCOME in request.GET else "preview",
+                twins=("json",) if content.chosen else (),
+            )
     choice = _chosen(request, row)
     at, seen_digest = request.GET.get("at", ""), request.GET.get("seen", "")
     now = int(at) if _TIME.fullmatch(at) else None

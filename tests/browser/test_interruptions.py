@@ -125,3 +125,22 @@ def test_a_second_press_while_the_first_is_under_way_is_no_second_act(
     assert Repair.objects.count() == 1
     page.get_by_role("button", name="Reject").evaluate(twice)
     expect(page.get_by_role("status").first).to_have_text("Rejected. Nothing was written.")
+
+
+def test_a_tick_says_its_outcome_and_keeps_the_focus(open_page: Page, live_server: LiveServer, incident: Conversation) -> None:
+    page = open_page
+    page.goto(f"{live_server.url}/conversations/{incident.oid}/repairs/new/")
+    expect(page.locator("#outcome")).to_contain_text("Remain: THINK301")
+    tick = page.get_by_label("promote-leaked-call").first
+    tick.focus()
+    page.keyboard.press("Space")
+    expect(page.locator("#outcome")).to_contain_text("Outcome of promote-leaked-call, then renumber-messages")
+    expect(page.locator("#outcome")).to_contain_text("Remain: no error or warning")
+    expect(tick).to_be_focused()
+    # On the preview the whole page follows what is ticked.
+    page.get_by_role("button", name="Preview").click()
+    page.locator("summary", has_text="Options: strategies").click()
+    page.locator("#choose-promote-leaked-call").focus()
+    page.keyboard.press("Space")
+    expect(page.locator(".headline")).to_contain_text("1 error and 1 warning remain")
+    expect(page.locator("#choose-promote-leaked-call")).to_be_focused()

@@ -2,6 +2,7 @@
 
 import html
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import quote
 
@@ -24,7 +25,11 @@ OPENAI = "Invalid parameter: messages with role 'tool' must be a response to a p
 @pytest.fixture
 def session(tmp_path: Path) -> Conversation:
     """The crashed session with its crash file, imported from real files."""
-    for key, data in incident_files().items():
+    return imported_session(tmp_path, incident_files())
+
+
+def imported_session(tmp_path: Path, files: Mapping[str, bytes]) -> Conversation:
+    for key, data in files.items():
         place = tmp_path / "rollouts" / key
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_bytes(data)
@@ -76,6 +81,41 @@ def test_it_begins_with_the_decision_and_says_what_to_change_in_the_client(
     session.source.reader = "rollouts-legacy"
     alone = words(page(client, FIRST_SENTENCE))
     assert "In the client: Put results for interrupted calls" in alone and "For displaced-result" in alone
+
+
+def test_the_message_that_the_error_names_is_drawn_as_stored_and_as_sent(
+    client: Client, session: Conversation, crash: Conversation
+) -> None:
+    drawn = page(client, ERROR, crash.oid).partition('<table class="drawn">')[2].partition("</table>")[0]
+    rows = [words(row) for row in re.findall(r"<tr.*?</tr>", drawn, re.DOTALL)][1:]
+    assert [row.split(" ")[1] for row in rows if row.startswith("seq")] == ["27", "28", "29", "30", "31", "32"]
+    assert rows[3:5] == [
+        "next stored message same message: merged",
+        "seq 30 thinking The command hung and was interrupted. Reading the file itself is enough. = messages.5.content.3 thinking AN-16 which the error names",
+    ]
+    assert "TOOL102" in rows[2] and f'href="/conversations/{session.oid}/?at=30#seq-30"' in drawn
+
+
+def test_a_block_that_was_altered_on_the_way_is_drawn_with_the_part_that_differs(client: Client, tmp_path: Path) -> None:
+    stored = {key: data.replace(b"Reading the file itself", b"Reading the <b>log</b> itself") for key, data in incident_files().items()}
+    files = {key: incident_files()[key] if key.startswith("crashes/") else data for key, data in stored.items()}
+    row = imported_session(tmp_path, files)
+    drawn = page(client, ERROR, row.oid).partition('<table class="drawn">')[2].partition("</table>")[0]
+    (hit,) = re.findall(r'<tr class="hit">.*?</tr>', drawn, re.DOTALL)
+    assert (
+        "Reading the <del>&lt;b&gt;log&lt;/b&gt;</del> itself is enough." in hit and "Reading the <ins>file</ins> itself is enough." in hit
+    )
+    assert " altered messages.5.content.3 " in words(hit) and drawn.count("word for word") == 5
+
+
+def test_an_error_on_the_order_of_a_history_has_an_example_of_both(client: Client) -> None:
+    text = page(client, FIRST_SENTENCE)
+    rejected, accepted = (
+        words(text.partition(f"<h3>{title}</h3>")[2].partition("</ol>")[0]) for title in ("Rejected, for example", "Accepted")
+    )
+    assert rejected == "user text assistant thinking call a ✗ thinking call b user result b"
+    assert accepted == "user text assistant thinking call a user ✓ result a assistant thinking call b user result b"
+    assert "Rejected, for example" not in page(client, "messages.3.content.0: Invalid `signature` in `thinking` block")
 
 
 def test_an_empty_form_offers_texts_that_are_recognized_and_what_is_rejected_now(client: Client, session: Conversation) -> None:

@@ -57,7 +57,7 @@ def test_what_is_made_up_on_the_way_is_marked_and_belongs_to_no_chunk(client: Cl
 
 
 def test_what_is_lost_says_why_beside_its_chunk(client: Client, incident: Conversation) -> None:
-    found = lines(prompt(client, incident))
+    found = lines(prompt(client, incident, "?from=0"))
     assert "lost: thinking in a user message is not converted" in found["2"]
     assert "dropped by reconcile" in found["14"]
     assert "Hello! How can I help you today?" in found["3"] and "messages.0.content" in found["3"]
@@ -67,13 +67,23 @@ def test_a_violation_stands_at_the_block_that_the_provider_points_at(client: Cli
     page = prompt(client, crash)
     block = page[page.index('id="messages.5.content.3"') :]
     assert "refused" in page[page.index('id="messages.5.content.3"') - 40 :][:40]
-    assert "AN-16" in block[: block.index("</td>")]
-    assert (
-        words(block[: block.index("</td>")]).count(
-            "messages.5.content.3: thinking or redacted_thinking blocks in the latest assistant message cannot"
-        )
-        == 1
-    )
+    assert "AN-16 follows from AN-1" in words(block[: block.index("</td>")])
+
+
+def test_the_page_opens_at_the_first_violation_unless_its_address_says_otherwise(client: Client, incident: Conversation) -> None:
+    page = prompt(client, incident)
+    assert next(iter(lines(page))) == "8" and "messages.1" in lines(page)["12"]
+    assert "user continued" in lines(page)["9"], "the message began before the rows that are shown"
+    assert '<a class="link" href="?at=12#seq-12">Go to messages.1</a>' in page and '"?from=0">7 earlier rows</a>' in page
+    assert list(lines(prompt(client, incident, "?from=0"))) == [str(seq) for seq in range(1, 15)]
+    accepted = prompt(client, incident, "?strategy=renumber-messages")
+    assert next(iter(lines(accepted))) == "1" and "Go to" not in accepted and "Accepted instead" not in accepted
+
+
+def test_a_chunk_of_a_crash_file_names_its_chunk_in_the_session(client: Client, session: Conversation, crash: Conversation) -> None:
+    page = prompt(client, crash)
+    assert lines(page)["29"].startswith("29 session 30 assistant thinking") and "messages.5.content.3" in lines(page)["29"]
+    assert f'href="/conversations/{session.oid}/?at=30#seq-30">session 30</a>' in page
 
 
 def test_a_call_that_a_rule_names_by_its_id_is_marked_and_what_the_provider_answered_is_said(client: Client, crash: Conversation) -> None:
@@ -83,13 +93,15 @@ def test_a_call_that_a_rule_names_by_its_id_is_marked_and_what_the_provider_answ
     }
     assert list(blocks) == ["messages.5.content.2", "messages.5.content.3"]
     assert "AN-1 {" in blocks["messages.5.content.2"] and "toolu_03roles" in blocks["messages.5.content.2"]
-    assert "AN-4t Thinking follows a call in the assistant's turn." in blocks["messages.5.content.3"]
+    assert "AN-4t follows from AN-1" in blocks["messages.5.content.3"]
     answered = words(page.partition('<p class="answered">')[2].partition("</p>")[0])
-    assert answered.startswith("The provider answered (seq 34) AN-16 messages.5.content.3: thinking or redacted_thinking blocks")
-    assert words(page.partition("<h1>")[2].partition("</h1>")[0]).startswith(
-        "Rejected by the provider: AN-16 anthropic-2026-07: rejected at"
+    assert answered.startswith(
+        "The provider answered (seq 34 of the crash file) AN-16 messages.5.content.3: thinking or redacted_thinking blocks"
     )
-    assert "anthropic-2026-07 finds AN-16 too, and before it AN-1 messages.5: tool_use ids" in words(page)
+    assert words(page.partition("<h1>")[2].partition("</h1>")[0]) == "Rejected by the provider: AN-16 anthropic-2026-07, 7 messages"
+    cause = words(page.partition('<p class="why first">')[2].partition("</p>")[0])
+    assert cause.startswith("Cause: AN-1 messages.5: tool_use ids were found without tool_result blocks immediately after: toolu_03roles.")
+    assert cause.endswith("AN-4t and AN-16 follow from it: repaired with it.")
     assert "Chunks of the crash file · 34 rows" in words(page) and "none of 3 readers and 8 strategies is accepted" in words(page)
     signature = re.search(r"signature.*?(\S{24}… 172 characters)", blocks["messages.5.content.3"])
     assert signature is not None, "the beginning of a signature, and how long it is"
@@ -97,7 +109,8 @@ def test_a_call_that_a_rule_names_by_its_id_is_marked_and_what_the_provider_answ
 
 def test_what_is_tried_names_what_the_profile_accepts(client: Client, incident: Conversation) -> None:
     page = words(prompt(client, incident))
-    assert re.search(r"Tried in memory, nothing is written: accepted with dispatch-role-split , .* and \d+ more Under each reader", page)
+    assert "Accepted instead: after renumber-messages safe , or promote-leaked-call invented ; read by dispatch-role-split , or" in page
+    assert re.search(r"Tried in memory, nothing is written: accepted with 9 of \d+ readers and 4 of \d+ strategies Under each reader", page)
 
 
 def test_a_crash_file_is_never_repaired_and_says_so_before_anything_is_chosen(client: Client, crash: Conversation) -> None:
@@ -108,7 +121,7 @@ def test_a_crash_file_is_never_repaired_and_says_so_before_anything_is_chosen(cl
 
 def test_an_address_leads_to_one_block(client: Client, incident: Conversation) -> None:
     """Several chunks go into one text here, and each row shows its piece of it."""
-    page = prompt(client, incident)
+    page = prompt(client, incident, "?from=0")
     ids = re.findall(r' id="([^"]+)"', page)
     assert page.count(">messages.0.content</a>") > 1 and ids.count("messages.0.content") == 1 and len(ids) == len(set(ids))
 

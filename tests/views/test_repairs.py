@@ -20,6 +20,7 @@ from tests.actions.building import A, Store, U, applied, approved, broken, chunk
 from tests.commands.test_repair import FIELDS
 from tests.operators import OperatorClient
 from tests.sources.stores import prints
+from tests.views.imported import INCIDENT, example
 
 pytestmark = pytest.mark.django_db
 
@@ -115,16 +116,29 @@ def test_what_was_found_is_recommended(client: Client, path: Path) -> None:
     assert "insert-interrupted-result" in advised and "fix-counter" not in advised
 
 
-def test_the_options_say_what_the_ticked_strategies_repair_and_leave(client: Client, merged_one: Conversation) -> None:
-    def rules(words: str, page: str) -> list[str]:
-        return re.findall(r">([A-Z]+\d+)<", re.split(r"<br>|</p>", page.partition('aria-label="Preview"')[2].partition(words)[2])[0])
+def test_the_options_say_what_the_ticked_strategies_come_to_together(client: Client, path: Path) -> None:
+    def outcome(query: str, **headers: str) -> str:
+        page = client.get(f"/conversations/{conversation.oid}/repairs/new/{query}", **headers).content.decode()
+        assert headers == {} or "<html" not in page
+        return " ".join(re.sub("<[^>]+>", " ", page.partition('id="outcome"')[2].partition("</div>")[0]).split())
 
-    page = text(client, f"/conversations/{merged_one.oid}/repairs/new/")
-    fired = set(merged_one.rules.values_list("code", flat=True))
-    assert "MSG101" in rules("For ", page) and "MSG101" not in rules("Not for ", page)
-    assert {*rules("For ", page), *rules("Not for ", page)} == fired
-    page = text(client, f"/conversations/{merged_one.oid}/repairs/new/?mode=fork")
-    assert "Choose what to repair." in page and rules("For ", page) == []
+    conversation, htmx = imported(path, broken()), {"HTTP_HX_REQUEST": "true"}
+    together = outcome("")
+    assert "Outcome of strip-error-chunks, then insert-interrupted-result Next request: openai-chat: rejected → accepted" in together
+    assert "TOOL102 1 → 0" in together and "Undo: every byte" in together
+    alone = outcome("?outcome=&strategy=renumber-messages&mode=fork", **htmx)
+    assert "Next request: openai-chat: still rejected at messages.1 (OC-1)" in alone and "TOOL102" in alone.partition("Remain: ")[2]
+    assert "Choose what to repair." in outcome("?outcome=&mode=fork", **htmx)
+    assert "Nothing to do: fix-counter would change nothing" in outcome("?outcome=&strategy=fix-counter", **htmx)
+
+
+def test_ticked_alternatives_are_named(client: Client, tmp_path: Path) -> None:
+    address = f"/conversations/{example(tmp_path, traces=False).conversations.get(native_id=INCIDENT).oid}/repairs/new/"
+    assert 'aria-label="Alternatives for THINK301"' in text(client, address)
+    answer = client.get(f"{address}?outcome=&strategy=promote-leaked-call&strategy=drop-leaked-call", HTTP_HX_REQUEST="true")
+    assert "promote-leaked-call and drop-leaked-call are alternatives for THINK301: one is enough." in answer.content.decode()
+    answer = client.get(f"{address}?outcome=&strategy=promote-leaked-call&strategy={RENUMBER}", HTTP_HX_REQUEST="true")
+    assert "one is enough" not in answer.content.decode()
 
 
 def test_the_options_say_what_the_next_request_comes_to_after_each_strategy(
@@ -148,7 +162,7 @@ def test_the_options_say_what_the_next_request_comes_to_after_each_strategy(
     [
         ("?strategy=fix-counter", "Nothing to do: fix-counter would change nothing"),
         ("?strategy=renumber-messages&mode=sideways", "cannot be written in mode &#x27;sideways&#x27;; it offers new-conversation (fork)"),
-        ("?strategy=format-the-disk", "<b>Chosen:</b> renumber-messages"),
+        ("?strategy=format-the-disk", "<h2>Outcome of renumber-messages</h2>"),
         ("?strategy=renumber-messages&reader=nobody", "There is no reader &#x27;nobody&#x27;"),
         ("?strategy=renumber-messages&reader=pi-1.5", "The reader pi-1.5 does not read dispatch: name one of dispatch-legacy,"),
         ("?reader=%00pi", "There is no reader"),
@@ -237,7 +251,7 @@ def test_what_is_chosen_is_proposed_and_only_after_its_preview(client: Client, m
     page = answer.content.decode()
     assert "Nothing is proposed yet: what is chosen now is another plan than the preview showed." in page
     assert (
-        '<input type="radio" name="mode" value="same-rows" checked>' in page
+        '<input type="radio" name="mode" id="choose-mode-same-rows" value="same-rows" checked>' in page
         and "<span>mode same-rows</span>" in page
         and "4 chunks renumbered" in page
     )

@@ -6,6 +6,9 @@ from dataclasses import dataclass
 from inspector.conversation.model import Chunk, Execution
 from inspector.presentation.conversation.placed import LedgerCell
 
+NEAR = 4
+"""Blocks that are shown before the one that an error names, and after it."""
+
 
 @dataclass(frozen=True, slots=True)
 class AlignedBlock:
@@ -27,6 +30,17 @@ class Alignment:
     says: tuple[str, ...]
     ruled_out: tuple[str, ...]
     reader: str
+
+    @property
+    def message(self) -> tuple[tuple[AlignedBlock, bool], ...]:
+        """The blocks of the message that the error names, around the one that it names; True of the first of another stored message than the one before."""
+        if not self.named:
+            return ()
+        blocks = [piece for piece in self.pieces if piece.sent.msg_idx == self.named[0].sent.msg_idx]
+        at = max(0, blocks.index(self.named[0]) - NEAR)
+        stored = [piece.stored.msg_idx if piece.stored else None for piece in blocks]
+        starts = [place > 0 and None not in (stored[place - 1], own) and own != stored[place - 1] for place, own in enumerate(stored)]
+        return tuple(zip(blocks, starts, strict=True))[at : at + 2 * NEAR + 1]
 
     @property
     def cause(self) -> str:

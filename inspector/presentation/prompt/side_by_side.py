@@ -1,7 +1,7 @@
 """A history next to the prompt made from it: chunks in their order, and in each row the block of the request that the chunk became."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
@@ -96,7 +96,10 @@ def side_by_side(
     drafts = list(_drafts(base, now, prompt, dropped))
     window = drafts[start : start + most]
     return SideBySide(
-        tuple(_spanned(window, prompt, judgement)), start, len(drafts), Counter(draft.change for draft in drafts if draft.change)
+        tuple(_spanned(window, prompt, judgement, {draft.index for draft in drafts[:start]})),
+        start,
+        len(drafts),
+        Counter(draft.change for draft in drafts if draft.change),
     )
 
 
@@ -156,7 +159,8 @@ def _removed(chunk: Chunk) -> _Draft:
     return _Draft(chunk, None, (), "removed by the strategy", "removed", False)
 
 
-def _spanned(drafts: Sequence[_Draft], prompt: Prompt, judgement: Judgement) -> Iterator[SideBySideRow]:
+def _spanned(drafts: Sequence[_Draft], prompt: Prompt, judgement: Judgement, earlier: Set[int | None]) -> Iterator[SideBySideRow]:
+    """`earlier` are messages that have rows before these."""
     by_path: dict[str, list[Violation]] = {}
     for violation in judgement.violations:
         by_path.setdefault(violation.path, []).append(violation)
@@ -176,7 +180,7 @@ def _spanned(drafts: Sequence[_Draft], prompt: Prompt, judgement: Judgement) -> 
             role, path = role_of(prompt.messages[index]), f"{prompt.root}.{index}"
             loose = tuple(one for at, several in by_path.items() if _inside(at, path) and at not in at_block for one in several)
             is_continued = index in seen_messages
-            envelope = Envelope(path, role, letter(role), len(group_rows), () if is_continued else loose, is_continued)
+            envelope = Envelope(path, role, letter(role), len(group_rows), () if is_continued else loose, is_continued or index in earlier)
             seen_messages.add(index)
         for paths, run in groupby(group_rows, key=lambda draft: tuple(part.path for part in draft.parts)):
             rows = list(run)

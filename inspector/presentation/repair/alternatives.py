@@ -58,11 +58,10 @@ def strategy_alternatives(
             )
 
 
-def outcome(before: Judgement, attempt: Attempt) -> str:
+def outcome(before: Judgement, after: Judgement, failure: str = "") -> str:
     """Of the next request, in a few words."""
-    after = attempt.judgement
-    if attempt.failure:
-        return f"nothing can be read: {attempt.failure}"
+    if failure:
+        return f"nothing can be read: {failure}"
     if after.sendable:
         return "accepted, as before" if before.sendable else "rejected → accepted"
     return f"{'accepted → rejected' if before.sendable else 'still rejected'} at {after.violations[0].path} ({after.violations[0].id})"

@@ -16,7 +16,7 @@ from inspector.presentation.conversation.message_counts import message_counts
 from inspector.presentation.conversation.placed import role_of
 from inspector.presentation.conversation.recorded_errors import Recorded, latest_rejection, recorded_errors
 from inspector.presentation.prompt.wire_pieces import WirePiece, pieces
-from inspector.presentation.repair.alternatives import safety_words
+from inspector.presentation.repair.alternatives import outcome, safety_words
 from inspector.presentation.repair.group_sum import Change as RuleChange
 from inspector.presentation.repair.group_sum import changes_of
 from inspector.presentation.repair.observed_rejection import Observed, observed
@@ -157,6 +157,14 @@ class PreviewPart:
     def short(self) -> str:
         """The headline without the counts of rules."""
         return " · ".join(parts_of(self.headline))
+
+    @property
+    def did(self) -> str:
+        return parts_of(self.headline)[0]
+
+    @property
+    def next_request(self) -> str:
+        return f"{self.after.judgement.profile}: {outcome(self.before.judgement, self.after.judgement)}"
 
     @property
     def changed(self) -> tuple[RuleChange, ...]:
