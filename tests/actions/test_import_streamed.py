@@ -35,6 +35,8 @@ from tests.views.reaching import write_files
 
 ROOT = Path(__file__).resolve().parents[2]
 SESSIONS = 40
+STOPPED = 150
+"""Sessions of an import that is stopped: on a busy machine too, most of them are not written yet when the first are seen."""
 
 
 def session(number: int, turns: int) -> bytes:
@@ -218,7 +220,7 @@ def children(pid: int) -> set[int]:
 @pytest.mark.skipif(not Path("/proc/self/task").exists() or workers.processors() < 2, reason="needs Linux and two processors")
 @pytest.mark.parametrize(("sign", "code"), [(signal.SIGKILL, -signal.SIGKILL), (signal.SIGINT, 130)])
 def test_a_stopped_import_loses_and_doubles_nothing(tmp_path: Path, sign: signal.Signals, code: int) -> None:
-    folder, database = write_sessions(tmp_path / "sessions", 60, 400), tmp_path / "inspector.sqlite3"
+    folder, database = write_sessions(tmp_path / "sessions", STOPPED, 400), tmp_path / "inspector.sqlite3"
     assert command(database, "migrate", "-v0").wait() == 0
     process = command(database, "import_source", str(folder))
     while not count(database, "revision"):
@@ -228,15 +230,15 @@ def test_a_stopped_import_loses_and_doubles_nothing(tmp_path: Path, sign: signal
     assert own_workers
     process.send_signal(sign)
     _, errors = process.communicate(timeout=30)
-    assert process.returncode == code and b"Traceback" not in errors
+    assert process.returncode == code and b"Traceback" not in errors, errors
     deadline = time.monotonic() + 20
     while any(Path(f"/proc/{pid}").exists() for pid in own_workers):
         assert time.monotonic() < deadline, "workers outlive the import"
         time.sleep(0.05)
     before = count(database, "revision")
-    assert 0 < before < 60
-    assert b"60 conversations" in command(database, "import_source", str(folder)).communicate()[0]
-    assert count(database, "conversation") == count(database, "revision") == 60
+    assert 0 < before < STOPPED
+    assert f"{STOPPED} conversations".encode() in command(database, "import_source", str(folder)).communicate()[0]
+    assert count(database, "conversation") == count(database, "revision") == STOPPED
 
 
 @pytest.mark.slow
