@@ -88,7 +88,11 @@ def _source_words(source: Source) -> str:
 
 def _problem(row: Any, source: str, summary_words: int) -> str:
     problem, noun = row.problem, row.problem.noun
-    silent = ' <span class="badge note">silent</span>' if problem.silent else ""
+    # Most are silent, and come first: what stands out is a problem that somebody was told of.
+    loud = "" if problem.silent else ' <span class="badge note" title="The program or the provider reports it">reported</span>'
+    repair = (
+        f' <span class="quiet" title="The first of the strategies that repair it">repair: {escape(row.repair)}</span>' if row.repair else ""
+    )
     about = ""
     if row.about:
         summary = capfirst(row.summary)
@@ -101,7 +105,7 @@ def _problem(row: Any, source: str, summary_words: int) -> str:
         f'<tr><td class="check"><label><input type="checkbox" name="problem" value="{problem.oid}">'
         f'<span class="sr">{escape(row.code)} in {_clipped(problem.source.name, _SOURCE)}</span></label></td>'
         f'<td class="what"><a class="name row-link" href="/problems/{problem.oid}/">{escape(row.name)}</a> '
-        f'<span class="badge {row.severity}">{escape(row.code)}</span>{silent}{waits}'
+        f'<span class="badge {row.severity}">{escape(row.code)}</span>{loud}{repair}{waits}'
         f'{about}</td><td class="source">{source}</td><td class="days">{spark(row.days)}</td>'
         f'<td class="n" title="{noun.capitalize()}s{": now, and ever" if ever else ""}" data-label="occurs in">{problem.conversations:,}{ever}{streams}</td>'
         f'<td class="when" data-label="last seen">{when(problem.last_seen)}</td>'

@@ -92,12 +92,26 @@ class ProblemRow:
         """Of the rule."""
         return self.about.summary if self.about else ""
 
+    @property
+    def repair(self) -> str:
+        """The first of the strategies that repair it, where it is one of conversations."""
+        return self.about.repaired_by[0] if self.about and self.about.repaired_by and not self.problem.is_of_streams else ""
+
     def other_words(self, now: int) -> int:
-        """Words of its row next to the summary: name, code, number, source, age, a repair that waits, and what was decided. `now` in epoch milliseconds."""
+        """Words of its row next to the summary: name, code, number, source, age, its repair, one that waits, and what was decided. `now` in epoch milliseconds."""
         problem = self.problem
         decided = (problem.state != "open" or bool(problem.assigned_to)) * (1 + min(2, len(problem.assigned_to.split())))
         aged = len(age(problem.last_seen, now).split())
-        return 3 + 2 * self.waits + problem.silent + problem.is_of_streams + min(3, len(problem.source.name.split())) + aged + decided
+        return (
+            3
+            + 2 * self.waits
+            + (not problem.silent)
+            + 2 * bool(self.repair)
+            + problem.is_of_streams
+            + min(3, len(problem.source.name.split()))
+            + aged
+            + decided
+        )
 
     @property
     def has_corrected_copy(self) -> bool:

@@ -318,7 +318,7 @@ def test_the_import_prepares_the_preview_that_the_page_suggests(client: Client, 
     background.prepare_ahead(judged_since(begun, [row.source]), waits=True)
     task = BackgroundTask.objects.get()
     assert task.ended_at and not task.error and StoredPreview.objects.count() == 1
-    suggested = re.findall(r'name="strategy" value="([^"]+)" checked', " ".join(shown(client, new(row)).split()))
+    suggested = re.findall(r'name="strategy"[^>]* value="([^"]+)" checked', " ".join(shown(client, new(row)).split()))
     assert suggested
     with light():
         page = shown(client, new(row) + "?" + urlencode({"strategy": suggested}, doseq=True))

@@ -98,9 +98,13 @@ def test_a_call_that_a_rule_names_by_its_id_is_marked_and_what_the_provider_answ
     assert answered.startswith(
         "The provider answered (seq 34 of the crash file) AN-16 messages.5.content.3: thinking or redacted_thinking blocks"
     )
-    assert words(page.partition("<h1>")[2].partition("</h1>")[0]) == "Rejected by the provider: AN-16 anthropic-2026-07, 7 messages"
+    assert words(page.partition("<h1>")[2].partition("</h1>")[0]) == (
+        "Rejected by the provider: AN-16, thinking of the latest assistant turn is not as it was received anthropic-2026-07, 7 messages"
+    )
     cause = words(page.partition('<p class="why first">')[2].partition("</p>")[0])
-    assert cause.startswith("Cause: AN-1 messages.5: tool_use ids were found without tool_result blocks immediately after: toolu_03roles.")
+    assert cause.startswith(
+        "Cause that Inspector finds: AN-1 messages.5: tool_use ids were found without tool_result blocks immediately after: toolu_03roles."
+    )
     assert cause.endswith("AN-4t and AN-16 follow from it: repaired with it.")
     assert "Chunks of the crash file · 34 rows" in words(page) and "none of 3 readers and 8 strategies is accepted" in words(page)
     signature = re.search(r"signature.*?(\S{24}… 172 characters)", blocks["messages.5.content.3"])
