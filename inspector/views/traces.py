@@ -8,13 +8,14 @@ from django.http import Http404, HttpResponse
 
 from inspector.cache_headers import exact
 from inspector.middleware import OperatorRequest
-from inspector.models import Conversation, Source, loading
+from inspector.models import Conversation, ConversationRule, Source, loading
 from inspector.presentation.json_text import json_fields
 from inspector.presentation.trace import span_words, waterfall
 from inspector.presentation.trace.concerns import Concern, concerns
 from inspector.presentation.trace.report import trace_report
 from inspector.presentation.trace.waterfall import LogLine, SpanRow, TurnRows
 from inspector.presentation.visible import beginning
+from inspector.rules.base import Severity
 from inspector.text import jsontext
 from inspector.text.jsontext import Unreadable
 from inspector.traces.model import Step, Trace
@@ -27,6 +28,7 @@ ROWS_SHOWN = 600
 
 LANE_SHOWN = 200
 PROBLEMS_SHOWN = 20
+DAMAGE_SHOWN = 4
 BODY_SHOWN = 200_000
 INDENTED = "JSON, indented for reading"
 _FORMATTED = 4_000_000
@@ -53,6 +55,8 @@ class TracePage:
     sources: tuple[Source, ...]
     headline: str
     concerns: tuple[Concern, ...]
+    damage: tuple[ConversationRule, ...]
+    """What was found in the store, which may be the cause: errors first."""
     shared: tuple[tuple[str, str], ...]
     """Names and values of the attributes that are the same in all spans that have them."""
     problems: tuple[str, ...]
@@ -140,6 +144,9 @@ def _trace_page(conversation: Conversation, turn: str, step: str) -> TracePage:
         sources=sources,
         headline=waterfall.counts(observed) if wrong else waterfall.headline(observed),
         concerns=wrong,
+        damage=tuple(
+            conversation.rules.exclude(severity=Severity.NOTE).select_related("first").order_by("severity", "first_id")[:DAMAGE_SHOWN]
+        ),
         shared=span_words.attributes(shared),
         problems=observed.problems,
         source_problems=tuple({"source": source.name, **problem} for source in sources for problem in source.problems[:PROBLEMS_SHOWN]),
