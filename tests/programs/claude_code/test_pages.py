@@ -53,7 +53,7 @@ def test_the_panel_of_a_finding_explains_it_for_the_program_of_the_session(clien
 
 
 def ticked(page: str) -> list[str]:
-    return re.findall(r'name="strategy" value="([^"]+)" checked', page)
+    return re.findall(r'name="strategy"[^>]*? value="([^"]+)" checked', page)
 
 
 def test_the_only_strategy_that_fits_is_ticked_until_somebody_chooses(client: Client, tmp_path: Path) -> None:
