@@ -435,6 +435,18 @@ class WriteMode:
     def shown(self) -> str:
         return f"{self.name} ({self.alias})" if self.alias else self.name
 
+    @property
+    def risk(self) -> str:
+        """What it does to the conversation that is there, in a few words; "" where only its summary says that."""
+        return {"fork": "new conversation, the original stays", "in-place": "edits the original"}.get(self.alias, "")
+
+    @property
+    def for_users(self) -> str:
+        return {
+            "fork": "Users have to go on in the new one: the old one stays damaged.",
+            "in-place": "Users go on where they are.",
+        }.get(self.alias, "")
+
 
 @dataclass(frozen=True, slots=True)
 class Shape:
@@ -492,6 +504,11 @@ class Format(Protocol):
 def mode_summary(format_: Format, name: str) -> str:
     """What the mode writes, in its own words; "" for a name that the format does not have any more."""
     return next((mode.summary for mode in format_.modes if mode.name == name), "")
+
+
+def mode_risk(format_: Format, name: str) -> str:
+    """`WriteMode.risk`; the name itself where the format says nothing more of it."""
+    return next((mode.risk for mode in format_.modes if mode.name == name), "") or name
 
 
 def after(records: Sequence[Record], changes: Iterable[Change]) -> list[Record]:

@@ -65,11 +65,6 @@ class AddPage:
         """Whose stores are recognized."""
         return tuple(program.title for program in programs())
 
-    @property
-    def path_hint(self) -> str:
-        limits = "" if self.is_listed else " For safety, pages open only what is below the folders above, or was named to a command before."
-        return f"Of a file, a folder or a database.{limits}"
-
 
 def _add_page(request: OperatorRequest) -> AddPage:
     permit("add source")

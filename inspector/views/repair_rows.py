@@ -12,6 +12,8 @@ from inspector.presentation.clock import age
 from inspector.presentation.repair.alternatives import safety_words
 from inspector.presentation.repair.group_sum import Change, changes_of, sum_of
 from inspector.presentation.repair.plan import parts_of
+from inspector.programs.catalogue import format_named
+from inspector.programs.formats import mode_risk
 from inspector.strategies.catalogue import STRATEGIES
 
 SHOWN_CHANGES = 4
@@ -34,6 +36,10 @@ class RepairRow:
     strategies: tuple[str, ...]
     together: int
     whole: int
+    left: tuple[str, ...]
+    """Rules that are still found after it; () of a group."""
+    risk: str
+    """What its mode does to the conversation that is there."""
 
     @property
     def title(self) -> str:
@@ -78,6 +84,7 @@ def _row(repair: Repair) -> RepairRow:
         changed = changes_of((code, before, after) for code, (before, after) in repair.counts.items())
         (did, outcome), strategies, whole = parts_of(repair.summary), repair.strategies, 1
         safety = safety_of_names(strategies)
+    left = () if group else tuple(sorted(code for code, (_, after) in repair.counts.items() if after))
     together = getattr(repair, "together", whole) or whole
     return RepairRow(
         repair,
@@ -89,6 +96,8 @@ def _row(repair: Repair) -> RepairRow:
         tuple(strategies),
         min(together, whole),
         whole,
+        left[:SHOWN_CHANGES],
+        mode_risk(format_named(repair.conversation.source.format), repair.mode),
     )
 
 

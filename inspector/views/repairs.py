@@ -755,6 +755,9 @@ class RepairList:
     """In all tabs."""
     source: Source | None
     """Of which they are, where the address names one."""
+    sources: tuple[Source, ...]
+    """Which have repairs, to choose one of them."""
+    second_approver: bool
 
     @property
     def without_demo(self) -> bool:
@@ -802,7 +805,14 @@ def repair_list(request: OperatorRequest) -> HttpResponse:
         request,
         "repairs.html",
         RepairList(
-            here, rows_of(here.rows), tabs, tab, sum(counts.values()), Source.objects.filter(oid=source).first() if source else None
+            here,
+            rows_of(here.rows),
+            tabs,
+            tab,
+            sum(counts.values()),
+            Source.objects.filter(oid=source).first() if source else None,
+            tuple(Source.objects.filter(pk__in=Repair.objects.values("conversation__source"))),
+            settings.INSPECTOR_REQUIRE_SECOND_APPROVER,
         ),
         twins=("json",),
     )

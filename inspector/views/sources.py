@@ -55,6 +55,9 @@ class SourceRow:
     is_watched: bool
     problem: str
     """Why the watcher cannot read it now."""
+    interval: str
+    """Between two looks of the watcher, in words."""
+    may_be_watched: bool
 
 
 SORTS: Mapping[str, Callable[[SourceRow], Any]] = {
@@ -75,6 +78,7 @@ class SourceListPage:
     may_add: bool
     may_switch_demo: bool
     q: str
+    watcher_is_alive: bool
 
     @property
     def has_demo(self) -> bool:
@@ -103,6 +107,8 @@ def _rows(sources: list[Source]) -> tuple[SourceRow, ...]:
             streams_damaged=source.damaged_stream_count,
             is_watched=watching.is_on(source, watching.watch_of(source)),
             problem=getattr(watching.watch_of(source), "problem", ""),
+            interval=_interval(source, watching.watch_of(source)),
+            may_be_watched=watching.may_be_watched(source),
         )
         for source in sources
     )
@@ -149,7 +155,7 @@ def source_list(request: OperatorRequest) -> HttpResponse:
         rows = tuple(sorted(rows, key=key, reverse=sort.startswith("-")))
     q = visible(request.GET.get("q", "").strip())
     shown = tuple(row for row in rows if q.casefold() in f"{row.source.path} {row.source.format} {row.source.reader}".casefold())
-    content = SourceListPage(shown, rows, may("add source"), may("demo"), q)
+    content = SourceListPage(shown, rows, may("add source"), may("demo"), q, _is_alive(Watcher.now()))
     return page(request, "sources.html", content, twins=("json",), live=live())
 
 
@@ -260,14 +266,19 @@ def _how_watched(source: Source, watch: Watch | None, watcher: Watcher | None, i
         return "Nothing is watched: INSPECTOR_WATCH is off for this installation."
     if not is_on:
         return "What is written to it shows here when somebody imports it again."
-    if watcher is None or not watcher.is_alive:
+    if not _is_alive(watcher):
         return "Nobody looks at it now: the command serve does, and so does a worker."
-    usual = watching.OF_SERVERS if is_dsn(source.path) else watching.OF_FILES
-    seconds = max(watch.every, watch.pace) if watch else 0
     compared = "it is asked whether anything changed" if is_dsn(source.path) else "names, sizes and times of its files are compared"
-    return (
-        f"What is written to it is imported by itself. Every {_duration(seconds or usual)} {compared}, and only after a change it is read."
-    )
+    return f"What is written to it is imported by itself. Every {_interval(source, watch)} {compared}, and only after a change it is read."
+
+
+def _is_alive(watcher: Watcher | None) -> bool:
+    return watcher is not None and watcher.is_alive
+
+
+def _interval(source: Source, watch: Watch | None) -> str:
+    usual = watching.OF_SERVERS if is_dsn(source.path) else watching.OF_FILES
+    return _duration((max(watch.every, watch.pace) if watch else 0) or usual)
 
 
 def _duration(seconds: int) -> str:

@@ -119,7 +119,9 @@ def test_in_local_mode_without_a_list_only_the_folders_of_programs_are_offered(
     (sessions / "2026-01-01T00-00-00-000Z_abc.jsonl").write_text(SESSION)
     write_dispatch_store(tmp_path / "a.db", rows("one", MERGED))
     assert "only what is in the folders where programs keep" in said(client, path=str(tmp_path / "a.db")) and not Source.objects.exists()
+    (tmp_path / "home" / ".claude" / "projects").mkdir(parents=True)
     page = client.get("/sources/add/").content.decode()
+    assert page.count(">nothing there yet<") == 1 and 'aria-label="Import Claude Code' not in page and "Allowed here: what is in " in page
     assert f'<b>pi and OpenClaw</b> <span class="quiet">1 file, {len(SESSION)} B</span>' in page and f'value="{sessions.parent}"' in page
     assert "is imported" in said(client, path=str(sessions.parent))
     source = Source.objects.get()

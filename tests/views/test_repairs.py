@@ -90,10 +90,10 @@ def test_costs_stand_beside_their_strategies_and_the_plan_is_summed_up_before_th
     query = "?strategy=renumber-messages&strategy=insert-interrupted-result&mode=in-place"
     page = unescape(text(client, f"/conversations/{conversation.oid}/repairs/new/{query}"))
     # The page composes in the catalogue's order, and inserting gives each message its number along the way.
-    names = re.findall(r'<li><a class="mono" href="/strategies/([\w-]+)/">\1</a> (.*?)</li>', page)
-    assert names == [("insert-interrupted-result", strategy("insert-interrupted-result").cost)]
+    costs = re.findall(r"<p><b>Costs:</b> (.*?)</p>", page)
+    assert costs == [strategy("insert-interrupted-result").cost] and page.index("<b>Costs:") < page.index(">Propose this repair<")
     assert "renumber-messages changes nothing in this plan: leave it out." in page
-    assert page.index('<p class="headline">1 chunk inserted, ') < page.index('class="diff"') < page.index("Costs and warnings")
+    assert page.index('<p class="headline">1 chunk inserted, ') < page.index('class="diff"') < page.index("This plan:</b>")
     assert "This plan:</b> 1 chunk inserted, " in page
     assert strategy("renumber-messages").cost not in page
 
@@ -146,7 +146,7 @@ def test_the_options_say_what_the_next_request_comes_to_after_each_strategy(
 ) -> None:
     def outcomes(conversation: Conversation) -> dict[str, str]:
         labels = re.findall(r"<label.*?</label>", text(client, f"/conversations/{conversation.oid}/repairs/new/"), re.DOTALL)
-        matches = (re.search(r'value="([\w-]+)".*Next request:</b> ([^<]*)', label, re.DOTALL) for label in labels)
+        matches = (re.search(r'value="([\w-]+)".*Next request, with this alone:</b> ([^<]*)', label, re.DOTALL) for label in labels)
         return {match[1]: match[2] for match in matches if match}
 
     assert outcomes(merged_one) == {"renumber-messages": "openai-chat: accepted, as before"}
@@ -393,7 +393,7 @@ def test_the_page_of_a_repair_names_the_second_approver(client: Client, post: Po
     assert 'id="why-not">A second person must approve this repair: the one who proposed it cannot' in page
     Repair.objects.update(proposed_by="ann")
     page = text(client, f"/repairs/{repair.oid}/")
-    assert re.search(r'<button class="btn main">Approve plan', page) and "By somebody other than ann." in page
+    assert re.search(r'<button class="btn main">Approve plan', page) and "Proposed by ann: you are the second person." in page
     Repair.objects.update(proposed_by=repair.proposed_by)
     assert "A second person must approve" in post(repair, "approve", digest=repair.plan_digest, statement="unfixed")
 
@@ -517,7 +517,12 @@ def test_the_list_has_the_newest_first_and_its_twin(client: Client, merged_one: 
     first, second = proposed(merged_one, RENUMBER), approved(merged_one, RENUMBER, mode="fork")
     third = proposed(merged_one, RENUMBER, who="grace")
     page = text(client, "/repairs/")
-    assert page.index(third.oid) < page.index(first.oid) and second.oid not in page and ">anybody<" in page
+    assert page.index(third.oid) < page.index(first.oid) and second.oid not in page and "approval by anybody who may" in page
+    assert (
+        "new conversation, the original stays" in text(client, "/repairs/?tab=approved")
+        and "· <span" in page
+        and ">edits the original<" in page
+    )
     assert second.oid in text(client, "/repairs/?tab=approved") and "No repair is closed." in text(client, "/repairs/?tab=closed")
     assert [each["repair"] for each in client.get("/repairs.json?tab=approved").json()["repairs"]] == [second.oid]
     Repair.objects.filter(pk=third.pk).delete()

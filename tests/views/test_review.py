@@ -64,7 +64,6 @@ def test_the_page_says_what_is_wrong_before_the_diff_and_folds_the_rest_after_it
         *('<i>1</i> <em class="u">user</em> <i>text</i> hello', 'class="diff"', '<h2 id="talk">Comments</h2>'),
         *(
             "<summary>Verdicts and findings before and after",
-            "<summary>Costs and warnings",
             "<summary>Prompt before and after",
             "The bytes: ",
         ),
@@ -207,7 +206,7 @@ def test_who_may_not_approve_sees_why_and_reviewers_are_accounts(client: Client,
     )
     assert '<option value="bob">' in page
     request_reviewers(repair, WHO, "bob")
-    assert ">bob</td>" in text(client, "/repairs/")
+    assert "approval by <b>bob</b>" in text(client, "/repairs/")
     answer = client.post(f"/repairs/{repair.oid}/reviewers/", {"reviewers": "nobody"}, follow=True)
     assert "No account nobody may approve" in answer.content.decode()
 

@@ -14,6 +14,7 @@ import pytest
 from django.test import Client
 from pytest_django import Settings
 
+from inspector.actions import watching
 from inspector.actions.import_source import import_targets
 from inspector.actions.planning import web_may_write
 from inspector.actions.problems import Refused
@@ -22,6 +23,8 @@ from inspector.actions.set_write_back import set_write_back
 from inspector.demo.creation import write_dispatch_store
 from inspector.environment import os_user
 from inspector.models import AuditEntry, Conversation, Source
+from inspector.models.watch import take_watch
+from inspector.sources.processes import this_process
 from tests.kept import Kept
 from tests.operators import OperatorClient
 from tests.views.imported import HEALTHY, INCIDENT, MERGED, example, rows, store, torn_journal
@@ -55,9 +58,30 @@ def test_the_list_says_what_each_source_holds(
     kept("example", example)
     for number in range(5):
         store(tmp_path / f"{number}.db", rows("one", MERGED))
-    with django_assert_max_num_queries(7):
+    with django_assert_max_num_queries(8):
         text = client.get("/sources/").content.decode()
     assert "6 conversations" in text and 'state=damaged">5</a>' in text and "55 trace records" in text and "never: a trace" in text
+
+
+def test_whether_what_is_seen_is_current_is_in_the_list_and_in_the_first_lines_of_a_source(client: Client, source: Source) -> None:
+    def cell_and_facts() -> tuple[str, str]:
+        cell = re.search(r'<td data-label="watched">(.*?)</td>', client.get("/sources/").content.decode())
+        facts = re.search(r'<div class="facts">(.*?)</div>', client.get(f"/sources/{source.oid}/").content.decode())
+        assert cell and facts
+        return cell[1], facts[1]
+
+    watching.set_watching(source, "tester", on=False)
+    cell, facts = cell_and_facts()
+    assert ">no</a>" in cell and ">not watched</a>: later writes do not show" in facts
+    watching.set_watching(source, "tester", on=True, every=600)
+    cell, facts = cell_and_facts()
+    assert ">nobody looks now</a>" in cell and ">watched, but nobody looks now</a>" in facts
+    assert take_watch(this_process())
+    cell, facts = cell_and_facts()
+    assert cell == "every 10 minutes" and facts.endswith(", watched</span>")
+    watching.record_problem(source.pk, "It is <gone>.")
+    cell, facts = cell_and_facts()
+    assert "cannot be read now" in cell and "It is &lt;gone&gt;." in cell and "cannot be read now" in facts
 
 
 def test_the_list_is_sorted_by_what_its_address_says(client: Client, tmp_path: Path) -> None:
