@@ -17,8 +17,10 @@ from inspector.presentation.json_text import json_fields
 from inspector.presentation.visible import visible
 from inspector.profiles.base import EVIDENCE, Profile, ProviderRule
 from inspector.profiles.catalogue import PROFILES
+from inspector.programs.base import Home
 from inspector.programs.catalogue import FORMATS
 from inspector.programs.formats import Format
+from inspector.programs.registry import programs
 from inspector.projections.base import Projection
 from inspector.projections.catalogue import all_projections
 from inspector.readers.base import Reader
@@ -492,6 +494,15 @@ class FormatsPage:
     formats: tuple[Format, ...]
     traces: tuple[dict[str, Any], ...]
     captures: tuple[CaptureKind, ...]
+
+    @property
+    def homes(self) -> dict[str, list[Home]]:
+        """Where the programs keep what is in each format."""
+        places: dict[str, list[Home]] = {}
+        for program in programs():
+            for home in program.homes:
+                places.setdefault(home.format, []).append(home)
+        return places
 
 
 def formats(request: OperatorRequest) -> HttpResponse:
