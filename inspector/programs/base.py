@@ -250,6 +250,10 @@ class Home:
     below: str = ""
     moved_by: str = ""
 
+    @property
+    def path(self) -> str:
+        return f"{self.base}/{self.below}" if self.below else self.base
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Program:

@@ -95,8 +95,8 @@ def _calls(answer: Assembled, request: RequestFacts) -> Iterator[StreamViolation
         # The wrapper of a proxy has a row of its own.
         if is_thinking or call.syntax != _PROXY_WRAPPER:
             row = "tool-text-in-reasoning" if is_thinking else "tool-text-in-content"
-            name = shown(call.name) or "a tool"
-            text = f"A call of {name} is written as text ({call.syntax}, {call.confidence} confidence). {call.reasons[0]}"
+            name, part = shown(call.name) or "A tool call", "reasoning" if is_thinking else "answer"
+            text = f"{name} was written as text in the {part}, and not run. {call.reasons[0]} Its call syntax is {call.syntax}."
             yield StreamViolation(row, block.last, text)
 
 

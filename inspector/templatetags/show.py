@@ -41,6 +41,7 @@ from inspector.streams.model import How
 register = template.Library()
 _APART = 2.5
 """Percent of the width of a chart that a letter takes."""
+_PLACE = re.compile(r"(?:\bseq )?\(?\b[\w.]{1,12}-\w{1,12}\b\)?")
 _HTML = HtmlFormatter(nowrap=True, classprefix="p-")
 register.filter("letter", row_words.letter)
 register.filter("bytesize", text.size)
@@ -59,6 +60,12 @@ def visible(value: object) -> str:
 def with_code(value: str) -> SafeString:
     """Words of ours in which names are between backticks."""
     return mark_safe(_NAME.sub(r"<code>\1</code>", escape(text.visible(value))))  # noqa: S308 (every text goes through `escape`)
+
+
+@register.filter
+def unbroken(value: str) -> SafeString:
+    """Places such as `seq 1-4` and `(OC-1)` stay on one line."""
+    return mark_safe(_PLACE.sub(r'<span class="place">\g<0></span>', escape(text.visible(value))))  # noqa: S308 (every text goes through `escape`)
 
 
 @register.filter

@@ -13,18 +13,20 @@ from inspector.middleware import OperatorRequest
 from inspector.models import RuleCount, Source, Stream, StreamFinding
 from inspector.presentation import markdown
 from inspector.presentation.catalogue import entries as catalogues
+from inspector.presentation.catalogue.repaired_example import ExampleText, RepairedExample, example_case, marked, repaired_example
 from inspector.presentation.json_text import json_fields
 from inspector.presentation.visible import visible
 from inspector.profiles.base import EVIDENCE, Profile, ProviderRule
 from inspector.profiles.catalogue import PROFILES
+from inspector.programs.base import Home
 from inspector.programs.catalogue import FORMATS
 from inspector.programs.formats import Format
+from inspector.programs.registry import programs
 from inspector.projections.base import Projection
 from inspector.projections.catalogue import all_projections
 from inspector.readers.base import Reader
 from inspector.readers.catalogue import all_readers
 from inspector.rules.base import Rule, Severity
-from inspector.rules.case_notation import load_case
 from inspector.rules.catalogue import RULES, UnknownRule
 from inspector.strategies.base import Strategy
 from inspector.strategies.catalogue import STRATEGIES, UnknownStrategy
@@ -39,8 +41,6 @@ from inspector.views.pages import as_json, as_markdown, page
 
 SHOWN = 10
 Entry = TypeVar("Entry")
-EXAMPLE_READ_AT = 1_782_600_000_000
-"""When the store of an example was read (epoch ms), for the rules that ask how long ago something was."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,6 +226,8 @@ def profiles_json(request: OperatorRequest) -> HttpResponse:
 class ExampleLine:
     text: str
     is_matched: bool
+    columns: tuple[ExampleText, ...] = ()
+    """With those that the repaired example has otherwise; () where it has none such."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,6 +244,7 @@ class RulePage:
     messages: tuple[str, ...] = ()
     """What the rule reports on its own example, run now."""
     reader: str = ""
+    repaired: RepairedExample | None = None
     wrong: StreamExample | None = None
     """The example of a rule of streams, judged now."""
     right: StreamExample | None = None
@@ -289,23 +292,25 @@ def _rule(code: str) -> Rule | StreamRule:
         raise Http404(str(problem)) from None
 
 
-def example_of(rule: Rule) -> tuple[tuple[ExampleLine, ...], tuple[str, ...], str]:
-    """The lines of the rule's example, those marked that it fires on; what it says; and the reader it was run with."""
-    case = load_case(rule.example, FORMATS[0].default_reader, EXAMPLE_READ_AT)
+def example_of(rule: Rule) -> tuple[tuple[ExampleLine, ...], tuple[str, ...], str, RepairedExample | None]:
+    """The lines of the rule's example, those marked that it fires on; what it says; the reader it was run with; and the example as repaired."""
+    case = example_case(rule)
     matches = list(rule.check(case))
     seqs = {str(chunk.seq) for match in matches for chunk in match.chunks}
     places = {chunk.msg_idx for match in matches for chunk in match.chunks}
     raws = {chunk.raw.strip() for match in matches for chunk in match.chunks}
     # A finding about the whole conversation rests on what is next to its chunks.
     is_whole = any(not match.chunks for match in matches)
+    repaired = repaired_example(rule)
+    changed = repaired.changed if repaired else {}
     lines, stored = [], -1
     for line in rule.example.split("\n"):
         word = line.split(" ")[0]
         stored += word == "line"
         is_own = stored in places or line[5:].strip().encode() in raws
         is_matched = is_own if word == "line" else word in seqs or (is_whole and not word.isdecimal())
-        lines.append(ExampleLine(line, is_matched))
-    return tuple(lines), tuple(match.message for match in matches), case.reading.reader
+        lines.append(ExampleLine(line, is_matched, marked(line, changed[word]) if word in changed else ()))
+    return tuple(lines), tuple(match.message for match in matches), case.reading.reader, repaired
 
 
 def rule(request: OperatorRequest, code: str) -> HttpResponse:
@@ -492,6 +497,15 @@ class FormatsPage:
     formats: tuple[Format, ...]
     traces: tuple[dict[str, Any], ...]
     captures: tuple[CaptureKind, ...]
+
+    @property
+    def homes(self) -> dict[str, list[Home]]:
+        """Where the programs keep what is in each format."""
+        places: dict[str, list[Home]] = {}
+        for program in programs():
+            for home in program.homes:
+                places.setdefault(home.format, []).append(home)
+        return places
 
 
 def formats(request: OperatorRequest) -> HttpResponse:

@@ -36,19 +36,19 @@ CARRIED = 4 * 1000 * 1000
 NAME = "request.json"
 OPENAI = '{"model": "gpt-5", "messages": [{"role": "user", "content": "List the files"}, {"role": "tool", "tool_call_id": "call_1", "content": "notes.md"}]}'
 EXAMPLES = (
-    ("OpenAI", OPENAI),
+    ("OpenAI: a result without its call", OPENAI),
     (
-        "Anthropic",
+        "Anthropic: a call without its result",
         '{"model": "claude-opus-4-6", "max_tokens": 1024, "messages": [{"role": "user", "content": "List the files"}, {"role": "assistant", '
         '"content": [{"type": "tool_use", "id": "toolu_1", "name": "ls", "input": {}}]}, {"role": "user", "content": "Well?"}]}',
     ),
     (
-        "Gemini",
+        "Gemini: a call without its response",
         '{"contents": [{"role": "user", "parts": [{"text": "List the files"}]}, {"role": "model", "parts": [{"functionCall": '
         '{"name": "ls", "args": {}}}]}, {"role": "user", "parts": [{"text": "Well?"}]}]}',
     ),
 )
-"""Bodies that are rejected, for somebody who has none at hand: of which provider, and the text."""
+"""Bodies that are rejected, for somebody who has none at hand: of which provider and why, and the text."""
 
 
 class NoBody(Exception):

@@ -111,6 +111,27 @@ class WhatIfPage:
     total: int
 
     @property
+    def verdict(self) -> str:
+        """What the next requests of all conversations come to."""
+        summary = self.chosen.summary
+        counts = [(summary.become_sendable.count, "sendable"), (summary.become_rejected.count, "rejected")]
+        parts = [f"{count:,} {'becomes' if count == 1 else 'become'} {word}" for count, word in counts if count]
+        return ", ".join(parts) or "none becomes sendable or rejected"
+
+    @property
+    def safer(self) -> ClientLine | None:
+        """Where the chosen reader makes requests rejected: one that makes as many sendable, rejects none and makes the fewest worse."""
+        chosen = self.chosen.summary
+        if not chosen.become_rejected.count:
+            return None
+        lines = [
+            line
+            for line in self.lines
+            if not line.summary.become_rejected.count and line.summary.become_sendable.count >= max(1, chosen.become_sendable.count)
+        ]
+        return min(lines, key=lambda line: (line.summary.worse.count, line.summary.merged.count), default=None)
+
+    @property
     def parts(self) -> tuple[Part, ...]:
         """Each conversation is in one of them."""
         parts: list[Part] = []

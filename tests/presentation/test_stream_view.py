@@ -60,6 +60,20 @@ def test_the_premature_terminal_stands_first_in_words_and_alone_in_its_row() -> 
     assert [sorted(row.first_over) for row in shown] == [[], [], [], [], ["client"], [], [], ["backend"]]
 
 
+def test_a_call_written_as_text_is_one_row_from_its_opening_on() -> None:
+    pieces = ("I look.\n", "<function=ls>\n", "<parameter=path>\n/tmp\n</parameter>\n", "</function>")
+    said = sse(ROLE, *(text(piece) for piece in pieces), finish(), DONE)
+    found = looked(whole(said, said))
+    assert [
+        (row.client.first, row.client.last, row.client.text[:9], row.band.worst)
+        for row in stream_view.window(found).rows
+        if row.client and row.client.kind == "text"
+    ] == [
+        (1, 1, "I look.\n", ""),
+        (2, 4, "<function", "error"),
+    ]
+
+
 def test_what_the_sides_said_and_where_they_part() -> None:
     backend, client = looked(BUG).messages
     assert [(part.how, part.event) for part in backend.parts] == [("as-text", 0), ("lost", 3)]

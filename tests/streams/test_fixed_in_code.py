@@ -46,12 +46,12 @@ class TestCommands:
         found = {each["code"]: each["fixed_in_code"] for each in stream["findings"]}
         assert found["STREAM101"].startswith("Write the client's terminal")
 
-    def test_a_rule_on_messages_has_its_own(self, tmp_path: Path) -> None:
+    def test_a_call_written_as_text_is_one_finding_with_the_advice_for_streams(self, tmp_path: Path) -> None:
         (tmp_path / "x.capture.jsonl").write_bytes(capture_files()[f"{LEAKED}.capture.jsonl"])
         (stream,) = run("scan", tmp_path / "x.capture.jsonl", "--json").json["streams"]
 
-        found = {each["code"]: each["fixed_in_code"] for each in stream["findings"]}
-        assert "stream parser" in found["THINK301"] and found["STREAM126"].startswith("End the reasoning")
+        (found,) = stream["findings"]
+        assert found["code"] == "STREAM126" and found["fixed_in_code"].startswith("End the reasoning")
 
 
 def test_what_is_only_noted_asks_for_no_change() -> None:

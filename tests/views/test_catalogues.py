@@ -40,12 +40,20 @@ def test_the_rules_list_all_with_the_conversations_that_have_them(client: Client
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.code)
 def test_the_page_of_every_rule_runs_its_example(client: Client, rule: object) -> None:
     found = next(each for each in RULES if each is rule)
-    lines, said, _ = example_of(found)
+    lines, said, *_ = example_of(found)
     assert said, "the rule fires on its own example"
     assert any(line.is_matched for line in lines)
     text = client.get(f"/rules/{found.code}/").content.decode()
-    assert text.count("◂ found") == sum(line.is_matched for line in lines)
+    assert text.count("◂ found") == sum(line.is_matched and not line.columns for line in lines)
     assert "In none of the conversations that are imported." in text
+
+
+def test_an_example_marks_what_its_repair_changes_and_shows_the_repaired_one(client: Client) -> None:
+    text = client.get("/rules/MSG101/").content.decode()
+    assert text.count('<b class="changed">0.0</b>') == 3 and "◂ found" not in text
+    repaired = text[text.index("Repaired by") :]
+    assert all(f'<b class="changed">{number}.0</b>' in repaired for number in (1, 2, 3)) and "/strategies/renumber-messages/" in repaired
+    assert "Repaired by" not in client.get("/rules/TREE106/").content.decode()
 
 
 def test_a_rule_says_where_it_is_found_and_what_repairs_it(client: Client, kept: Kept) -> None:
@@ -232,3 +240,8 @@ def test_the_page_of_a_rule_names_the_provider_rules_that_its_repairs_satisfy(cl
     text = client.get("/rules/TOOL102/").content.decode()
     assert "Why is this bad?" in text and 'href="/profiles/#anthropic-2026-07"' in text
     assert "Provider rules that" not in client.get("/rules/STORE203/").content.decode()
+
+
+def test_a_format_says_where_its_program_keeps_it(client: Client) -> None:
+    text = client.get("/formats/?q=codex").content.decode()
+    assert "By default in <code>~/.codex/sessions</code> (moved by <code>CODEX_HOME</code>)" in text

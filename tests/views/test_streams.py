@@ -80,8 +80,15 @@ def test_the_same_stream_after_the_fix_has_nothing(client: Client, captured: Map
 def test_one_side_alone_says_what_it_cannot_show(client: Client, captured: Mapping[str, Stream]) -> None:
     said = words(get(client, f"/streams/{captured[LEAKED].oid}/"))
     assert "client side only" in said and "Not visible from one side" in said and "premature-terminal" in said
-    assert "STREAM126" in said and "thinking: a tool call, written as text" in said
+    assert "STREAM126" in said and "thinking: a tool call, written as text" in said and "not captured" in said
     assert "What one side alone" not in get(client, f"/streams/{captured[PREMATURE].oid}/")
+
+
+def test_the_title_is_one_sentence_and_only_the_findings_explain_it(client: Client, captured: Mapping[str, Stream]) -> None:
+    page = get(client, f"/streams/{captured[LEAKED].oid}/")
+    (headline,) = re.findall(r"<h1[^>]*>(.*?)</h1>", page, re.DOTALL)
+    assert words(headline).strip() == "run_shell was written as text in the reasoning, and not run. STREAM126"
+    assert words(page).count("very likely the intended call") == 1
 
 
 def test_the_missing_side_is_said_once(client: Client, captured: Mapping[str, Stream]) -> None:

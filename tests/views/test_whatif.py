@@ -58,12 +58,13 @@ def test_a_row_says_where_the_readers_part_and_what_changes(client: Client, kept
     kept("example", example)
     incident = Conversation.objects.get(native_id=INCIDENT)
     text = client.get(f"/whatif/?{EXACT}").content.decode()
-    assert "If exact shipped instead of dispatch-legacy</h1>" in text
+    assert "exact instead of dispatch-legacy: 2 become sendable, 1 becomes rejected</h1>" in text
     caption = " ".join(html.unescape(re.sub(r"<[^>]+>", " ", text[text.index("<figcaption>") : text.index("</figcaption>")])).split())
     assert caption == "Of 6 conversations: 2 get better 1 get better and worse 3 stay the same"
     facts = " ".join(re.sub(r"<[^>]+>", " ", text[text.index("</figure>") :]).split())
-    assert facts.startswith("Next request: 2 become sendable, 1 becomes rejected runs now")
-    assert "message 1: user, seq 1-11" in text and "gone: MSG101" in text
+    assert facts.startswith("Next: read the 1 that becomes rejected , and repair it before exact ships.")
+    assert "5</b><br><span" in text and "1 inserted" in text
+    assert 'message 1: user, <span class="place">seq 1-11</span>' in text and "gone: MSG101" in text
     assert f'href="/conversations/{incident.oid}/?reader=exact"' in text and 'href="/whatif.json?reader=dispatch-legacy' in text
     first = next(each for each in client.get(f"/whatif.json?{EXACT}").json()["differences"])
     assert first["worse"], "what a fix would break stands first"
@@ -160,7 +161,7 @@ def test_readers_are_compared_on_the_conversations_of_their_own_program(client: 
     offered = {each["reader_b"] for each in found["readers"]}
     assert {name, other} <= offered
     text = client.get(f"/whatif/?reader={name}&reader={other}").content.decode()
-    assert f"If {other} shipped instead of {name}" in text
+    assert f"{other} instead of {name}: " in text
     for each in offered:
         assert client.get("/whatif/", {"reader": [name, each]}).status_code == 200, each
 

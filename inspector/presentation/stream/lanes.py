@@ -34,6 +34,15 @@ def _nothing() -> Mapping[str, int]:
     return _NOTHING
 
 
+@dataclass(frozen=True, slots=True)
+class WrittenCall:
+    """Events `first` to `last` of a side write a call as text."""
+
+    side: Side
+    first: int
+    last: int
+
+
 @dataclass(slots=True)
 class LaneCell:
     """Events `first` to `last` of one side. `ended` is set on the cell of an end, which is no event. Times are milliseconds, `inputs` the numbers of the records from 1 on.
@@ -61,6 +70,8 @@ class LaneCell:
     kinds: Mapping[str, int] = field(default_factory=_nothing)
     is_closed: bool = False
     """It came after the terminal or the end of its side."""
+    written_call: int | None = None
+    """The event that ends the call which this event writes as text."""
 
     @property
     def count(self) -> int:
@@ -121,12 +132,12 @@ class Lanes:
         return next(numbers, None)
 
 
-def lanes(analysis: StreamAnalysis) -> Lanes:
-    """Reads the capture once for its times and once for each side."""
+def lanes(analysis: StreamAnalysis, written_calls: Sequence[WrittenCall] = ()) -> Lanes:
+    """Reads the capture once for its times and once for each side. What writes a call as text is one row."""
     exchange = analysis.exchange
     reads = _Reads(exchange)
     marks = marks_of(analysis)
-    sides = [_side(exchange, side, reads, marks) for side in exchange.sides]
+    sides = [_side(exchange, side, reads, marks, [call for call in written_calls if call.side is side]) for side in exchange.sides]
     records = dict.fromkeys(exchange.sides, 0)
     events = dict.fromkeys(exchange.sides, 0)
     folding = _Folding()
@@ -190,7 +201,13 @@ class _Reads:
         return moments[number] if number < len(moments) else moments[-1] if moments else 0
 
 
-def _side(exchange: Exchange, side: Side, reads: _Reads, marks: Mapping[tuple[Side, int], Sequence[StreamMark]]) -> Iterator[LaneCell]:
+def _side(
+    exchange: Exchange,
+    side: Side,
+    reads: _Reads,
+    marks: Mapping[tuple[Side, int], Sequence[StreamMark]],
+    written_calls: Sequence[WrittenCall],
+) -> Iterator[LaneCell]:
     """A cell for each event, and for each end of the side, in order of happening."""
     ends = [end for end in reads.ends if end[1].side is side]
     before, records, closed = "start", 0, False
@@ -203,6 +220,7 @@ def _side(exchange: Exchange, side: Side, reads: _Reads, marks: Mapping[tuple[Si
         cell.is_closed = closed
         closed = closed or cell.kind == "terminal"
         cell.marks = tuple(marks.get((side, cell.first), ()))
+        cell.written_call = next((call.last for call in written_calls if call.first <= cell.first <= call.last), None)
         shown = {mark.name for mark in cell.marks}
         if observed.violations:
             cell.more = Counter(end.name for end in observed.violations if end.name not in shown)
@@ -247,7 +265,8 @@ class _Folding:
         self._last: dict[Side, LaneCell] = {}
 
     def take(self, cell: LaneCell) -> None:
-        alone = cell.kind not in FOLDED or any(mark.severity is not Severity.NOTE for mark in cell.marks)
+        is_marked = cell.written_call is None and any(mark.severity is not Severity.NOTE for mark in cell.marks)
+        alone = cell.kind not in FOLDED or is_marked
         if len(self.bands) >= MOST_ROWS:
             self._pour(cell)
         elif alone or self._is_alone or not self.bands:
@@ -280,7 +299,12 @@ class _Folding:
 
 
 def _fits(last: LaneCell, cell: LaneCell) -> bool:
-    return last.kind == cell.kind and last.is_closed == cell.is_closed and last.more.keys() == cell.more.keys()
+    return (
+        last.kind == cell.kind
+        and last.is_closed == cell.is_closed
+        and last.written_call == cell.written_call
+        and last.more.keys() == cell.more.keys()
+    )
 
 
 def _join(last: LaneCell, cell: LaneCell) -> None:

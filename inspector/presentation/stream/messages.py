@@ -9,7 +9,7 @@ from inspector.presentation.visible import beginning, ending
 from inspector.streams.consumer import ConsumedSide
 from inspector.streams.matched_calls import matched, text_calls_of
 from inspector.streams.model import Assembled, Side, StreamBlock
-from inspector.streams.request_rules import request_facts
+from inspector.streams.request_rules import RequestFacts, request_facts
 from inspector.streams.text_compare import Span, differences
 
 RUN_SHOWN = 3_000
@@ -85,28 +85,25 @@ def _messages(analysis: StreamAnalysis) -> tuple[SideMessage, ...]:
     client, backend = consumed.get(Side.CLIENT), consumed.get(Side.BACKEND)
     request = request_facts(exchange.request)
     if client is None or backend is None:
-        return tuple(
-            _side_message(
-                side,
-                alone,
-                [
-                    ((call_in_text.start, call_in_text.end), "as-text")
-                    for call_in_text in text_calls_of(alone, request)
-                    if call_in_text.is_call
-                ],
-                {},
-            )
-            for side, alone in consumed.items()
-        )
+        return tuple(_side_message(side, alone, _written_calls(alone, request), {}) for side, alone in consumed.items())
     calls = matched(backend, client, request)
     ours, theirs = _compared(calls.removed, backend, client)
+    theirs += [
+        (span, how)
+        for span, how in _written_calls(client, request)
+        if all(span[1] <= start or end <= span[0] for (start, end), _ in theirs)
+    ]
     known_names = {call.name for call in backend.calls} | {call_in_text.name for call_in_text in text_calls_of(backend, request)}
     lost = {event: "lost" for _, event in calls.lost} | {call.event: "altered" for call, _ in calls.altered}
     added = {call.event: "added" for call in client.calls if call.name not in known_names} | {
         call.event: "altered" for _, call in calls.altered
     }
     repeated = {event: "again" for _, event in calls.repeated}
-    return (_side_message(Side.BACKEND, backend, ours, lost), _side_message(Side.CLIENT, client, theirs, added | repeated))
+    return (_side_message(Side.BACKEND, backend, ours, lost), _side_message(Side.CLIENT, client, sorted(theirs), added | repeated))
+
+
+def _written_calls(side: ConsumedSide, request: RequestFacts) -> list[tuple[Span, str]]:
+    return [((call.start, call.end), "as-text") for call in text_calls_of(side, request) if call.is_call]
 
 
 def _uncompared(side: Side, answer: Assembled, is_other: bool = False) -> SideMessage:

@@ -30,6 +30,8 @@ STORED = dict(zip(DifferenceKind, STORED_RULES, strict=True))
 _NOT_OF_ANSWERS = frozenset({"unanswered-tail-call", "unanswered-call", "malformed-arguments", "recoverable-arguments", "repeated-call-id"})
 _ANSWER_RULES = tuple(rule for rule in RULES if rule.name not in _NOT_OF_ANSWERS)
 _CODE_OF = {rule.code: rule.fixed_in_code for rule in _ANSWER_RULES}
+LEAKED_CALLS = frozenset({"tool-text-in-content", "tool-text-in-reasoning"})
+"""What the rule on stored turns reports as tool-call-in-thinking: one problem is one finding."""
 _READER = "as-sent"
 _QUOTED_ERROR = re.compile(r'(?:throws|fails with) "(.+?)"(?:[.;]|$)')
 ONE_SIDED = {
@@ -104,8 +106,10 @@ def analysed(exchange: Exchange) -> StreamAnalysis:
     judged_exchange = judged(exchange)
     request = request_facts(exchange.request)
     tools = None if request.open else request.tools
-    violations = (_finding(side, evidence) for side, evidence in judged_exchange.by_side())
-    every = tuple(sorted((*violations, *_of_answer(judged_exchange, tools)), key=_danger))
+    violations = [_finding(side, evidence) for side, evidence in judged_exchange.by_side()]
+    is_leaked = any(finding.rule in LEAKED_CALLS for finding in violations)
+    of_answer = (finding for finding in _of_answer(judged_exchange, tools) if not (is_leaked and finding.rule == "tool-call-in-thinking"))
+    every = tuple(sorted((*violations, *of_answer), key=_danger))
     return StreamAnalysis(
         exchange, judged_exchange, every, _verdict(judged_exchange, every), tuple(dict.fromkeys(_remarks(exchange, judged_exchange)))
     )
@@ -167,7 +171,9 @@ def _verdict(judged_exchange: Judged, findings_of: Sequence[StreamFinding]) -> s
     serious = [finding for finding in findings_of if finding.severity is not Severity.NOTE]
     if serious:
         more = len(serious) - 1
-        return f"{serious[0].message.removesuffix('.')}" + (f"; {more} more {'finding' if more == 1 else 'findings'}." if more else ".")
+        first = serious[0].message
+        sentence = first.partition(". ")[0] if serious[0].rule in LEAKED_CALLS else first.removesuffix(".")
+        return sentence + (f"; {more} more {'finding' if more == 1 else 'findings'}." if more else ".")
     if all(side.unsupported for side in judged_exchange.alone.values()):
         return f"Not judged: {'its protocol' if protocol_of(main) == UNKNOWN else protocol_of(main)} is not read here."
     if not main.events:

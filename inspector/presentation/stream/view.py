@@ -3,14 +3,14 @@
 What is expensive is computed once (`StreamView`) and kept by the caller; a window of it is cheap.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from inspector.presentation.stream.lanes import Band, LaneCell, Lanes, lanes
+from inspector.presentation.stream.lanes import Band, LaneCell, Lanes, WrittenCall, lanes
 from inspector.presentation.stream.marks import StreamMark, marks_of
 from inspector.presentation.stream.messages import SideMessage, side_messages
-from inspector.presentation.stream.report import StreamAnalysis
+from inspector.presentation.stream.report import LEAKED_CALLS, StreamAnalysis
 from inspector.presentation.stream.words import span_words, when
 from inspector.presentation.visible import beginning
 from inspector.rules.base import Severity
@@ -120,7 +120,24 @@ def viewed(analysis: StreamAnalysis) -> StreamView:
     marks = sorted(
         (mark for event_marks in marks_of(analysis).values() for mark in event_marks), key=lambda mark: (mark.weight, mark.event)
     )
-    return StreamView(analysis, lanes(analysis), side_messages(analysis), tuple(marks))
+    messages = side_messages(analysis)
+    return StreamView(analysis, lanes(analysis, tuple(_written_calls(analysis, messages, marks))), messages, tuple(marks))
+
+
+def _written_calls(analysis: StreamAnalysis, messages: Sequence[SideMessage], marks: Sequence[StreamMark]) -> Iterator[WrittenCall]:
+    """From the event that begins a call to the one that ends its block, as the messages show it."""
+    for mark in marks:
+        if mark.name in LEAKED_CALLS and (own := analysis.judged.alone.get(mark.side)):
+            first = next((block.first for answer in own.answers for block in answer.blocks if block.last == mark.event), mark.event)
+            begins = [
+                part.event
+                for message in messages
+                if message.side is mark.side
+                for part in message.parts
+                if part.how == "as-text" and first <= part.event <= mark.event
+            ]
+            if begins:
+                yield WrittenCall(mark.side, min(begins), mark.event)
 
 
 def evidence(view: StreamView) -> tuple[tuple[StreamMark, ...], ...]:

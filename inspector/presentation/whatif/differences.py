@@ -121,6 +121,8 @@ class Difference:
     worse: tuple[str, ...]
     go: tuple[Finding, ...] = ()
     come: tuple[Finding, ...] = ()
+    inserted_b: int = 0
+    """Messages that B inserts, which no row has."""
 
     @property
     def differs(self) -> bool:
@@ -248,6 +250,7 @@ def between(a: Outcome, b: Outcome, stored: int) -> Difference:
         () if b.failure else tuple(b.merged.values()),
         tuple(f"{place} {words[0]}" for place, words in better),
         tuple(f"{place} {words[1]}" for place, words in worse),
+        inserted_b=sum(not seqs for _, seqs, _ in b.messages),
     )
 
 
