@@ -92,13 +92,19 @@ class TestScan:
         assert "it holds 3 streams (x.har#0" in run("scan", path, "--conversation", "nobody").err
 
     def test_the_rules_of_conversations_look_at_the_message(self, tmp_path: Path) -> None:
+        said = "<toolbridge:calls><search><query>q</query></search></toolbridge:calls>"
+        path = written(tmp_path / "x.sse", sse(ROLE, text(said), chunk({}, "stop"), DONE))
+        (stream,) = run("scan", path, "--json").json["streams"]
+
+        (found,) = [each for each in stream["findings"] if each["code"] == "THINK301"]
+        assert (found["side"], found["events"], found["origin"]) == ("backend", [1], "stream")
+
+    def test_a_call_written_as_text_is_one_finding(self, tmp_path: Path) -> None:
         said = '<tool_call>\n{"name": "search", "arguments": {"query": "q"}}\n</tool_call>'
         path = written(tmp_path / "x.sse", sse(ROLE, chunk({"reasoning_content": said}), chunk({}, "stop"), DONE))
         (stream,) = run("scan", path, "--json").json["streams"]
 
-        assert {"THINK301", "STREAM126"} <= set(codes(stream))
-        (found,) = [each for each in stream["findings"] if each["code"] == "THINK301"]
-        assert (found["side"], found["events"], found["origin"]) == ("backend", [1], "stream")
+        assert "STREAM126" in codes(stream) and "THINK301" not in codes(stream)
 
     @pytest.mark.slow
     def test_a_kind_can_be_forced(self, tmp_path: Path) -> None:
