@@ -385,7 +385,8 @@ class OwnProgram:
     """How a program is asked to write to its own store: `name` as it is in PATH, `variable` of the environment that names it instead.
 
     `import_words` and `delete_words` follow it on its command line, with {file} and {id}; `environment` is set for it, with {store}. `migrations` are the
-    tables that say which shape the store has: the program would bring one of an older shape to its own.
+    tables that say which shape the store has: the program would bring one of an older shape to its own. `parent_column` of the first table names the conversation that one is a
+    child of, and is deleted with.
     """
 
     name: str
@@ -394,6 +395,7 @@ class OwnProgram:
     delete_words: tuple[str, ...]
     environment: Mapping[str, str]
     migrations: tuple[str, ...]
+    parent_column: str
 
 
 @runtime_checkable
@@ -409,6 +411,10 @@ class WrittenByProgram(Protocol):
 
     def folder_in(self, file: Cell) -> str:
         """The folder that the program has to be run in to import it there."""
+        ...
+
+    def in_folder(self, file: Cell, folder: str) -> Cell:
+        """The same file for another folder."""
         ...
 
     def is_part(self, part: Cell, whole: Cell) -> bool:

@@ -4,14 +4,17 @@ Inspector gives the program a file, and reads the store back. Before that, the s
 would bring the store to its own shape, or import something else, and then nothing has touched the store itself.
 """
 
+import hashlib
 import os
 import re
 import shutil
+import signal
 import sqlite3
 import subprocess
+import tempfile
 import time
-from collections.abc import Mapping, Sequence
-from contextlib import closing
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,10 +22,17 @@ from inspector.programs.catalogue import READ_ONLY, format_named
 from inspector.programs.formats import Cell, Change, Format, InRows, OwnProgram, Stored, WrittenByProgram
 from inspector.sources import files, sqlite, streaming, table_rows
 from inspector.sources.opening import TRIES, readonly
-from inspector.sources.problems import NAMED, Changing, Moved, SourceProblem
+from inspector.sources.problems import NAMED, Changing, Linked, Moved, SourceProblem
 from inspector.sources.statements import quoted
 
+try:
+    import fcntl
+except ImportError:  # not POSIX
+    fcntl = None  # type: ignore[assignment]
+
 _SECONDS = 120
+_WAIT = 5.0
+"""Seconds that a look at a store waits for the program that writes to it for us."""
 _KEPT = ("PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "TMPDIR", "SYSTEMROOT", "APPDATA", "LOCALAPPDATA", "USERPROFILE")
 """Of our own environment, which may hold passwords and keys, what a program needs to find its folders; those of the XDG specification too."""
 _COLORS = re.compile(r"\x1b\[[0-9;]*m")
@@ -46,6 +56,38 @@ class NoSuchFolder(SourceProblem):
 
 
 @dataclass(eq=False)
+class FolderElsewhere(SourceProblem):
+    program: str
+    folder: str
+    real: str
+    template = (
+        "The conversation is of the folder {folder}, which leads to {real}, and {program} would file the new one under that: "
+        "write the file for the import with --out, and import it there. Nothing was written to {place}."
+    )
+
+
+@dataclass(eq=False)
+class StillWriting(SourceProblem):
+    program: str
+    template = "{program} is writing into {place} for Inspector: look again in a moment."
+
+
+@dataclass(eq=False)
+class HasChildren(SourceProblem):
+    program: str
+    child: str
+    template = "{program} would delete {child} in {place} too, which is a child of this conversation: delete or keep that one in {program} first. Nothing was deleted."
+
+
+@dataclass(eq=False)
+class LeftInPart(SourceProblem):
+    program: str
+    detail: str
+    template = "{program} imported a part into {place} and could not take it out again ({detail}): when the cause is gone, apply finishes it and undo takes it out."
+    text_limit = 300
+
+
+@dataclass(eq=False)
 class ProgramFailed(SourceProblem):
     program: str
     detail: str
@@ -66,8 +108,8 @@ class OtherShape(SourceProblem):
 class ImportedOtherwise(SourceProblem):
     program: str
     template = (
-        "{program} imports something else than was planned, so the new conversation is not in {place}: another version of {program} may import it; "
-        "write the file for the import with --out and look at it. Nothing was written."
+        "{program} imports something else than was planned, as where it leaves out members that it does not know: write the file for the import with --out, "
+        "and look at what it makes of that in a copy of {place}. Nothing was written."
     )
 
 
@@ -105,7 +147,37 @@ def file_form(format_: Format, stored: Stored) -> Stored:
 
 
 def cells(path: Path, format_: Format, keys: Sequence[str]) -> dict[str, Cell | None]:
-    """The rows with these keys, or the conversations as files, of which the key is `ID.json`. Raises SourceProblem."""
+    """The rows with these keys, or the conversations as files, of which the key is `ID.json`. Raises StillWriting and other SourceProblem."""
+    with _turn(path, format_):
+        return _cells(path, format_, keys)
+
+
+@contextmanager
+def _turn(path: Path, format_: Format) -> Iterator[tuple[int, ...]]:
+    """The only one of this user who looks at or writes to the store through its program. The program gets the file too: when this process is killed, the turn
+    lasts until the program has ended, so that nobody settles what it is still doing. Raises StillWriting."""
+    assert isinstance(format_, WrittenByProgram)
+    if fcntl is None:
+        yield ()
+        return
+    name = hashlib.sha256(os.fsencode(path.resolve())).hexdigest()[:32]
+    lock = os.open(Path(tempfile.gettempdir()) / f"inspector-{os.getuid()}-{name}.lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+    try:
+        deadline = time.monotonic() + _WAIT
+        while True:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() > deadline:
+                    raise StillWriting(path, format_.own_program.name) from None
+                time.sleep(0.05)
+        yield (lock,)
+    finally:
+        os.close(lock)
+
+
+def _cells(path: Path, format_: Format, keys: Sequence[str]) -> dict[str, Cell | None]:
     assert isinstance(format_, WrittenByProgram) and isinstance(format_, InRows)
     row = f"{format_.rows[0].name}:"
     ids = {key.removeprefix(row) for key in keys if key.startswith(row)} | {_id(key) for key in keys if key.endswith(".json")}
@@ -119,43 +191,58 @@ def cells(path: Path, format_: Format, keys: Sequence[str]) -> dict[str, Cell | 
 def commit(path: Path, format_: Format, watch: Mapping[str, Cell | None], changes: Sequence[Change]) -> float:
     """Has the program import or delete what `changes` say; returns the milliseconds that it took. Raises Moved and other SourceProblem."""
     assert isinstance(format_, WrittenByProgram)
-    run = _run_of(path, format_)
-    expected = {**watch, **{change.key: change.before for change in changes}}
-    now = cells(path, format_, list(expected))
-    moved = [(key, "is new" if cell is None else "has another value") for key, cell in expected.items() if now[key] != cell]
-    if moved:
-        raise Moved(path, moved[:NAMED], len(moved))
-    started = time.perf_counter()
-    for change in changes:
+    if (names := files.status(path).st_nlink) > 1:
+        raise Linked(path, names)
+    with _turn(path, format_) as lock:
+        run = _run_of(path, format_, lock)
+        expected = {**watch, **{change.key: change.before for change in changes}}
+        now = _cells(path, format_, list(expected))
+        moved = [(key, "is new" if cell is None else "has another value") for key, cell in expected.items() if now[key] != cell]
+        if moved:
+            raise Moved(path, moved[:NAMED], len(moved))
+        started = time.perf_counter()
+        for change in changes:
+            _change(run, format_, change)
+        return (time.perf_counter() - started) * 1000
+
+
+def _change(run: "_Run", format_: Format, change: Change) -> None:
+    assert isinstance(format_, WrittenByProgram)
+    if change.after is not None:
+        run.refuse_folder(format_.folder_in(change.after))
+        _rehearse(run, format_, change.key, change.after, False)
+    if change.before is not None:
+        run.refuse_children(format_, _id(change.key))
+        run.delete(_id(change.key))
+    try:
         if change.after is not None:
-            _rehearse(run, format_, change.key, change.after, False)
-        if change.before is not None:
-            run.delete(_id(change.key))
-        try:
-            if change.after is not None:
-                run.put(format_.folder_in(change.after), change.after)
-            if cells(path, format_, [change.key])[change.key] != change.after:
-                raise ImportedOtherwise(path, run.program.name)
-        except SourceProblem:
-            if change.after is not None and cells(path, format_, [change.key])[change.key] is not None:
+            run.put(format_.folder_in(change.after), change.after)
+        if _cells(run.path, format_, [change.key])[change.key] != change.after:
+            raise ImportedOtherwise(run.path, run.program.name)
+    except SourceProblem:
+        if change.after is not None and _cells(run.path, format_, [change.key])[change.key] is not None:
+            try:
                 run.delete(_id(change.key))
-            raise
-    return (time.perf_counter() - started) * 1000
+            except ProgramFailed as problem:
+                raise LeftInPart(run.path, run.program.name, problem.detail) from None
+        raise
 
 
 def rehearse(path: Path, format_: Format, changes: Sequence[Change]) -> float:
     """Imports and deletes in an empty store of the same shape; returns the milliseconds that it took. Raises SourceProblem."""
+    assert isinstance(format_, WrittenByProgram)
     run = _run_of(path, format_)
     started = time.perf_counter()
     for change in changes:
         if change.after is not None:
+            run.refuse_folder(format_.folder_in(change.after))
             _rehearse(run, format_, change.key, change.after, True)
     return (time.perf_counter() - started) * 1000
 
 
-def _run_of(path: Path, format_: Format) -> "_Run":
+def _run_of(path: Path, format_: Format, lock: tuple[int, ...] = ()) -> "_Run":
     assert isinstance(format_, WrittenByProgram)
-    run = _Run(path, format_.own_program, executable(format_.own_program))
+    run = _Run(path, format_.own_program, executable(format_.own_program), lock)
     if not run.executable:
         raise NotInstalled(path, run.program.name, run.program.variable)
     return run
@@ -178,16 +265,34 @@ def _conversations(path: Path, format_: Format, ids: set[str]) -> list[Stored]:
 
 @dataclass(frozen=True)
 class _Run:
-    """Commands of the program for the store at `path`."""
+    """Commands of the program for the store at `path`; `lock` are files that it keeps open while it runs."""
 
     path: Path
     program: OwnProgram
     executable: str
+    lock: tuple[int, ...] = ()
+
+    def refuse_folder(self, folder: str) -> None:
+        """Raises NoSuchFolder, FolderElsewhere."""
+        real = ""
+        with suppress(OSError, ValueError):
+            real = os.path.realpath(folder) if Path(folder).is_absolute() and Path(folder).is_dir() else ""
+        if not real:
+            raise NoSuchFolder(self.path, self.program.name, folder)
+        if real != folder:
+            raise FolderElsewhere(self.path, self.program.name, folder, real)
+
+    def refuse_children(self, format_: Format, id_: str) -> None:
+        """Raises HasChildren."""
+        assert isinstance(format_, InRows)
+        table, column = format_.rows[0], self.program.parent_column
+        with sqlite.snapshot(self.path) as store:
+            if column in store.tables.get(table.name, ()):
+                for (child,) in store.rows(table.name, (table.key,), f"{quoted(column)} = ?", (id_,)):
+                    raise HasChildren(self.path, self.program.name, str(child))
 
     def put(self, folder: str, file: Cell) -> None:
         """Its import of a file, from `folder`."""
-        if not Path(folder).is_absolute() or not Path(folder).is_dir():
-            raise NoSuchFolder(self.path, self.program.name, folder)
         with files.workspace() as space:
             (space / "import.json").write_bytes(file.data)
             self._run(self.program.import_words, folder, file=str(space / "import.json"))
@@ -200,17 +305,27 @@ class _Run:
         command = [self.executable, *(word.format(**values) for word in words)]
         own = {name: value for name, value in os.environ.items() if name in _KEPT or name.startswith("XDG_")}
         environment = own | {name: value.format(store=self.path.absolute()) for name, value in self.program.environment.items()}
-        try:
-            ran = subprocess.run(  # noqa: S603 (a program that an admin or PATH names, no shell)
-                command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, capture_output=True, timeout=_SECONDS, check=False
-            )
-        except subprocess.TimeoutExpired:
-            raise ProgramFailed(self.path, self.program.name, f"no answer in {_SECONDS} seconds") from None
-        except OSError as error:
-            raise ProgramFailed(self.path, self.program.name, str(error.strerror)) from None
-        if ran.returncode:
-            printed = _COLORS.sub("", (ran.stderr or ran.stdout).decode("utf-8", "replace")).strip().splitlines()
-            raise ProgramFailed(self.path, self.program.name, printed[-1] if printed else f"exit status {ran.returncode}")
+        with tempfile.TemporaryFile() as output:
+            try:
+                # A file, since what the program starts may keep a pipe open; of its own group, so that all of that ends with it.
+                process = subprocess.Popen(  # noqa: S603 (a program that an admin or PATH names, no shell)
+                    command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=output,
+                    start_new_session=True, pass_fds=self.lock,
+                )  # fmt: skip
+            except OSError as error:
+                raise ProgramFailed(self.path, self.program.name, str(error.strerror)) from None
+            try:
+                code = process.wait(_SECONDS)
+            except subprocess.TimeoutExpired:
+                raise ProgramFailed(self.path, self.program.name, f"no answer in {_SECONDS} seconds") from None
+            finally:
+                with suppress(ProcessLookupError, PermissionError):
+                    os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+            if code:
+                output.seek(0)
+                printed = " ".join(_COLORS.sub("", output.read(1 << 16).decode("utf-8", "replace")).split())
+                raise ProgramFailed(self.path, self.program.name, printed or f"exit status {code}")
 
 
 def _rehearse(run: _Run, format_: Format, key: str, file: Cell, takes_back: bool) -> None:
@@ -220,12 +335,19 @@ def _rehearse(run: _Run, format_: Format, key: str, file: Cell, takes_back: bool
         empty = space / run.path.name
         _copy_shape(run, empty)
         before = _shape(empty)
-        own = _Run(empty, run.program, run.executable)
+        own = _Run(empty, run.program, run.executable, run.lock)
+        # Not in the folder of the conversation, where the program may write too.
+        file = format_.in_folder(file, os.path.realpath(space))
         try:
-            own.put(format_.folder_in(file), file)
+            try:
+                own.put(format_.folder_in(file), file)
+            except ProgramFailed:
+                if _shape(empty) != before:
+                    raise OtherShape(run.path, run.program.name) from None
+                raise
             if _shape(empty) != before:
                 raise OtherShape(run.path, run.program.name)
-            if cells(empty, format_, [key])[key] != file:
+            if _cells(empty, format_, [key])[key] != file:
                 raise ImportedOtherwise(run.path, run.program.name)
             if takes_back:
                 own.delete(_id(key))

@@ -62,7 +62,7 @@ from inspector.presentation.repair.alternatives import LARGEST
 from inspector.presentation.repair.hunks import anchor_of, hunks_of
 from inspector.presentation.repair.preview_part import DiffRun, PreviewPart
 from inspector.presentation.visible import visible
-from inspector.programs.formats import CRASH_FILE, Lists, Scripted, WriteMode, mode_summary
+from inspector.programs.formats import CRASH_FILE, Lists, Scripted, WriteMode, WrittenByProgram, mode_summary
 from inspector.readers.catalogue import names
 from inspector.sources.own_program import read_only
 from inspector.sources.places import is_dsn
@@ -108,6 +108,8 @@ class NewRepairPage:
     sealed: str
     """Why nothing is ever written to this source; empty where an approved repair can be."""
     is_scripted: bool
+    written_by: str
+    """The program that writes to the store for us; "" where Inspector does."""
     """Whether a command gives the repair as a script."""
     part: PreviewPart | None
     expected: PreviewPart | None
@@ -311,6 +313,7 @@ def _new_page(request: OperatorRequest, row: Conversation, work: Work | None) ->
         may_write=web_may_write(row.source),
         sealed=CRASH_FILE if row.is_crash else read_only(row.source.format),
         is_scripted=isinstance(format_, Scripted),
+        written_by=format_.own_program.name if isinstance(format_, WrittenByProgram) else "",
         part=preview.part if choice.strategies else None,
         expected=preview.part,
         problem=preview.problem or (f"There is no strategy {unknown[:80]!r}: choose from those below." if unknown else ""),

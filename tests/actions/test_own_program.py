@@ -1,6 +1,7 @@
 """A store that only its own program writes to: the program imports what was approved, deletes it to undo that, and what it did in part is settled."""
 
 import sqlite3
+import subprocess
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -9,15 +10,17 @@ import pytest
 
 from inspector.actions import writing
 from inspector.actions.apply_repair import apply_repair
-from inspector.actions.planning import request_for
+from inspector.actions.kept_previews import kept_preview
+from inspector.actions.planning import request_for, request_of
 from inspector.actions.problems import Refused
 from inspector.actions.propose_repair import propose_repair
 from inspector.actions.settling import settle_all
-from inspector.actions.undo_repair import undo_repair, verify_repair
+from inspector.actions.undo_repair import AT_WORK, undo_repair, verify_repair
 from inspector.models import Conversation, Repair, loading
 from inspector.programs.formats import Change
+from inspector.programs.opencode.format import OPENCODE
 from inspector.sources import own_program
-from tests.actions.building import WHO, approved, bring, run
+from tests.actions.building import WHO, approved, bring, proposed, run
 from tests.actions.test_repair_crash import Killed
 from tests.programs.opencode.importing import program
 from tests.programs.opencode.stores import ID, KILLED, database
@@ -149,6 +152,84 @@ def test_without_the_program_a_repair_is_a_file(value: str, store: Path, monkeyp
     monkeypatch.setenv("INSPECTOR_OPENCODE", value.format(folder=store.parent))
     with pytest.raises(Refused, match=r"INSPECTOR_OPENCODE names it.*--out NEW.json"):
         propose_repair(row, request_for(row.source, loading.stored(row), [STRATEGY], None), WHO)
+
+
+def test_a_child_that_came_since_is_not_deleted_with_its_parent(store: Path) -> None:
+    repair = approved(conversation(store), STRATEGY, mode="fork")
+    apply_repair(repair, WHO, interactive=True)
+    columns = "id, project_id, parent_id, slug, directory, title, version"
+    child = ("ses_child", "global", repair.options["fork_id"], "s", "/", "t", "1.18.33")
+    run(store, f"INSERT INTO session ({columns}) VALUES ({', '.join(['CAST(? AS TEXT)'] * 7)})", *child)
+    before = rows(store)
+    with pytest.raises(Refused, match="would delete ses_child"):
+        undo_repair(repair, WHO, interactive=True)
+    assert rows(store) == before and repair.state == Repair.State.VERIFIED and not repair.intent
+
+
+def test_nobody_settles_what_the_program_still_does_when_its_inspector_is_gone(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before, repair = rows(store), approved(conversation(store), STRATEGY, mode="fork")
+    monkeypatch.setattr(own_program, "_WAIT", 0.1)
+    monkeypatch.setenv("XDG_WAITS", "2")
+    ended: list[Any] = []
+
+    def commit(path: Path, form: Any, _: Any, __: Any, changes: list[Change], *___: Any) -> float:
+        monkeypatch.setattr(writing.stores, "commit", whole_commit)
+        (change,) = changes
+        assert change.after is not None
+        (store.parent / "import.json").write_bytes(change.after.data)
+        command = [program(store.parent / "slow", "waits"), "import", store.parent / "import.json"]
+        environment = {"OPENCODE_DB": str(store), "OPENCODE_DISABLE_PROJECT_CONFIG": "1", "XDG_WAITS": "2"}
+        with own_program._turn(path, form) as lock:
+            ended.append(subprocess.Popen(command, cwd=store.parent / "project", env=environment, pass_fds=lock))
+        raise Killed
+
+    whole_commit = writing.stores.commit
+    monkeypatch.setattr(writing.stores, "commit", commit)
+    with pytest.raises(Killed):
+        apply_repair(repair, WHO, interactive=True)
+    repair = Repair.objects.get()
+    assert verify_repair(repair) == (False, AT_WORK) and repair.intent
+    with pytest.raises(Refused, match=r"opencode is writing into .* for Inspector: look again in a moment"):
+        apply_repair(repair, WHO, interactive=True)
+    assert ended[0].wait() == 0
+    assert verify_repair(repair)[0] and repair.state == Repair.State.VERIFIED and added(store, before) == WHOLE
+
+
+def test_one_that_does_not_end_is_ended_with_all_that_it_started(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    repair = approved(conversation(store), STRATEGY, mode="fork")
+    before = store.read_bytes()
+    monkeypatch.setattr(own_program, "_SECONDS", 1)
+    monkeypatch.setenv("XDG_WAITS", "600")
+    slow = program(store.parent / "slow", "waits")
+    (store.parent / "opencode").write_text(f'#!/bin/sh\n"{slow}" "$@"\n')
+    with pytest.raises(Refused, match="no answer in 1 seconds"):
+        apply_repair(repair, WHO, interactive=True)
+    # The turn of the program that was ended is over, and so is the program.
+    with own_program._turn(store, OPENCODE):
+        assert store.read_bytes() == before and not repair.intent
+
+
+def test_what_a_session_may_do_is_in_the_new_one_too(store: Path) -> None:
+    for column in ("permission", "model", "metadata"):
+        run(store, f"ALTER TABLE session ADD COLUMN {column} text")
+    run(store, "UPDATE session SET permission = CAST(? AS TEXT)", '[{"permission":"bash","pattern":"*","action":"deny"}]')
+    repair = proposed(conversation(store), STRATEGY, mode="fork")
+    (change,) = kept_preview(repair.conversation, repair.revision, request_of(repair)).changes
+    assert change.after is not None and b'"permission":[{"action":"deny","pattern":"*","permission":"bash"}]' in change.after.data
+
+
+def test_a_store_with_several_names_is_refused(store: Path) -> None:
+    repair = approved(conversation(store), STRATEGY, mode="fork")
+    (store.parent / "other.db").hardlink_to(store)
+    with pytest.raises(Refused, match="2 names"):
+        apply_repair(repair, WHO, interactive=True)
+
+
+def test_a_session_of_a_folder_that_is_a_link_is_refused(store: Path) -> None:
+    (store.parent / "link").symlink_to(store.parent / "project")
+    run(store, "UPDATE session SET directory = CAST(? AS TEXT)", str(store.parent / "link"))
+    with pytest.raises(Refused, match=r"link, which leads to .*project, and opencode would file the new one under that"):
+        approved(conversation(store), STRATEGY, mode="fork")
 
 
 def test_a_session_of_a_folder_that_is_not_here_is_refused(store: Path) -> None:

@@ -64,6 +64,14 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     file.write_text(json.dumps(value | {"info": value["info"] | {"directory": str(project)}}))
     path = tmp_path / "opencode.db"
     asked(path, project, "import", str(file))
+    with closing(sqlite3.connect(path)) as connection, connection:
+        # What opencode writes itself has its members in another order than what it imports.
+        for table in ("message", "part"):
+            for id_, data in connection.execute(f"SELECT id, data FROM {table}").fetchall():
+                other = json.dumps(dict(reversed(json.loads(data).items())), separators=(",", ":"))
+                connection.execute(f"UPDATE {table} SET data = ? WHERE id = ?", (other, id_))
+        rules = '[{"permission":"bash","pattern":"*","action":"deny"}]'
+        connection.execute("UPDATE session SET permission = ?", (rules,))
     return path
 
 

@@ -107,6 +107,15 @@ class OpencodeDb(OpencodeStore):
                 "title",
                 "version",
                 "agent",
+                "model",
+                "permission",
+                "metadata",
+                "cost",
+                "tokens_input",
+                "tokens_output",
+                "tokens_reasoning",
+                "tokens_cache_read",
+                "tokens_cache_write",
                 "time_created",
                 "time_updated",
                 "time_archived",
@@ -149,6 +158,7 @@ class OpencodeDb(OpencodeStore):
             "OPENCODE_DISABLE_LSP_DOWNLOAD": "1",
         },
         migrations=("migration", "data_migration", "__drizzle_migrations"),
+        parent_column="parent_id",
     )
 
     def file_of(self, stored: Stored) -> Record:
@@ -156,6 +166,9 @@ class OpencodeDb(OpencodeStore):
 
     def folder_in(self, file: Cell) -> str:
         return writing.folder_in(file)
+
+    def in_folder(self, file: Cell, folder: str) -> Cell:
+        return writing.in_folder(file, folder)
 
     def is_part(self, part: Cell, whole: Cell) -> bool:
         return writing.is_part(part, whole)

@@ -77,15 +77,14 @@ def written(plan: Plan, stored: Stored) -> list[Change]:
 def file_of(session: Session) -> Record:
     """A session of the database as the file that its import would have been; of one that cannot be read whole, an empty one."""
     try:
+        info = _info(session.info or {})
         messages = [
             {"info": _message_info(message, message.info), "parts": [_part_value(message, part, part.value) for part in message.parts]}
             for message in session.messages
         ]
     except WriteRefused:
-        messages = []
-    if session.info is None or len(messages) < len(session.messages):
         return Record(f"{session.id}.json", Cell(b"", FILE))
-    return _file(session.id, {"info": _info(session.info), "messages": messages})
+    return _file(session.id, {"info": info, "messages": messages})
 
 
 def is_part(part: Cell, whole: Cell) -> bool:
@@ -105,8 +104,31 @@ def folder_in(file: Cell) -> str:
     return str(jsontext.parse(jsontext.decode(file.data))["info"].get("directory") or "")
 
 
+def in_folder(file: Cell, folder: str) -> Cell:
+    """The same file for another folder."""
+    value = jsontext.parse(jsontext.decode(file.data))
+    value["info"]["directory"] = folder
+    return _cell(value)
+
+
 def _file(id_: str, value: Mapping[str, Any]) -> Record:
-    return Record(f"{id_}.json", Cell(jsontext.encode(jsontext.compact(value) + "\n"), FILE))
+    return Record(f"{id_}.json", _cell(value))
+
+
+def _cell(value: Mapping[str, Any]) -> Cell:
+    return Cell(jsontext.encode(jsontext.compact(_in_order(value)) + "\n"), FILE)
+
+
+def _in_order(value: Any) -> Any:
+    """The id first, by which such a file is known, and members by name: the program writes those of a message in one order, and its import in that of its own schema. What a tool was given stays as it is."""
+    if isinstance(value, list):
+        return [_in_order(item) for item in value]
+    if isinstance(value, dict):
+        return {
+            name: value[name] if name == "input" else _in_order(value[name])
+            for name in sorted(value, key=lambda name: (name != "id", name))
+        }
+    return value
 
 
 def _sorted(chunks: Sequence[Chunk], base: Mapping[str, Chunk]) -> tuple[dict[int, list[Chunk]], dict[str, Chunk]]:
@@ -200,6 +222,18 @@ def _info(info: Mapping[str, Any]) -> dict[str, Any]:
     project of a row too: an import into a database takes that of the folder in which it runs, and says nothing of another one."""
     left_out = ("share", "revert", "time_created", "time_updated", "time_archived", "project_id", "parent_id", "time_compacting")
     value = {name: item for name, item in info.items() if name not in left_out and item is not None}
+    for name in ("permission", "model", "metadata"):
+        if isinstance(value.get(name), str) and "time_created" in info:
+            try:
+                value[name] = jsontext.parse(value[name])
+            except jsontext.Unreadable:
+                raise WriteRefused(
+                    f"The column {name} of the session is no JSON, and the import needs it: correct it in a copy of the store."
+                ) from None
+    tokens = {name.removeprefix("tokens_"): value.pop(name) for name in list(value) if name.startswith("tokens_")}
+    if tokens:
+        cache = {name: tokens.pop(f"cache_{name}", 0) for name in ("read", "write")}
+        value["tokens"] = tokens | {"cache": cache}
     if "time_created" in info:
         value["time"] = {"created": info["time_created"], "updated": info.get("time_updated")}
     if isinstance(info.get("parent_id"), str):
