@@ -161,7 +161,12 @@ def _turn(path: Path, format_: Format) -> Iterator[tuple[int, ...]]:
         yield ()
         return
     name = hashlib.sha256(os.fsencode(path.resolve())).hexdigest()[:32]
-    lock = os.open(Path(tempfile.gettempdir()) / f"inspector-{os.getuid()}-{name}.lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+    file = Path(tempfile.gettempdir()) / f"inspector-{os.getuid()}-{name}.lock"
+    try:
+        lock = os.open(file, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+    except OSError as error:
+        # As where somebody else made it first.
+        raise ProgramFailed(path, format_.own_program.name, f"{file}, which keeps others out, cannot be opened: {error.strerror}") from None
     try:
         deadline = time.monotonic() + _WAIT
         while True:

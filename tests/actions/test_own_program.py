@@ -218,6 +218,13 @@ def test_what_a_session_may_do_is_in_the_new_one_too(store: Path) -> None:
     assert change.after is not None and b'"permission":[{"action":"deny","pattern":"*","permission":"bash"}]' in change.after.data
 
 
+def test_a_turn_that_cannot_be_taken_is_one_sentence(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    repair = approved(conversation(store), STRATEGY, mode="fork")
+    monkeypatch.setattr("tempfile.tempdir", str(store.parent / "missing"))
+    with pytest.raises(Refused, match="which keeps others out, cannot be opened: No such file or directory"):
+        apply_repair(repair, WHO, interactive=True)
+
+
 def test_a_store_with_several_names_is_refused(store: Path) -> None:
     repair = approved(conversation(store), STRATEGY, mode="fork")
     (store.parent / "other.db").hardlink_to(store)
