@@ -11,6 +11,7 @@ import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -35,8 +36,8 @@ from tests.views.reaching import write_files
 
 ROOT = Path(__file__).resolve().parents[2]
 SESSIONS = 40
-STOPPED = 150
-"""Sessions of an import that is stopped: on a busy machine too, most of them are not written yet when the first are seen."""
+STOPPED = 60
+"""Sessions of an import that is stopped."""
 
 
 def session(number: int, turns: int) -> bytes:
@@ -203,7 +204,13 @@ def test_only_a_complete_import_says_what_is_gone(tmp_path: Path) -> None:
 def command(database: Path, *arguments: str) -> "subprocess.Popen[bytes]":
     environment = {**os.environ, "INSPECTOR_DATABASE_URL": f"sqlite:///{database}", "DJANGO_SECRET_KEY": "x"}
     return subprocess.Popen(
-        [sys.executable, "manage.py", *arguments], cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        [sys.executable, "manage.py", *arguments],
+        cwd=ROOT,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        # A shell that runs the tests in the background has its children ignore Ctrl-C.
+        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
     )
 
 

@@ -41,7 +41,13 @@ def environ(tmp_path: Path) -> dict[str, str]:
 def serving(environ: dict[str, str], *arguments: str) -> Iterator[tuple[subprocess.Popen[str], dict[str, object]]]:
     """The running process and what it printed. It is killed after five times SECONDS, so that a test that waits for it ends, on a busy machine too."""
     process = subprocess.Popen(
-        manage("serve", "--json", *arguments), env=environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        manage("serve", "--json", *arguments),
+        env=environ,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        # A shell that runs the tests in the background has its children ignore Ctrl-C.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     limit = threading.Timer(5 * SECONDS, process.kill)
     limit.start()
