@@ -46,8 +46,8 @@ def propose_repair(
     source = conversation.source
     reason, incident, names = text_of_a_person(reason, "The reason"), incident_link(incident), reviewers_named(reviewers, source)
     format_ = loading.format_of(source)
-    if reason_against := read_only(format_.name):
-        raise Refused(reason_against)
+    if sealed := read_only(format_.name):
+        raise Refused(sealed)
     _refuse_interrupted(conversation)
     stored = loading.stored(conversation)
     now = current(conversation)

@@ -35,6 +35,8 @@ _WAIT = 5.0
 """Seconds that a look at a store waits for the program that writes to it for us."""
 _KEPT = ("PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "TMPDIR", "SYSTEMROOT", "APPDATA", "LOCALAPPDATA", "USERPROFILE")
 """Of our own environment, which may hold passwords and keys, what a program needs to find its folders; those of the XDG specification too."""
+_HALF = 140
+"""Characters of the beginning, and of the end, of what a program that failed printed."""
 _COLORS = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -330,7 +332,9 @@ class _Run:
             if code:
                 output.seek(0)
                 printed = " ".join(_COLORS.sub("", output.read(1 << 16).decode("utf-8", "replace")).split())
-                raise ProgramFailed(self.path, self.program.name, printed or f"exit status {code}")
+                # A statement may stand between what failed and why.
+                short = printed if len(printed) <= 2 * _HALF else f"{printed[:_HALF]} … {printed[-_HALF:]}"
+                raise ProgramFailed(self.path, self.program.name, short or f"exit status {code}")
 
 
 def _rehearse(run: _Run, format_: Format, key: str, file: Cell, takes_back: bool) -> None:

@@ -225,6 +225,14 @@ def test_a_turn_that_cannot_be_taken_is_one_sentence(store: Path, monkeypatch: p
         apply_repair(repair, WHO, interactive=True)
 
 
+def test_what_a_program_that_fails_prints_is_shown_from_both_ends(store: Path) -> None:
+    repair = approved(conversation(store), STRATEGY, mode="fork")
+    printed = f"Error: failed query {'insert ' * 100} database is locked"
+    (store.parent / "opencode").write_text(f'#!/bin/sh\necho "{printed}" >&2\nexit 1\n')
+    with pytest.raises(Refused, match=r"did not do it \(Error: failed query .* … .*database is locked\)"):
+        apply_repair(repair, WHO, interactive=True)
+
+
 def test_a_store_with_several_names_is_refused(store: Path) -> None:
     repair = approved(conversation(store), STRATEGY, mode="fork")
     (store.parent / "other.db").hardlink_to(store)
