@@ -1,4 +1,4 @@
-"""Gives every message a msgIdx of its own, counted from 1, so that every known reader parts them."""
+"""Gives every message a msgIdx of its own, counted from 1, so that every known reader separates them."""
 
 from collections.abc import Iterator
 
@@ -19,7 +19,7 @@ def propose(case: Case) -> Iterator[Edit]:
 STRATEGY = Strategy(
     name="renumber-messages",
     safety=frozenset(),
-    summary="gives each message its own msgIdx, so that every reader parts the messages as they were written",
+    summary="gives each message its own msgIdx, so that every reader separates the messages as they were written",
     cost="No content changes: only the number of each row.",
     user_visible_effect="Nothing in the history view, which hides the number. The next answer sees the conversation as it was.",
     pros="Every stored row still says which message it belongs to (seq - chunkIdx), so nothing is guessed; it works with the unfixed loader and with both proposed fixes.",
