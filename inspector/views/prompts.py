@@ -13,7 +13,7 @@ from inspector.presentation.conversation import show
 from inspector.presentation.conversation.profile_verdicts import ProfileVerdict, profile_verdicts
 from inspector.presentation.conversation.recorded_errors import Recorded, latest_rejection
 from inspector.presentation.prompt.causes import with_causes
-from inspector.presentation.prompt.side_by_side import SideBySide, SideBySideRow, elsewhere, place_of, side_by_side
+from inspector.presentation.prompt.side_by_side import MissingResult, SideBySide, SideBySideRow, elsewhere, place_of, side_by_side
 from inspector.presentation.repair.alternatives import LARGEST, Attempt, reader_alternatives, strategy_alternatives
 from inspector.presentation.visible import beginning, visible
 from inspector.profiles.base import Judgement, Violation
@@ -91,8 +91,19 @@ class PromptPage:
         return self.answered is not None and self.answered.provider_rule in {violation.id for violation in self.look.judgement.violations}
 
     @property
+    def is_explained(self) -> bool:
+        """Whether the first violation is the cause of what the provider answered."""
+        return self.answered is not None and self.answered.provider_rule in self.following
+
+    @property
+    def missing(self) -> list[MissingResult]:
+        return [result for line, _ in self.lines for result in line.missing]
+
+    @property
     def following(self) -> list[str]:
         """Rules of violations that follow from the first one."""
+        if not self.look.judgement.violations:
+            return []
         first, *others = self.look.judgement.violations
         message = first.path.split(".")[:2]
         return list(dict.fromkeys(one.id for one in others if one.cause == first.id and one.path.split(".")[:2] == message))

@@ -77,7 +77,7 @@ def test_the_page_opens_at_the_first_violation_unless_its_address_says_otherwise
     assert '<a class="link" href="?at=12#seq-12">Go to messages.1</a>' in page and '"?from=0">7 earlier rows</a>' in page
     assert list(lines(prompt(client, incident, "?from=0"))) == [str(seq) for seq in range(1, 15)]
     accepted = prompt(client, incident, "?strategy=renumber-messages")
-    assert next(iter(lines(accepted))) == "1" and "Go to" not in accepted and "Accepted instead" not in accepted
+    assert next(iter(lines(accepted))) == "1" and "Go to" not in accepted and "Accepted</dt>" not in accepted
 
 
 def test_a_chunk_of_a_crash_file_names_its_chunk_in_the_session(client: Client, session: Conversation, crash: Conversation) -> None:
@@ -94,26 +94,34 @@ def test_a_call_that_a_rule_names_by_its_id_is_marked_and_what_the_provider_answ
     assert list(blocks) == ["messages.5.content.2", "messages.5.content.3"]
     assert "AN-1 {" in blocks["messages.5.content.2"] and "toolu_03roles" in blocks["messages.5.content.2"]
     assert "AN-4t follows from AN-1" in blocks["messages.5.content.3"]
-    answered = words(page.partition('<p class="answered">')[2].partition("</p>")[0])
-    assert answered.startswith(
-        "The provider answered (seq 34 of the crash file) AN-16 messages.5.content.3: thinking or redacted_thinking blocks"
+    assert words(page.partition("<h1>")[2].partition("</h1>")[0]) == "Rejected by the provider with AN-16, caused by AN-1"
+    chain = words(page.partition('<dl class="pairs chain">')[2].partition("</dl>")[0])
+    assert chain == (
+        "Cause AN-1 A call is not answered by the results at the start of what the user sends next: no result of bash is stored. Go to messages.5 "
+        "Effect AN-4t Thinking follows a call in the assistant's turn. AN-16 Thinking of the latest assistant turn is not as it was received. "
+        "Repaired with AN-1. Answer AN-16 messages.5.content.3: thinking or redacted_thinking blocks in the latest assistant message cannot be "
+        "modified. These blocks must remain as they were in the original response. (seq 34 of the crash file) "
+        "Repair The session that it was made of ; nothing is written to the record of a request."
     )
-    assert words(page.partition("<h1>")[2].partition("</h1>")[0]) == (
-        "Rejected by the provider: AN-16, thinking of the latest assistant turn is not as it was received anthropic-2026-07, 7 messages"
-    )
-    cause = words(page.partition('<p class="why first">')[2].partition("</p>")[0])
-    assert cause.startswith(
-        "Cause that Inspector finds: AN-1 messages.5: tool_use ids were found without tool_result blocks immediately after: toolu_03roles."
-    )
-    assert cause.endswith("AN-4t and AN-16 follow from it: repaired with it.")
     assert "Chunks of the crash file · 34 rows" in words(page) and "none of 3 readers and 8 strategies is accepted" in words(page)
     signature = re.search(r"signature.*?(\S{24}… 172 characters)", blocks["messages.5.content.3"])
     assert signature is not None, "the beginning of a signature, and how long it is"
 
 
+def test_the_place_of_a_missing_result_is_drawn_after_its_call(client: Client, crash: Conversation) -> None:
+    page = prompt(client, crash)
+    place = page.index('<tr class="t gap">')
+    assert page.index('id="seq-28"') < place < page.index('id="seq-29"') and page.count('<tr class="t gap">') == 1
+    assert words(page[place : page.index("</tr>", place)].partition(">")[2]) == (
+        "no result of bash is stored AN-1 The result of toolu_03roles belongs here, in a message of its own"
+    )
+    accepted = prompt(client, crash, "?strategy=insert-plain-result")
+    assert '<tr class="t gap">' not in accepted
+
+
 def test_what_is_tried_names_what_the_profile_accepts(client: Client, incident: Conversation) -> None:
     page = words(prompt(client, incident))
-    assert "Accepted instead: after renumber-messages safe , or promote-leaked-call invented ; read by dispatch-role-split , or" in page
+    assert "Accepted after renumber-messages safe , or promote-leaked-call invented ; read by dispatch-role-split , or" in page
     assert re.search(r"Tried in memory, nothing is written: accepted with 9 of \d+ readers and 4 of \d+ strategies Under each reader", page)
 
 

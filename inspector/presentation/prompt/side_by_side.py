@@ -2,11 +2,11 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
 
-from inspector.conversation.model import Chunk, Conversation, Dropped
+from inspector.conversation.model import Chunk, Conversation, Dropped, Kind
 from inspector.presentation.conversation.placed import has_words_of, role_of
 from inspector.presentation.conversation.row_words import letter
 from inspector.presentation.visible import beginning
@@ -52,11 +52,20 @@ class Envelope:
 
 
 @dataclass(frozen=True, slots=True)
+class MissingResult:
+    """The result of a call that a provider misses in the request: `seq` is where it is stored, None where it is not."""
+
+    call: Chunk
+    seq: int | None
+    rules: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class SideBySideRow:
     """A chunk and what became of it. `change` says what a strategy did: inserted, changed, removed; `lost` why nothing is sent.
 
     `is_synthetic`: a block of no stored chunk. `envelope` and `blocks` are set on the first row that they span; `covered`: a
-    block of an earlier row covers this one.
+    block of an earlier row covers this one. `missing` are the results that should follow it; `ends_message`: no row of its message does.
     """
 
     chunk: Chunk | None
@@ -67,6 +76,8 @@ class SideBySideRow:
     blocks: tuple[Block, ...] = ()
     envelope: Envelope | None = None
     covered: bool = False
+    missing: tuple[MissingResult, ...] = ()
+    ends_message: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +107,7 @@ def side_by_side(
     drafts = list(_drafts(base, now, prompt, dropped))
     window = drafts[start : start + most]
     return SideBySide(
-        tuple(_spanned(window, prompt, judgement, {draft.index for draft in drafts[:start]})),
+        tuple(_spanned(window, now, prompt, judgement, {draft.index for draft in drafts[:start]})),
         start,
         len(drafts),
         Counter(draft.change for draft in drafts if draft.change),
@@ -159,7 +170,9 @@ def _removed(chunk: Chunk) -> _Draft:
     return _Draft(chunk, None, (), "removed by the strategy", "removed", False)
 
 
-def _spanned(drafts: Sequence[_Draft], prompt: Prompt, judgement: Judgement, earlier: Set[int | None]) -> Iterator[SideBySideRow]:
+def _spanned(
+    drafts: Sequence[_Draft], now: Conversation, prompt: Prompt, judgement: Judgement, earlier: Set[int | None]
+) -> Iterator[SideBySideRow]:
     """`earlier` are messages that have rows before these."""
     by_path: dict[str, list[Violation]] = {}
     for violation in judgement.violations:
@@ -171,6 +184,8 @@ def _spanned(drafts: Sequence[_Draft], prompt: Prompt, judgement: Judgement, ear
         by_block.setdefault(block, []).extend(by_path[path])
     # Several chunks run together in one text: each row shows its own piece of it.
     shared = {path for path, count in Counter(part.path for message in prompt.messages for part in message.parts).items() if count > 1}
+    sent_ids = {part.chunk.call_id for message in prompt.messages for part in message.parts if part.chunk.kind is Kind.TOOL_RESULT}
+    stored = {chunk.call_id: chunk.seq for chunk in now.chunks if chunk.kind is Kind.TOOL_RESULT}
     seen_messages, seen_paths = set[int](), set[str]()
     for index, group in groupby(drafts, key=lambda draft: draft.index):
         group_rows = list(group)
@@ -182,6 +197,7 @@ def _spanned(drafts: Sequence[_Draft], prompt: Prompt, judgement: Judgement, ear
             is_continued = index in seen_messages
             envelope = Envelope(path, role, letter(role), len(group_rows), () if is_continued else loose, is_continued or index in earlier)
             seen_messages.add(index)
+        lines: list[SideBySideRow] = []
         for paths, run in groupby(group_rows, key=lambda draft: tuple(part.path for part in draft.parts)):
             rows = list(run)
             span = len(rows) if paths and index is not None else 1
@@ -197,8 +213,26 @@ def _spanned(drafts: Sequence[_Draft], prompt: Prompt, judgement: Judgement, ear
                     envelope,
                     covered,
                 )
-                yield line
+                lines.append(line)
                 envelope = None
+        yield from _with_missing(lines, sent_ids, stored)
+
+
+def _with_missing(rows: Sequence[SideBySideRow], sent_ids: Set[str], stored: Mapping[str, int]) -> Iterator[SideBySideRow]:
+    """The rows of one message. The results that a provider misses are placed after the run of calls that they should follow."""
+    result, waiting = list(rows), list[MissingResult]()
+    for place, row in enumerate(rows):
+        rules = tuple(id_ for block in row.blocks for id_ in block.named)
+        if rules and row.chunk and row.chunk.kind is Kind.TOOL_CALL and row.chunk.call_id not in sent_ids:
+            waiting.append(MissingResult(row.chunk, stored.get(row.chunk.call_id), rules))
+        following = rows[place + 1].chunk if place + 1 < len(rows) else None
+        if waiting and not (following and following.kind is Kind.TOOL_CALL):
+            ends_message = place + 1 == len(rows)
+            result[place] = replace(row, missing=tuple(waiting), ends_message=ends_message)
+            if not ends_message and (envelope := result[0].envelope):
+                result[0] = replace(result[0], envelope=replace(envelope, span=envelope.span + len(waiting)))
+            waiting = []
+    return iter(result)
 
 
 def _nearest(by_path: Mapping[str, list[Violation]], parts: set[str]) -> dict[str, str]:
