@@ -38,13 +38,13 @@ SHOWS: Mapping[str, tuple[str, Callable[[Difference], bool]]] = {
 }
 """Which rows a page shows, in the words of its choice."""
 _PARTS = (
-    ("only_better", "get better", "good"),
-    ("mixed", "get better and worse", "mixed"),
-    ("only_worse", "get worse", "why"),
-    ("neither", "are read otherwise, neither better nor worse", "neither"),
-    ("same", "stay the same", "same"),
+    ("only_better", "gets better", "get better", "good"),
+    ("mixed", "gets better and worse", "get better and worse", "mixed"),
+    ("only_worse", "gets worse", "get worse", "why"),
+    ("neither", "is read otherwise, neither better nor worse", "are read otherwise, neither better nor worse", "neither"),
+    ("same", "stays the same", "stay the same", "same"),
 )
-"""The kinds of a bar of all conversations, with words and class."""
+"""The kinds of a bar of all conversations, with words for one and for several, and a class."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,10 +135,19 @@ class WhatIfPage:
     def parts(self) -> tuple[Part, ...]:
         """Each conversation is in one of them."""
         parts: list[Part] = []
-        for kind, words, name in _PARTS:
+        for kind, one, several, name in _PARTS:
             count = self.chosen.summary.kinds[kind].count
             x = parts[-1].x + parts[-1].width if parts else 0
-            parts.append(Part(words, count, name, "" if kind == "same" or not count else kind, x, 100 * count / max(1, self.counted)))
+            parts.append(
+                Part(
+                    one if count == 1 else several,
+                    count,
+                    name,
+                    "" if kind == "same" or not count else kind,
+                    x,
+                    100 * count / max(1, self.counted),
+                )
+            )
         return tuple(parts)
 
     @property

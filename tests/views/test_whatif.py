@@ -60,11 +60,15 @@ def test_a_row_says_where_the_readers_part_and_what_changes(client: Client, kept
     text = client.get(f"/whatif/?{EXACT}").content.decode()
     assert "exact instead of dispatch-legacy: 2 become sendable, 1 becomes rejected</h1>" in text
     caption = " ".join(html.unescape(re.sub(r"<[^>]+>", " ", text[text.index("<figcaption>") : text.index("</figcaption>")])).split())
-    assert caption == "Of 6 conversations: 2 get better 1 get better and worse 3 stay the same"
+    assert caption == "Of 6 conversations: 2 get better 1 gets better and worse 3 stay the same"
     facts = " ".join(re.sub(r"<[^>]+>", " ", text[text.index("</figure>") :]).split())
     assert facts.startswith("Next: read the 1 that becomes rejected , and repair it before exact ships.")
-    assert "5</b><br><span" in text and "1 inserted" in text
-    assert 'message 1: user, <span class="place">seq 1-11</span>' in text and "gone: MSG101" in text
+    lines = [
+        " ".join(re.sub(r"<[^>]+>", " ", line).split()) for line in text[text.index("<tbody>", text.index("differences")) :].split("<tr>")
+    ]
+    migration = next(line for line in lines if line.startswith("Run the migration"))
+    assert "4 → 1 → 5 1 inserted now passes then rejected at messages.1 (OC-1) at message 1 now user, seq 1-4 then user, seq 1" in migration
+    assert "better: seq 2 in the request again" in migration and "next request" not in migration and migration.endswith("gone: MSG101")
     assert f'href="/conversations/{incident.oid}/?reader=exact"' in text and 'href="/whatif.json?reader=dispatch-legacy' in text
     first = next(each for each in client.get(f"/whatif.json?{EXACT}").json()["differences"])
     assert first["worse"], "what a fix would break stands first"

@@ -21,6 +21,7 @@ from inspector.rules.catalogue import RULES
 from inspector.rules.tool_call_in_thinking import leaks
 
 EXAMPLES = 3
+_REQUEST = "the next request"
 KINDS = ("only_better", "mixed", "only_worse", "neither", "same")
 """What another client makes of a conversation: some things better and none worse, both, some worse and none better, otherwise read, or the same."""
 
@@ -127,6 +128,16 @@ class Difference:
     @property
     def differs(self) -> bool:
         return self.first is not None or self.verdict_a != self.verdict_b
+
+    @property
+    def gains(self) -> tuple[str, ...]:
+        """`better` without the verdict on the next request."""
+        return tuple(change for change in self.better if not change.startswith(_REQUEST))
+
+    @property
+    def losses(self) -> tuple[str, ...]:
+        """`worse` without the verdict on the next request."""
+        return tuple(change for change in self.worse if not change.startswith(_REQUEST))
 
     @property
     def becomes_sendable(self) -> bool:
@@ -334,7 +345,7 @@ def _changes(worse: Outcome, better: Outcome) -> list[tuple[str, tuple[str, str]
     if better.failure:
         return []
     if better.sendable and not worse.sendable:
-        changes.append(("the next request", ("is no longer rejected by a known rule", f"is {worse.verdict}")))
+        changes.append((_REQUEST, ("is no longer rejected by a known rule", f"is {worse.verdict}")))
     if seqs := _cut_off(worse, better):
         changes.append(
             (f"seq {span_text(seqs)}", ("reached from the last entry again", "not reached from the last entry: hidden from the model"))
