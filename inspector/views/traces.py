@@ -67,6 +67,7 @@ class TracePage:
     logs: tuple[LogLine, ...]
     logs_cut: int
     is_empty: bool
+    is_end_missing: bool
     step: str
 
     @property
@@ -156,6 +157,7 @@ def _trace_page(conversation: Conversation, turn: str, step: str) -> TracePage:
         logs=tuple(map(LogLine, observed.logs[-LANE_SHOWN:])),
         logs_cut=max(0, len(observed.logs) - LANE_SHOWN),
         is_empty=not (observed.turns or observed.lane or observed.logs),
+        is_end_missing=waterfall.is_end_missing(observed),
         step=step,
     )
 

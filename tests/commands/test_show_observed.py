@@ -68,7 +68,7 @@ def test_the_trace_is_shown_turn_by_turn_with_the_rows_of_each_step(store: tuple
 def test_the_trace_as_json_is_that_of_the_page(store: tuple[object, ...]) -> None:
     shown = run("show", *store, "--trace", "--json").json
     assert [len(turn["steps"]) for turn in shown["turns"]] == [1, 1, 2]
-    assert set(shown) == {"conversation_id", "headline", "problems", "turns", "lane", "logs"}
+    assert set(shown) == {"conversation_id", "headline", "end_missing", "problems", "turns", "lane", "logs"}
 
 
 def test_without_a_trace_both_say_what_to_do(tmp_path: Path) -> None:

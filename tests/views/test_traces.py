@@ -111,7 +111,8 @@ def turns_of(page: str) -> list[str]:
 
 
 def concerns_of(page: str) -> list[str]:
-    return [text(words).strip() for words in re.findall(r"<b>([^<]+):</b>", page)]
+    wrong = page.partition('<dl class="pairs chain">')[2].partition("</dl>")[0]
+    return [text(words).strip() for words in re.findall(r"<dd>([^<]+):", wrong)]
 
 
 def test_every_span_is_a_row_and_turns_of_like_length_have_one_axis(client: Client, incident: Conversation) -> None:
@@ -279,6 +280,17 @@ def test_the_worst_of_a_trace_is_its_first_sentence(client: Client, incident: Co
         "1 span has only one end recorded",
     ]
     assert '?step=turn-1782655381204-x0m2ha%230#here">turn 2, step 0</a>' in page
+
+
+def test_a_trace_whose_end_is_missing_says_so_first(client: Client, incident: Conversation) -> None:
+    """In the incident the last request was never closed."""
+    assert re.search(r"Trace of hello\s*, its end is missing", text(get(client, incident)))
+    assert client.get(f"/conversations/{incident.oid}/trace.json").json()["end_missing"] is True
+
+
+def test_a_span_that_was_not_closed_before_the_last_turn_leaves_the_end_as_it_is(client: Client, with_trace: Any) -> None:
+    page = get(client, with_trace([opened("a", "turn", 0, "t0"), opened("t", "turn", 100), closed("t", "turn", 200, 100)]))
+    assert concerns_of(page) == ["1 span has only one end recorded"] and "its end is missing" not in page
 
 
 def test_a_request_that_failed_is_the_worst_and_its_error_is_quoted(client: Client, with_trace: Any) -> None:

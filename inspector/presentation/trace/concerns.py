@@ -17,6 +17,16 @@ _KINDS = {
 }  # fmt: skip
 """Kinds of what is wrong, the worst first -> words for one and for several."""
 
+_LABELS = {
+    "failed": "Failed",
+    "fewer": "Left out",
+    "unrecorded": "Unknown",
+    "tool": "Tool error",
+    "orphaned": "No result",
+    "half": "Half recorded",
+    "retried": "Retried",
+}
+
 _ERRORS = ("error.message: ", "response.error_body: ")
 
 
@@ -37,6 +47,10 @@ class Concern:
     words: str
     places: tuple[Place, ...]
     error: str
+
+    @property
+    def label(self) -> str:
+        return _LABELS[self.kind]
 
 
 def concerns(turns: Iterable[TurnRows], lane: Sequence[SpanRow]) -> tuple[Concern, ...]:

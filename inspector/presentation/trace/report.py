@@ -15,6 +15,7 @@ def trace_report(trace: Trace, chunks: Sequence[Chunk]) -> Json:
     return {
         "conversation_id": trace.conversation_id,
         "headline": waterfall.headline(trace),
+        "end_missing": waterfall.is_end_missing(trace),
         "problems": list(trace.problems),
         "turns": [_turn(turn) for turn in waterfall.turns(trace, chunks)],
         "lane": [_span(row) for row in waterfall.lane(trace)],

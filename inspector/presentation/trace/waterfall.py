@@ -287,8 +287,15 @@ def headline(trace: Trace) -> str:
     if missing:
         return f"{counts(trace)} observed; the request of {span_words.count(missing, 'step')} is not recorded, which is not the same as no request."
     if half:
-        return f"{counts(trace)} observed; {span_words.count(half, 'span')} {'has' if half == 1 else 'have'} only one end recorded."
+        end = ", and the end of the trace is missing" if is_end_missing(trace) else ""
+        return f"{counts(trace)} observed; {span_words.count(half, 'span')} {'has' if half == 1 else 'have'} only one end recorded{end}."
     return f"{counts(trace)} observed; every span was opened and closed."
+
+
+def is_end_missing(trace: Trace) -> bool:
+    """Whether a span was never closed that was opened in the last turn or after it."""
+    start = _extent(trace.turns[-1])[0] if trace.turns else 0
+    return any(span.state == "never closed" and span.start >= start for span, *_ in spans(trace))
 
 
 def half_recorded(trace: Trace) -> Iterator[tuple[str, str, str]]:
