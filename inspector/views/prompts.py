@@ -12,7 +12,7 @@ from inspector.planning.recommend import composed
 from inspector.presentation.conversation import show
 from inspector.presentation.conversation.profile_verdicts import ProfileVerdict, profile_verdicts
 from inspector.presentation.conversation.recorded_errors import Recorded, latest_rejection
-from inspector.presentation.prompt.causes import with_causes
+from inspector.presentation.prompt.causes import HOW, with_causes
 from inspector.presentation.prompt.side_by_side import MissingResult, SideBySide, SideBySideRow, elsewhere, place_of, side_by_side
 from inspector.presentation.repair.alternatives import LARGEST, Attempt, reader_alternatives, strategy_alternatives
 from inspector.presentation.visible import beginning, visible
@@ -76,6 +76,7 @@ class PromptPage:
     answered: Recorded | None
     """What the provider refused last, where that is recorded, and another rule than the first of this verdict."""
     largest: int = LARGEST
+    how: str = HOW
 
     @property
     def dropped_chunks(self) -> int:

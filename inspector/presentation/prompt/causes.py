@@ -6,6 +6,9 @@ from functools import cache
 from inspector.profiles.base import Judgement
 from inspector.profiles.catalogue import PROFILES
 
+HOW = "Two answers run together in one message:"
+"""How the rules that follow from a cause come to fail."""
+
 
 @cache
 def _follows() -> dict[str, tuple[str, ...]]:
