@@ -60,15 +60,26 @@ def test_a_proposed_repair_waits_in_the_first_tab(client: Client, tmp_path: Path
 def test_a_problem_says_that_a_repair_of_it_waits(client: Client, tmp_path: Path) -> None:
     one = imported(tmp_path / "a.db", merged())
     imported(tmp_path / "b.db", merged())
-    assert "repair waits" not in client.get("/").content.decode()
+    assert ">proposed</span>" not in client.get("/").content.decode()
     repair = proposed(one, "renumber-messages")
     rows = re.findall(r"<tr><td class=\"check\">.*?</tr>", client.get("/").content.decode(), re.DOTALL)
-    assert ["repair waits" in row for row in rows if "a.db</td>" in row] == [True]
-    assert ["repair waits" in row for row in rows if "b.db</td>" in row] == [False]
+    assert [">proposed</span>" in row for row in rows if "a.db</td>" in row] == [True]
+    assert [">proposed</span>" in row for row in rows if "b.db</td>" in row] == [False]
     Repair.objects.filter(pk=repair.pk).update(counts={"MSG101": [1, 1]})
-    assert "repair waits" not in client.get("/").content.decode(), "what it leaves as it is it does not repair"
+    assert ">proposed</span>" not in client.get("/").content.decode(), "what it leaves as it is it does not repair"
     Repair.objects.filter(pk=repair.pk).update(counts={"MSG101": [1, 0]}, state="rejected")
-    assert "repair waits" not in client.get("/").content.decode()
+    assert ">proposed</span>" not in client.get("/").content.decode()
+
+
+def test_a_row_says_who_is_on_it_since_when_it_is_there_and_that_the_row_above_is_of_the_same_rule(client: Client, tmp_path: Path) -> None:
+    imported(tmp_path / "a.db", merged())
+    imported(tmp_path / "b.db", merged())
+    Problem.objects.filter(source__path__endswith="a.db").update(
+        assigned_to="ada", first_seen=1_780_000_000_000, last_seen=1_782_000_000_000
+    )
+    first, second = re.findall(r"<tr><td class=\"check\">.*?</tr>", client.get("/").content.decode(), re.DOTALL)
+    assert ">ada</span>" in first and ">2026-05-28</span>" in first and "Several messages" in first
+    assert "ada" not in second and "since" not in second and ">Same rule, other source</div>" in second
 
 
 @pytest.mark.parametrize(
