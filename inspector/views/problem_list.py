@@ -57,7 +57,7 @@ SORT_WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class ProblemFilters:
-    """What the address chooses; unknown words choose nothing. `assigned`: ME, NOBODY, or a name."""
+    """What the address chooses; unknown words choose nothing. `assigned`: ME, NOBODY, or a name. `day`: on which it began to occur somewhere."""
 
     tab: str = OPEN
     q: str = ""
@@ -67,12 +67,13 @@ class ProblemFilters:
     severity: str = ""
     silent: bool = False
     assigned: str = ""
+    day: str = ""
     sort: str = ""
 
     @property
     def number(self) -> int:
         """Of the filters that are set, the search apart."""
-        return sum(map(bool, (self.kind, self.source, self.program, self.severity, self.silent, self.assigned)))
+        return sum(map(bool, (self.kind, self.source, self.program, self.severity, self.silent, self.assigned, self.day)))
 
     @property
     def query(self) -> str:
@@ -186,8 +187,16 @@ def filters_of(params: dict[str, str]) -> ProblemFilters:
         severity=severity if severity in SEVERITIES else "",
         silent=params.get("silent") == "1",
         assigned=visible(params.get("assigned", ""))[:150],
+        day=_day(params.get("day", "")),
         sort=sort if sort in SORTS else "",
     )
+
+
+def _day(text: str) -> str:
+    try:
+        return date.fromisoformat(text).isoformat()
+    except ValueError:
+        return ""
 
 
 def chosen(filters: ProblemFilters, operator: str) -> QuerySet[Problem]:
@@ -210,6 +219,8 @@ def chosen(filters: ProblemFilters, operator: str) -> QuerySet[Problem]:
         rows = rows.filter(rank__in=(0, 2, 4))
     if filters.assigned:
         rows = rows.filter(assigned_to={ME: operator, NOBODY: ""}.get(filters.assigned, filters.assigned))
+    if filters.day:
+        rows = rows.filter(pk__in=ProblemDay.objects.filter(day=filters.day).values("problem"))
     return rows
 
 

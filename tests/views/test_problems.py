@@ -3,6 +3,7 @@
 import json
 import re
 from datetime import date
+from html import unescape
 from pathlib import Path
 
 import pytest
@@ -367,6 +368,27 @@ def test_trends_name_the_day_with_the_most_and_the_version_that_began_on_it(clie
     assert client.get("/trends.json?rule=MSG102&days=90").json()["firsts"] == [
         {"day": "2026-05-01", "what": "client version", "name": "1.0"}
     ], "of the chosen span, whatever the rule"
+
+
+def test_a_day_of_the_trends_leads_to_the_problems_that_began_on_it(client: Client, tmp_path: Path) -> None:
+    store(tmp_path / "a.db", rows("one", MERGED))
+    ProblemDay.objects.all().delete()
+    of_day(Problem.objects.get(), date(2026, 6, 19), 12)
+    of_day(of_rule("MSG102"), date(2026, 6, 20), 7)
+    Problem.objects.update(conversations=1)
+    chart = client.get("/trends/?rule=MSG101").content.decode().partition('class="spark bars"')[2].partition("</svg>")[0]
+    (href,) = re.findall(r'<a href="([^"]*)" aria-label="2026-06-19: 12 new">', chart)
+    assert [row["code"] for row in client.get(f"/index.json{unescape(href)[1:]}").json()["problems"]] == ["MSG101"]
+    numbers = re.findall(r'<text x="100%" y="([\d.]+)%">(\d+)</text>', client.get("/trends/").content.decode())
+    assert numbers == [("100.0", "0"), ("58.33", "5"), ("16.67", "10")]
+    of_days = {
+        day: [row["code"] for row in client.get(f"/index.json?day={day}").json()["problems"]] for day in ("2026-06-20", "2026-06-21")
+    }
+    assert of_days == {"2026-06-20": ["MSG102"], "2026-06-21": []}
+    assert len(client.get("/index.json?day=yesterday").json()["problems"]) == 2, "what is no day chooses nothing"
+    assert 'aria-label="2026-06-19: 12 new" tabindex="-1"' in client.get("/trends/?days=90").content.decode(), (
+        "90 stops of the Tab key are too many"
+    )
 
 
 def test_trends_fold_the_rows_without_a_new_one(client: Client, tmp_path: Path) -> None:
