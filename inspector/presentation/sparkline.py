@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
+from itertools import count
 
 HEIGHT, STEP = 22, 4
 """Units of the picture; a bar is one narrower than its step."""
@@ -29,9 +30,7 @@ class Sparkline:
 
     def path(self, most: int = 0) -> str:
         """The bars, in the coordinates of `width` and HEIGHT, which is that of `most`, else of its own; a day with one of a thousand is still seen."""
-        heights = (
-            (number * STEP, max(2, round(count * HEIGHT / (most or self.most)))) for number, count in enumerate(self.counts) if count
-        )
+        heights = ((number * STEP, max(2, round(new * HEIGHT / (most or self.most)))) for number, new in enumerate(self.counts) if new)
         return "".join(f"M{start} {HEIGHT}v-{height}h{STEP - 1}v{height}z" for start, height in heights)
 
     def marks(self, places: Iterable[int]) -> str:
@@ -51,6 +50,13 @@ class Sparkline:
     def most_on(self) -> date:
         """The first day with so many."""
         return self.day(self.counts.index(self.most))
+
+    @property
+    def ticks(self) -> tuple[int, ...]:
+        """From 0 up to the most on one day, at most five, as far apart as 1, 2 or 5 of a power of ten."""
+        steps = (digit * 10**power for power in count() for digit in (1, 2, 5))
+        step = next(step for step in steps if self.most // step <= 4)
+        return tuple(range(0, self.most + 1, step))
 
     def stacked(self, parts: Mapping[str, "Sparkline"]) -> Iterator[tuple[str, int, float, float]]:
         """(name, place of the day, top, height) of each of `parts` on each day with any, the first at the bottom; together they are this one."""

@@ -12,10 +12,11 @@ from django.utils.safestring import SafeString, mark_safe
 
 from inspector.models import Source
 from inspector.presentation.visible import clipped, visible
-from inspector.templatetags.show import spark, when
+from inspector.templatetags.show import day, spark, when
 
 register = template.Library()
 _TITLE, _SOURCE, _ID = 90, 40, 200
+NOBODY = '<span class="quiet">–</span>'
 _SOURCE_OF_PROBLEM, _WORDS_OF_SOURCE = 60, 3
 
 
@@ -90,26 +91,25 @@ def _problem(row: Any, source: str, summary_words: int) -> str:
     problem, noun = row.problem, row.problem.noun
     # Most are silent, and come first: what stands out is a problem that somebody was told of.
     loud = "" if problem.silent else ' <span class="badge note" title="The program or the provider reports it">reported</span>'
-    repair = (
-        f' <span class="quiet" title="The first of the strategies that repair it">repair: {escape(row.repair)}</span>' if row.repair else ""
-    )
     about = ""
     if row.about:
-        summary = capfirst(row.summary)
-        about = f'<div class="summary" title="{escape(summary)}">{escape(truncatewords(summary, summary_words))}</div>'
+        classes = "summary quiet" if row.is_as_above else "summary"
+        about = f'<div class="{classes}" title="{escape(capfirst(row.summary))}">{escape(row.shortened(summary_words))}</div>'
     ever = f'<span class="quiet">/{problem.total:,}</span>' if problem.total != problem.conversations else ""
     streams = f' <span class="quiet">stream{"" if problem.total == 1 else "s"}</span>' if problem.is_of_streams else ""
-    waits = ' <span class="badge note" title="A repair of it waits for a review">repair waits</span>' if row.waits else ""
-    is_decided = problem.state != "open" or problem.assigned_to
+    waits = ' <span class="badge note" title="A repair of it waits for a review">proposed</span>' if row.waits else ""
+    state = f" {_state(problem)}" if problem.state != "open" else ""
+    since = f"<div>since {day(problem.first_seen)}</div>" if row.since else ""
+    assigned = f'<span title="{_clipped(problem.assigned_to, 60)}">{escape(truncatewords(clipped(problem.assigned_to, 30)[0], 2))}</span>'
     return (
         f'<tr><td class="check"><label><input type="checkbox" name="problem" value="{problem.oid}">'
         f'<span class="sr">{escape(row.code)} in {_clipped(problem.source.name, _SOURCE)}</span></label></td>'
         f'<td class="what"><a class="name row-link" href="/problems/{problem.oid}/">{escape(row.name)}</a> '
-        f'<span class="badge {row.severity}">{escape(row.code)}</span>{loud}{repair}{waits}'
+        f'<span class="badge {row.severity}">{escape(row.code)}</span>{loud}{state}{waits}'
         f'{about}</td><td class="source">{source}</td><td class="days">{spark(row.days)}</td>'
         f'<td class="n" title="{noun.capitalize()}s{": now, and ever" if ever else ""}" data-label="occurs in">{problem.conversations:,}{ever}{streams}</td>'
-        f'<td class="when" data-label="last seen">{when(problem.last_seen)}</td>'
-        f'<td class="state">{_state(problem) if is_decided else ""}</td></tr>'
+        f'<td class="when" data-label="last seen">{when(problem.last_seen)}{since}</td>'
+        f'<td class="who" data-label="assigned">{assigned if problem.assigned_to else NOBODY}</td></tr>'
     )
 
 

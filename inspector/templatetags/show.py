@@ -39,6 +39,8 @@ from inspector.rules.base import Finding
 from inspector.streams.model import How
 
 register = template.Library()
+_STOPS = 31
+"""Days up to which each is a stop of the Tab key; those of a year are for the pointer, and the inbox has a field for the day."""
 _APART = 2.5
 """Percent of the width of a chart that a letter takes."""
 _PLACE = re.compile(r"(?:\bseq )?\(?\b[\w.]{1,12}-\w{1,12}\b\)?")
@@ -285,24 +287,45 @@ def spark(line: Sparkline, classes: str = "", most: int = 0, marked: Iterable[in
 
 
 @register.simple_tag
-def bars(line: Sparkline, parts: Mapping[str, Sparkline], marked: Iterable[int] = ()) -> str:
-    """As `spark`, each day made of the parts that `line` is the sum of, by severity, with its numbers under the pointer."""
-    rects = format_html_join(
+def bars(line: Sparkline, parts: Mapping[str, Sparkline], href: str, marked: Iterable[int] = ()) -> str:
+    """As `spark`, each day made of the parts that `line` is the sum of, by severity, with its numbers under the pointer; it leads to `href` and the day."""
+    no_stop = mark_safe(' tabindex="-1"') if len(line.counts) > _STOPS else ""
+    days = format_html_join(
         "",
-        '<rect class="severity {}" x="{}" y="{}" width="3" height="{}"><title>{}: {} new, {} of severity {}</title></rect>',
+        '<a href="{}{}" aria-label="{}: {} new"{}><rect class="day" x="{}" width="4" height="{}"/>{}</a>',
         (
-            (name, number * STEP, top, height, line.day(number), f"{line.counts[number]:,}", f"{parts[name].counts[number]:,}", name)
-            for name, number, top, height in line.stacked(parts)
+            (href, line.day(at), line.day(at), f"{line.counts[at]:,}", no_stop, at * STEP - 0.5, HEIGHT, _rects(line, parts, shown))
+            for at, shown in groupby(line.stacked(parts), key=lambda part: part[1])
         ),
     )
     return format_html(
-        '<svg class="spark bars" viewBox="0 0 {} {}" preserveAspectRatio="none" role="img" aria-label="{}"><path class="marks" d="{}"/>{}</svg>',
+        '<svg class="spark bars" viewBox="0 0 {} {}" preserveAspectRatio="none" role="group" aria-label="{}">'
+        '<path class="grid" d="{}"/><path class="marks" d="{}"/>{}</svg>',
         line.width,
         HEIGHT,
         line.words,
+        "".join(f"M0 {round(HEIGHT - HEIGHT * tick / line.most, 2)}H{line.width}" for tick in line.ticks[1:]),
         line.marks(marked),
-        rects,
+        days,
     )
+
+
+def _rects(line: Sparkline, parts: Mapping[str, Sparkline], shown: Iterable[tuple[str, int, float, float]]) -> SafeString:
+    return format_html_join(
+        "",
+        '<rect class="severity {}" x="{}" y="{}" width="3" height="{}"><title>{}: {} new, {} of severity {}</title></rect>',
+        (
+            (name, at * STEP, top, height, line.day(at), f"{line.counts[at]:,}", f"{parts[name].counts[at]:,}", name)
+            for name, at, top, height in shown
+        ),
+    )
+
+
+@register.simple_tag
+def scale(line: Sparkline) -> str:
+    """The numbers of the lines behind `bars`."""
+    numbers = ((round(100 - 100 * tick / max(1, line.most), 2), f"{tick:,}") for tick in line.ticks)
+    return format_html('<svg class="scale" aria-hidden="true">{}</svg>', format_html_join("", '<text x="100%" y="{}%">{}</text>', numbers))
 
 
 @register.simple_tag
@@ -329,6 +352,13 @@ def when(value: datetime | int | None) -> str:
         return "unknown"
     words = age(milliseconds, int(time() * 1000))
     return mark_safe(f'<time datetime="{absolute.replace(" ", "T")}Z" title="{absolute} UTC">{words}</time>')  # noqa: S308 (numbers and our own words)
+
+
+@register.simple_tag
+def day(milliseconds: int) -> str:
+    """The day (UTC) of a moment, in one word."""
+    absolute = moment(milliseconds)
+    return format_html('<span title="{} UTC">{}</span>', absolute, absolute.partition(" ")[0])
 
 
 @register.simple_tag

@@ -3,7 +3,7 @@
 import csv
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from functools import wraps
@@ -18,7 +18,7 @@ from inspector.actions.audit import REMOVE, WHAT_NEXT, AuditState, sealed_senten
 from inspector.middleware import OperatorRequest
 from inspector.models import AuditEntry, Conversation, Repair, Source
 from inspector.presentation.json_text import json_fields
-from inspector.presentation.visible import visible
+from inspector.presentation.visible import clipped, visible
 from inspector.views.pages import as_json, page, refusal
 from inspector.views.paging import ListWindow, window
 
@@ -27,6 +27,8 @@ FILTERS = {"repair": "repair", "conversation": "conversation", "source": "source
 DAYS = {"from": "gte", "to": "lt"}
 """The first and the last day (UTC), both with the lines of that day."""
 BATCH = 2_000
+OFFERED = 5000
+"""The newest lines, whose people and acts a page offers to choose from."""
 CHECKED_AT_ONCE = 1000
 """Lines of the log up to which a page checks every one before it is shown; more are checked when the page is there, or a person asks."""
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
@@ -73,8 +75,10 @@ class AuditPage:
     """Name -> value of what the address asks for; {} = every line."""
     query: str
     """Of an export of the same lines."""
-    verbs: tuple[str, ...]
-    """What was done on this page, to choose from."""
+    people: tuple[tuple[str, str], ...]
+    """Who is named by one of the newest lines, to choose from, with the one that is chosen; and what was done."""
+    verbs: tuple[tuple[str, str], ...]
+    checked_at: datetime
 
     @property
     def shown(self) -> tuple[AuditRow, ...]:
@@ -92,9 +96,22 @@ class AuditPage:
         return sealed_sentence(self.state.sealed) if self.state and self.state.sealed else ""
 
     @property
+    def has_head(self) -> bool:
+        """Whether the newest line is kept outside the database as well."""
+        return bool(self.state and self.state.head and self.state.head.line)
+
+    @property
     def is_about_one(self) -> bool:
         """Whether the address asks for lines about a source, a conversation or a repair."""
         return not self.filters.keys().isdisjoint(("source", "conversation", "repair"))
+
+    @property
+    def who(self) -> str:
+        return self.filters.get("who", "")
+
+    @property
+    def verb(self) -> str:
+        return self.filters.get("verb", "")
 
     @property
     def first_day(self) -> str:
@@ -198,8 +215,23 @@ def _page(request: OperatorRequest, checks: bool = True) -> AuditPage:
     kept = request.GET.copy()
     for name in ("page", "after", "before", "check"):
         kept.pop(name, None)
-    verbs = tuple(sorted({visible(entry.verb) for entry in here.rows}))
-    return AuditPage(_rows(here.rows), here, here.total, log, filters, f"?{kept.urlencode()}" if kept else "", verbs)
+    newest = list(AuditEntry.objects.order_by("-pk").values_list("who", "verb")[:OFFERED])
+    return AuditPage(
+        rows=_rows(here.rows),
+        here=here,
+        total=here.total,
+        state=log,
+        filters=filters,
+        query=f"?{kept.urlencode()}" if kept else "",
+        people=_choices(filters.get("who", ""), (who for who, _ in newest)),
+        verbs=_choices(filters.get("verb", ""), (verb for _, verb in newest)),
+        checked_at=datetime.now(UTC),
+    )
+
+
+def _choices(chosen: str, words: Iterable[Any]) -> tuple[tuple[str, str], ...]:
+    shown = {chosen, *(visible(str(word)) for word in words)} - {""}
+    return tuple((word, clipped(word, 60)[0]) for word in sorted(shown))
 
 
 @for_auditors

@@ -1,6 +1,6 @@
 """The inbox, a tracker of problems, the most dangerous first; and the page of one finding."""
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
 from time import time
@@ -63,7 +63,7 @@ from inspector.views.repair_rows import rows_of as rows_of_repairs
 from inspector.views.streams import summaries, worst
 
 RECENT = 12
-FIRST_ROWS, FIRST_WORDS = 9, 193
+FIRST_ROWS, FIRST_WORDS = 12, 204
 FIRST_REPAIRS, FIRST_WORDS_OF_REPAIRS = 9, 215
 """Rows of the first screen at 1440 x 900, and their words: with what is around them it has below 250."""
 HOLDING = Q(is_trace=False) | Q(stream_count__gt=0) | Q(gone_stream_count__gt=0)
@@ -151,18 +151,19 @@ class InboxPage:
         """So many words of each summary that the first screen stays short: all of them, unless its rows say much else."""
         now, rows = int(time() * 1000), self.rows[:FIRST_ROWS]
         others = sum(row.other_words(now) for row in rows) + (len(self.start.shown.split()) if self.start else 0)
-        return _most([len(row.summary.split()) for row in rows], others, FIRST_WORDS)
+        return _most(lambda most: sum(len(row.shortened(most).rstrip(" …").split()) for row in rows), others, FIRST_WORDS)
 
     @property
     def title_words(self) -> int:
         """So many of each repair that waits for a review, for the same reason."""
         now, rows = int(time() * 1000), self.repairs[:FIRST_REPAIRS]
-        return _most([len(row.title.split()) for row in rows], sum(row.other_words(now) for row in rows), FIRST_WORDS_OF_REPAIRS)
+        others = sum(row.other_words(now) for row in rows)
+        return _most(lambda most: sum(min(most, len(row.title.split())) for row in rows), others, FIRST_WORDS_OF_REPAIRS)
 
 
-def _most(words: Sequence[int], others: int, limit: int) -> int:
-    """The most words of each text with which all of them, and the others, are not more than the limit; at least 4."""
-    return next((most for most in range(max(words, default=1), 4, -1) if others + sum(min(most, n) for n in words) <= limit), 4)
+def _most(words_of: Callable[[int], int], others: int, limit: int) -> int:
+    """The most words of each text with which all of them, and the others, are not more than the limit; from 20 to 4. `words_of` counts those of all texts."""
+    return next((most for most in range(20, 4, -1) if others + words_of(most) <= limit), 4)
 
 
 def rule_problems() -> tuple[RuleProblem, ...]:

@@ -7,11 +7,12 @@ from datetime import UTC, date, datetime, timedelta
 from urllib.parse import urlencode
 
 from django.db.models import Count, Q, QuerySet, Sum
+from django.template.defaultfilters import capfirst, truncatewords
 
 from inspector.middleware import OperatorRequest
 from inspector.models import Problem, ProblemDay, Repair, Source
 from inspector.models.problem import SEVERITIES, ProblemState, in_states, today
-from inspector.presentation.clock import age
+from inspector.presentation.clock import age, moment
 from inspector.presentation.json_text import Json, json_fields
 from inspector.presentation.sparkline import Sparkline, sparkline
 from inspector.presentation.visible import visible
@@ -34,7 +35,7 @@ KINDS = {"conversations": False, "streams": True}
 """What the address may ask for -> whether the source is evidence, as each that holds streams is."""
 _OF_STREAMS: dict[str, RuleEntry] = {entry.code: entry for entry in ALL_STREAM_RULES}
 SORTS: dict[str, tuple[str, ...]] = {
-    "": ("rank", "-conversations", "id"),
+    "": ("rank", "-conversations", "code", "id"),
     "conversations": ("conversations", "id"),
     "-conversations": ("-conversations", "id"),
     "first": ("first_seen", "id"),
@@ -43,11 +44,20 @@ SORTS: dict[str, tuple[str, ...]] = {
     "-seen": ("-last_seen", "id"),
 }
 """What the address may ask for -> the columns; most dangerous first where it asks for nothing."""
+SORT_WORDS = {
+    "": "worst first",
+    "-conversations": "occurs in most",
+    "conversations": "occurs in fewest",
+    "-seen": "seen last",
+    "seen": "not seen for longest",
+    "-first": "newest",
+    "first": "oldest",
+}
 
 
 @dataclass(frozen=True, slots=True)
 class ProblemFilters:
-    """What the address chooses; unknown words choose nothing. `assigned`: ME, NOBODY, or a name."""
+    """What the address chooses; unknown words choose nothing. `assigned`: ME, NOBODY, or a name. `day`: on which it began to occur somewhere."""
 
     tab: str = OPEN
     q: str = ""
@@ -57,12 +67,13 @@ class ProblemFilters:
     severity: str = ""
     silent: bool = False
     assigned: str = ""
+    day: str = ""
     sort: str = ""
 
     @property
     def number(self) -> int:
         """Of the filters that are set, the search apart."""
-        return sum(map(bool, (self.kind, self.source, self.program, self.severity, self.silent, self.assigned)))
+        return sum(map(bool, (self.kind, self.source, self.program, self.severity, self.silent, self.assigned, self.day)))
 
     @property
     def query(self) -> str:
@@ -78,6 +89,8 @@ class ProblemRow:
     days: Sparkline
     waits: bool
     """A repair that leaves less of it waits for a review."""
+    is_as_above: bool
+    """The row before is of the same rule, in another source."""
 
     @property
     def code(self) -> str:
@@ -92,21 +105,35 @@ class ProblemRow:
         """Of the rule."""
         return self.about.summary if self.about else ""
 
+    def shortened(self, most: int) -> str:
+        """The summary in about so many words: whole, or its first clause, or its beginning."""
+        if self.is_as_above:
+            return "Same rule, other source"
+        summary = capfirst(self.summary)
+        clause = summary.partition(", ")[0]
+        return summary if len(summary.split()) <= most else f"{clause} …" if len(clause.split()) <= most else truncatewords(summary, most)
+
+    @property
+    def since(self) -> bool:
+        """Whether it was first seen on another day than last."""
+        first, last = (moment(at, "%Y-%m-%d") for at in (self.problem.first_seen, self.problem.last_seen))
+        return first != last
+
     @property
     def repair(self) -> str:
         """The first of the strategies that repair it, where it is one of conversations."""
         return self.about.repaired_by[0] if self.about and self.about.repaired_by and not self.problem.is_of_streams else ""
 
     def other_words(self, now: int) -> int:
-        """Words of its row next to the summary: name, code, number, source, age, its repair, one that waits, and what was decided. `now` in epoch milliseconds."""
+        """Words of its row next to the summary: name, code, number, source, age, first day, a repair that waits, and what was decided. `now` in epoch milliseconds."""
         problem = self.problem
-        decided = (problem.state != "open" or bool(problem.assigned_to)) * (1 + min(2, len(problem.assigned_to.split())))
+        decided = (problem.state != "open") + min(2, len(problem.assigned_to.split()))
         aged = len(age(problem.last_seen, now).split())
         return (
             3
-            + 2 * self.waits
+            + self.waits
             + (not problem.silent)
-            + 2 * bool(self.repair)
+            + 2 * self.since
             + problem.is_of_streams
             + min(3, len(problem.source.name.split()))
             + aged
@@ -132,6 +159,7 @@ class Choices:
     kinds: tuple[tuple[str, str], ...] = tuple((name, name) for name in KINDS)
     severities: tuple[tuple[str, str], ...] = tuple((name, name) for name in SEVERITIES)
     assigned: tuple[tuple[str, str], ...] = ((ME, "me"), (NOBODY, "nobody"))
+    sorts: tuple[tuple[str, str], ...] = tuple(SORT_WORDS.items())
 
 
 def known_rule(code: str) -> Rule | None:
@@ -159,8 +187,16 @@ def filters_of(params: dict[str, str]) -> ProblemFilters:
         severity=severity if severity in SEVERITIES else "",
         silent=params.get("silent") == "1",
         assigned=visible(params.get("assigned", ""))[:150],
+        day=_day(params.get("day", "")),
         sort=sort if sort in SORTS else "",
     )
+
+
+def _day(text: str) -> str:
+    try:
+        return date.fromisoformat(text).isoformat()
+    except ValueError:
+        return ""
 
 
 def chosen(filters: ProblemFilters, operator: str) -> QuerySet[Problem]:
@@ -183,6 +219,8 @@ def chosen(filters: ProblemFilters, operator: str) -> QuerySet[Problem]:
         rows = rows.filter(rank__in=(0, 2, 4))
     if filters.assigned:
         rows = rows.filter(assigned_to={ME: operator, NOBODY: ""}.get(filters.assigned, filters.assigned))
+    if filters.day:
+        rows = rows.filter(pk__in=ProblemDay.objects.filter(day=filters.day).values("problem"))
     return rows
 
 
@@ -227,8 +265,9 @@ def rows_of(problems: Iterable[Problem]) -> tuple[ProblemRow, ...]:
             any_rule(problem.code),
             sparkline(days[problem.pk], last, DAYS),
             (problem.source_id, problem.code) in waiting,
+            at > 0 and problems[at - 1].code == problem.code,
         )
-        for problem in problems
+        for at, problem in enumerate(problems)
     )
 
 

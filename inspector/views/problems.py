@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 
 from django.contrib import messages
-from django.db.models import Sum
+from django.db.models import Count, Q, Sum
 from django.http import HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect
 
@@ -108,6 +108,11 @@ class Example(NamedTuple):
     lines: tuple[ExcerptLine, ...]
     left: int
 
+    @property
+    def consequences(self) -> tuple[str, ...]:
+        """The parts of the verdict of its conversation, of which the next request is the last: here it is the first."""
+        return tuple(reversed(self.row.subject.verdict.rstrip(".").split("; ")))
+
 
 class HistoryLine(NamedTuple):
     """`what` happened; `href` leads to the conversation or repair `named`."""
@@ -125,6 +130,8 @@ class ProblemPage:
     problem: Problem
     crashes: int
     """Of the conversations in which it occurs now, those that are crash files."""
+    rejected: int
+    """Of the same, those whose next request a provider rejects."""
     days: Sparkline
     here: ListWindow[Occurrence]
     rows: tuple[OccurrenceRow, ...]
@@ -169,7 +176,10 @@ def _page(request: OperatorRequest, oid: str) -> ProblemPage:
     return ProblemPage(
         row=row,
         problem=problem,
-        crashes=problem.occurrences.filter(state=Occurrence.State.OPEN, conversation__is_crash=True).count(),
+        **problem.occurrences.filter(state=Occurrence.State.OPEN).aggregate(
+            crashes=Count("pk", filter=Q(conversation__is_crash=True)),
+            rejected=Count("pk", filter=Q(conversation__refused=True)),
+        ),
         days=row.days,
         here=here,
         rows=rows,

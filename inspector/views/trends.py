@@ -139,6 +139,11 @@ class TrendsPage:
         return tuple(mark.place for mark in self.marks)
 
     @property
+    def href_of_day(self) -> str:
+        """The problems that began to occur somewhere on the day that is written after it."""
+        return "/?" + urlencode(({"q": self.rule} if self.rule else {}) | {"day": ""})
+
+    @property
     def ticks(self) -> tuple[date, ...]:
         """The first day of each fifth, below the left edge of its bar: every span is a multiple of five."""
         return tuple(self.first + timedelta(days=fifth * self.span // 5) for fifth in range(5))

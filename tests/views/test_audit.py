@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -19,6 +20,7 @@ from tests.views.imported import HEALTHY, rows, store
 
 pytestmark = pytest.mark.django_db
 MaxQueries = Callable[[int], AbstractContextManager[object]]
+Callbacks = Callable[..., AbstractContextManager[object]]
 
 
 def test_an_empty_trail_says_what_will_stand_there(client: Client) -> None:
@@ -43,10 +45,32 @@ def test_a_line_links_to_source_and_conversation(client: Client, tmp_path: Path)
 def test_pages_of_fifty_newest_first(client: Client, django_assert_max_num_queries: MaxQueries) -> None:
     for number in range(53):
         audit.record("ada", f"act {number}")
-    with django_assert_max_num_queries(12):
+    with django_assert_max_num_queries(13):
         text = client.get("/audit/").content.decode()
-    assert "act 52" in text and "act 3<" in text and "act 2<" not in text and "1 to 50 of 53" in text
+    assert "act 52" in text and "act 3</b>" in text and "act 2</b>" not in text and "1 to 50 of 53" in text
     assert [entry["verb"] for entry in client.get("/audit.json?page=2").json()["entries"]] == ["act 2", "act 1", "act 0"]
+
+
+def test_who_and_what_are_chosen_from_those_that_the_log_names(client: Client) -> None:
+    for who, verb in (("ada", "import"), ("<b>", "apply"), ("ada", "undo")):
+        audit.record(who, verb)
+    text = client.get("/audit/?who=ada&verb=import").content.decode()
+    people, verbs = (re.findall(r"<option[^>]*>.*?</option>", part) for part in re.findall(r"<select.*?</select>", text, re.DOTALL))
+    assert people[1:] == ['<option value="&lt;b&gt;">&lt;b&gt;</option>', '<option value="ada" selected>ada</option>']
+    assert [re.sub("<.*?>", "", option) for option in verbs] == ["anything", "apply", "import", "undo"]
+    gone = client.get("/audit/?who=eve").content.decode()
+    assert '<option value="eve" selected>' in gone, "one that no line names stays chosen"
+
+
+def test_the_page_says_what_was_checked_and_when(client: Client, django_capture_on_commit_callbacks: Callbacks) -> None:
+    with django_capture_on_commit_callbacks(execute=True):
+        audit.record("ada", "import")
+        audit.record("ada", "apply")
+    checked = client.get("/audit/").content.decode().partition(">intact</span>")[2].partition("</div>")[0]
+    assert re.search(r"All 2 lines were checked at \d\d:\d\d:\d\d UTC", checked) and "no line changed" in checked
+    assert "none removed at the end" in checked
+    AuditEntry.objects.order_by("-pk")[0].delete()
+    assert "none removed at the end" not in client.get("/audit/").content.decode()
 
 
 def test_sign_ins_of_one_person_in_a_row_are_one_row_of_the_page(client: Client) -> None:

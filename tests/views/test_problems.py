@@ -3,6 +3,7 @@
 import json
 import re
 from datetime import date
+from html import unescape
 from pathlib import Path
 
 import pytest
@@ -60,15 +61,26 @@ def test_a_proposed_repair_waits_in_the_first_tab(client: Client, tmp_path: Path
 def test_a_problem_says_that_a_repair_of_it_waits(client: Client, tmp_path: Path) -> None:
     one = imported(tmp_path / "a.db", merged())
     imported(tmp_path / "b.db", merged())
-    assert "repair waits" not in client.get("/").content.decode()
+    assert ">proposed</span>" not in client.get("/").content.decode()
     repair = proposed(one, "renumber-messages")
     rows = re.findall(r"<tr><td class=\"check\">.*?</tr>", client.get("/").content.decode(), re.DOTALL)
-    assert ["repair waits" in row for row in rows if "a.db</td>" in row] == [True]
-    assert ["repair waits" in row for row in rows if "b.db</td>" in row] == [False]
+    assert [">proposed</span>" in row for row in rows if "a.db</td>" in row] == [True]
+    assert [">proposed</span>" in row for row in rows if "b.db</td>" in row] == [False]
     Repair.objects.filter(pk=repair.pk).update(counts={"MSG101": [1, 1]})
-    assert "repair waits" not in client.get("/").content.decode(), "what it leaves as it is it does not repair"
+    assert ">proposed</span>" not in client.get("/").content.decode(), "what it leaves as it is it does not repair"
     Repair.objects.filter(pk=repair.pk).update(counts={"MSG101": [1, 0]}, state="rejected")
-    assert "repair waits" not in client.get("/").content.decode()
+    assert ">proposed</span>" not in client.get("/").content.decode()
+
+
+def test_a_row_says_who_is_on_it_since_when_it_is_there_and_that_the_row_above_is_of_the_same_rule(client: Client, tmp_path: Path) -> None:
+    imported(tmp_path / "a.db", merged())
+    imported(tmp_path / "b.db", merged())
+    Problem.objects.filter(source__path__endswith="a.db").update(
+        assigned_to="ada", first_seen=1_780_000_000_000, last_seen=1_782_000_000_000
+    )
+    first, second = re.findall(r"<tr><td class=\"check\">.*?</tr>", client.get("/").content.decode(), re.DOTALL)
+    assert ">ada</span>" in first and ">2026-05-28</span>" in first and "Several messages" in first
+    assert "ada" not in second and "since" not in second and ">Same rule, other source</div>" in second
 
 
 @pytest.mark.parametrize(
@@ -252,6 +264,10 @@ def test_the_page_of_a_problem_quotes_what_one_finding_names(client: Client, tmp
     page = client.get(f"/problems/{problem.oid}/").content.decode()
     quoted = re.findall(r'<i>(\d+)</i> <em class="\w">(\w+)</em> <i>(.*?)</span>', page.partition('class="excerpt"')[2])
     assert quoted == [("1", "user", "text</i> hi"), ("2", "assistant", 'text</i> <b class="why">read as user</b> hello')]
+    consequences = re.findall(r"<li>(.*?)</li>", page.partition("Consequence")[2].partition("</ul>")[0])
+    first, *others = Conversation.objects.get().verdict.rstrip(".").split("; ")
+    assert consequences == [f"<b>{others[0][0].upper()}{others[0][1:]}</b>", first]
+    assert "accepted" in page.partition("next request")[2].partition("</dd>")[0]
     written_again(path, rows("one", HEALTHY, "One"))
     assert 'class="excerpt"' not in client.get(f"/problems/{problem.oid}/").content.decode()
 
@@ -352,6 +368,27 @@ def test_trends_name_the_day_with_the_most_and_the_version_that_began_on_it(clie
     assert client.get("/trends.json?rule=MSG102&days=90").json()["firsts"] == [
         {"day": "2026-05-01", "what": "client version", "name": "1.0"}
     ], "of the chosen span, whatever the rule"
+
+
+def test_a_day_of_the_trends_leads_to_the_problems_that_began_on_it(client: Client, tmp_path: Path) -> None:
+    store(tmp_path / "a.db", rows("one", MERGED))
+    ProblemDay.objects.all().delete()
+    of_day(Problem.objects.get(), date(2026, 6, 19), 12)
+    of_day(of_rule("MSG102"), date(2026, 6, 20), 7)
+    Problem.objects.update(conversations=1)
+    chart = client.get("/trends/?rule=MSG101").content.decode().partition('class="spark bars"')[2].partition("</svg>")[0]
+    (href,) = re.findall(r'<a href="([^"]*)" aria-label="2026-06-19: 12 new">', chart)
+    assert [row["code"] for row in client.get(f"/index.json{unescape(href)[1:]}").json()["problems"]] == ["MSG101"]
+    numbers = re.findall(r'<text x="100%" y="([\d.]+)%">(\d+)</text>', client.get("/trends/").content.decode())
+    assert numbers == [("100.0", "0"), ("58.33", "5"), ("16.67", "10")]
+    of_days = {
+        day: [row["code"] for row in client.get(f"/index.json?day={day}").json()["problems"]] for day in ("2026-06-20", "2026-06-21")
+    }
+    assert of_days == {"2026-06-20": ["MSG102"], "2026-06-21": []}
+    assert len(client.get("/index.json?day=yesterday").json()["problems"]) == 2, "what is no day chooses nothing"
+    assert 'aria-label="2026-06-19: 12 new" tabindex="-1"' in client.get("/trends/?days=90").content.decode(), (
+        "90 stops of the Tab key are too many"
+    )
 
 
 def test_trends_fold_the_rows_without_a_new_one(client: Client, tmp_path: Path) -> None:
