@@ -131,29 +131,32 @@ class NewRepairPage:
 
     @property
     def grouped(self) -> "tuple[RuleOptions, ...]":
-        """Each rule with the near strategies that are of none before it: the recommended first, then those that lose and invent nothing; those that are of
-        no rule come last."""
+        """Each rule with the near strategies that are of none before it: the ticked and the recommended first, then those that lose and invent nothing; those
+        that are of no rule come last."""
         near = [strategy for strategy in self.strategies if strategy.name in self.near]
-        near.sort(key=lambda strategy: (strategy.name not in self.recommended, bool(strategy.safety)))
+        near.sort(key=lambda strategy: (strategy.name not in self.ticked, strategy.name not in self.recommended, bool(strategy.safety)))
         groups, placed = [], set[str]()
         for rule in self.detected:
             own = [strategy for strategy in near if strategy.name in rule.strategies]
+            new = tuple(strategy for strategy in own if strategy.name not in placed)
+            first = sum(strategy.name in (*self.ticked, *self.recommended) for strategy in new) or 1
             groups.append(
                 RuleOptions(
                     rule,
-                    tuple(strategy for strategy in own if strategy.name not in placed),
+                    new[:first],
+                    new[first:],
                     tuple(strategy.name for strategy in own if strategy.name in placed),
                     tuple(name for name in rule.strategies if name not in self.near),
                 )
             )
             placed |= {strategy.name for strategy in own}
         rest = tuple(strategy for strategy in near if strategy.name not in placed)
-        return (*groups, RuleOptions(None, rest, (), ())) if rest else tuple(groups)
+        return (*groups, RuleOptions(None, rest, (), (), ())) if rest else tuple(groups)
 
     @property
     def ticked_twice(self) -> tuple[tuple[str, list[str]], ...]:
         """The rules for which more than one of the strategies listed with it is ticked."""
-        ticked = ((group.rule, [of.name for of in group.strategies if of.name in self.ticked]) for group in self.grouped)
+        ticked = ((group.rule, [of.name for of in (*group.first, *group.others) if of.name in self.ticked]) for group in self.grouped)
         return tuple((rule.code, names) for rule, names in ticked if rule is not None and len(names) > 1)
 
     @property
@@ -177,7 +180,10 @@ class RuleOptions(NamedTuple):
     """The strategies to choose from for what a rule found; `above` are those that are listed with a rule before it, `elsewhere` those that do not repair it here."""
 
     rule: DetectedRule | None
-    strategies: tuple[Strategy, ...]
+    first: tuple[Strategy, ...]
+    """What is ticked or recommended, else the first one."""
+    others: tuple[Strategy, ...]
+    """Alternatives to it, folded away."""
     above: tuple[str, ...]
     elsewhere: tuple[str, ...]
 

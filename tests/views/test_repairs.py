@@ -134,7 +134,11 @@ def test_the_options_say_what_the_ticked_strategies_come_to_together(client: Cli
 
 def test_ticked_alternatives_are_named(client: Client, tmp_path: Path) -> None:
     address = f"/conversations/{example(tmp_path, traces=False).conversations.get(native_id=INCIDENT).oid}/repairs/new/"
-    assert 'aria-label="Alternatives for THINK301"' in text(client, address)
+    first, alternatives = text(client, address).split('<details class="alternatives">', 1)
+    assert 'value="promote-leaked-call"' in first and 'value="drop-leaked-call"' not in first
+    assert "2 alternatives" in alternatives and 'value="drop-leaked-call"' in alternatives.partition("</details>")[0]
+    first, _, _ = text(client, f"{address}?strategy=drop-leaked-call").partition('<details class="alternatives">')
+    assert 'value="drop-leaked-call" checked' in first, "what is chosen is never folded away"
     answer = client.get(f"{address}?outcome=&strategy=promote-leaked-call&strategy=drop-leaked-call", HTTP_HX_REQUEST="true")
     assert "promote-leaked-call and drop-leaked-call are alternatives for THINK301: one is enough." in answer.content.decode()
     answer = client.get(f"{address}?outcome=&strategy=promote-leaked-call&strategy={RENUMBER}", HTTP_HX_REQUEST="true")
