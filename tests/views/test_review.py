@@ -206,7 +206,7 @@ def test_who_may_not_approve_sees_why_and_reviewers_are_accounts(client: Client,
     )
     assert '<option value="bob">' in page
     request_reviewers(repair, WHO, "bob")
-    assert "approval by <b>bob</b>" in text(client, "/repairs/")
+    assert 'Approval <div class="quiet">by <b>bob</b></div>' in text(client, "/repairs/")
     answer = client.post(f"/repairs/{repair.oid}/reviewers/", {"reviewers": "nobody"}, follow=True)
     assert "No account nobody may approve" in answer.content.decode()
 
