@@ -408,7 +408,9 @@ def _hunks(part: PreviewPart | None, digest: str, comments: Sequence[RepairComme
 
 
 def _span(runs: Sequence[DiffRun]) -> str:
-    seqs = [chunk.seq for run in runs for row in (*run.shown, *run.folded, *run.last) for chunk in (row.before or row.after,) if chunk]
+    rows = [row for run in runs for row in (*run.shown, *run.folded, *run.last)]
+    # A chunk that is inserted has a number of the conversation after it only.
+    seqs = [row.before.seq for row in rows if row.before] or [row.after.seq for row in rows if row.after]
     return f"{seqs[0]:,}" if seqs[0] == seqs[-1] else f"{seqs[0]:,}–{seqs[-1]:,}"
 
 

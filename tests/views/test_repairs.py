@@ -90,10 +90,10 @@ def test_costs_stand_beside_their_strategies_and_the_plan_is_summed_up_before_th
     query = "?strategy=renumber-messages&strategy=insert-interrupted-result&mode=in-place"
     page = unescape(text(client, f"/conversations/{conversation.oid}/repairs/new/{query}"))
     # The page composes in the catalogue's order, and inserting gives each message its number along the way.
-    costs = re.findall(r"<p><b>Costs:</b> (.*?)</p>", page)
+    costs = re.findall(r"<li[^>]*><b>Costs:</b> (.*?)</li>", page)
     assert costs == [strategy("insert-interrupted-result").cost] and page.index("<b>Costs:") < page.index(">Propose this repair<")
     assert "renumber-messages changes nothing in this plan: leave it out." in page
-    assert page.index('<p class="headline">1 chunk inserted, ') < page.index('class="diff"') < page.index("This plan:</b>")
+    assert page.index("<b>1 chunk inserted") < page.index('class="diff"') < page.index("This plan:</b>")
     assert "This plan:</b> 1 chunk inserted, " in page
     assert strategy("renumber-messages").cost not in page
 

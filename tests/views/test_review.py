@@ -56,9 +56,13 @@ def test_the_page_says_what_is_wrong_before_the_diff_and_folds_the_rest_after_it
     order = [
         *("Repair <em>", "</em> in ", ">proposed</span>", "proposed by <b>tester</b>"),
         *(
-            '<p class="headline">4 chunks renumbered, no content changes, ',
-            " · no error or warning remains",
+            '<dl class="strip">',
+            "Accepted, as before</b>",
+            "<b>1 → 4 read</b>",
+            "of 4 stored",
             "MSG101 1 → 0",
+            "No error or warning remains",
+            "<b>4 chunks renumbered, no content changes</b>",
             ">MSG101</a> 4 messages of 2 turns share msgIdx 0",
         ),
         *('<i>1</i> <em class="u">user</em> <i>text</i> hello', 'class="diff"', '<h2 id="talk">Comments</h2>'),
@@ -88,7 +92,7 @@ def test_what_the_provider_answered_is_before_the_diff(client: Client, tmp_path:
 def test_the_preview_has_the_same_order_and_its_options_last(client: Client, conversation: Conversation) -> None:
     page = text(client, f"/conversations/{conversation.oid}/repairs/new/?strategy={RENUMBER}")
     order = [
-        '<p class="headline">',
+        '<dl class="strip">',
         ">MSG101</a>",
         'class="diff"',
         "<summary>Verdicts and findings",
@@ -246,3 +250,19 @@ def test_the_command_keeps_reason_incident_and_reviewers(tmp_path: Path, setting
     assert (repair.reason, repair.incident, repair.reviewers) == ("all in one", "https://i.example/7", ["ann"])
     refused = run(*command, "--plan")
     assert refused.status == 2 and "add --apply" in refused.err
+
+
+def test_the_request_after_the_repair_is_one_click_from_its_preview_and_its_review(client: Client, conversation: Conversation) -> None:
+    repair = proposed(conversation, RENUMBER)
+    request = f"/conversations/{conversation.oid}/prompt/?strategy={RENUMBER}&reader=dispatch-legacy"
+    for address in (f"/conversations/{conversation.oid}/repairs/new/?strategy={RENUMBER}", f"/repairs/{repair.oid}/"):
+        assert f'<a href="{request}">See the repaired request</a>' in unescape(text(client, address))
+    assert client.get(request).status_code == 200
+    Repair.objects.filter(pk=repair.pk).update(state="rejected")
+    assert "See the repaired request" not in text(client, f"/repairs/{repair.oid}/"), "nothing of it is to come"
+
+
+def test_a_hunk_that_begins_with_an_inserted_chunk_is_named_by_numbers_that_rise(client: Client, tmp_path: Path) -> None:
+    page = text(client, f"/repairs/{proposed(imported(tmp_path / 'b.db', broken()), 'insert-interrupted-result').oid}/")
+    spans = re.findall(r'">Seq (\d+)–(\d+)</a>', page)
+    assert spans and all(int(first) < int(last) for first, last in spans)
