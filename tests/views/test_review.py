@@ -11,6 +11,7 @@ from django.test import Client
 from pytest_django import Settings
 
 from inspector.actions.approvals import expires_at
+from inspector.actions.import_source import import_targets
 from inspector.actions.reviewing import comment, request_reviewers
 from inspector.models import Conversation, Repair, RepairComment
 from tests.accounts import account
@@ -33,6 +34,7 @@ from tests.actions.building import (
     row,
 )
 from tests.operators import OperatorClient
+from tests.programs.pi_openclaw import session_files as sessions
 
 pytestmark = pytest.mark.django_db
 
@@ -263,6 +265,11 @@ def test_the_request_after_the_repair_is_one_click_from_its_preview_and_its_revi
 
 
 def test_a_hunk_that_begins_with_an_inserted_chunk_is_named_by_numbers_that_rise(client: Client, tmp_path: Path) -> None:
-    page = text(client, f"/repairs/{proposed(imported(tmp_path / 'b.db', broken()), 'insert-interrupted-result').oid}/")
-    spans = re.findall(r'">Seq (\d+)–(\d+)</a>', page)
-    assert spans and all(int(first) < int(last) for first, last in spans)
+    """What is put at the end of the file has the highest numbers, and comes before what it replaces."""
+    asked, late = (sessions.a("2", "1", sessions.call("c1")), sessions.u("3", "2", "meanwhile")), sessions.r("5", "4", "c1")
+    (tmp_path / "s.jsonl").write_bytes(
+        sessions.lines(sessions.header(), sessions.u("1", None), *asked, sessions.a("4", "3", sessions.text("hm")), late)
+    )
+    conversation = import_targets([str(tmp_path)], WHO)[0].source.conversations.get()
+    page = text(client, f"/repairs/{proposed(conversation, 'move-results', mode='replay-suffix').oid}/")
+    assert re.findall(r'">Seq ([\d–]+)</a>', page) == ["3–5"]
