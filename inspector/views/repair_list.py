@@ -54,12 +54,12 @@ class Tab(NamedTuple):
 
 
 class RepairFilters(NamedTuple):
-    """`asked`: only those that ask the person who looks to review them."""
+    """`mine`: only those that ask the person who looks to review them."""
 
     q: str
     source: str
     proposer: str
-    asked: bool
+    mine: bool
 
     @property
     def any(self) -> bool:
@@ -96,7 +96,7 @@ class RepairList:
 def _filters(request: OperatorRequest) -> RepairFilters:
     params = request.GET
     q, proposer = (visible(params.get(name, "").strip())[:200] for name in ("q", "proposer"))
-    return RepairFilters(q, visible(params.get("source", ""))[:12], proposer, bool(params.get("asked")))
+    return RepairFilters(q, visible(params.get("source", ""))[:12], proposer, bool(params.get("mine")))
 
 
 def _sort(request: OperatorRequest) -> tuple[str, ...]:
@@ -111,7 +111,7 @@ def _chosen(rows: QuerySet[Repair], filters: RepairFilters, operator: str) -> Qu
         rows = rows.filter(about | written | Q(strategies__icontains=q) | Q(counts__icontains=f'"{q}'))
     if filters.proposer:
         rows = rows.filter(proposed_by=filters.proposer)
-    return rows.filter(reviewers__contains=json.dumps(operator)) if filters.asked else rows
+    return rows.filter(reviewers__contains=json.dumps(operator)) if filters.mine else rows
 
 
 def _repairs_of_tab(tab: str, filters: RepairFilters, operator: str) -> QuerySet[Repair]:

@@ -28,7 +28,7 @@ def two(tmp_path: Path) -> tuple[Repair, Repair]:
     return first, second
 
 
-@pytest.mark.parametrize("query", ["q=chat+ONE", "q=invoices", "proposer=ann", "asked=1", "proposer=ann&asked=1&q=renumber&sort=who"])
+@pytest.mark.parametrize("query", ["q=chat+ONE", "q=invoices", "proposer=ann", "mine=1", "proposer=ann&mine=1&q=renumber&sort=who"])
 def test_text_person_and_reviewer_choose(client: Client, two: tuple[Repair, Repair], query: str) -> None:
     first, second = two
     page = client.get(f"/repairs/?{query}").content.decode()

@@ -266,9 +266,9 @@ def test_the_request_after_the_repair_is_one_click_from_its_preview_and_its_revi
 
 def test_a_hunk_that_begins_with_an_inserted_chunk_is_named_by_numbers_that_rise(client: Client, tmp_path: Path) -> None:
     """What is put at the end of the file has the highest numbers, and comes before what it replaces."""
-    asked, late = (sessions.a("2", "1", sessions.call("c1")), sessions.u("3", "2", "meanwhile")), sessions.r("5", "4", "c1")
+    before, late = (sessions.a("2", "1", sessions.call("c1")), sessions.u("3", "2", "meanwhile")), sessions.r("5", "4", "c1")
     (tmp_path / "s.jsonl").write_bytes(
-        sessions.lines(sessions.header(), sessions.u("1", None), *asked, sessions.a("4", "3", sessions.text("hm")), late)
+        sessions.lines(sessions.header(), sessions.u("1", None), *before, sessions.a("4", "3", sessions.text("hm")), late)
     )
     conversation = import_targets([str(tmp_path)], WHO)[0].source.conversations.get()
     page = text(client, f"/repairs/{proposed(conversation, 'move-results', mode='replay-suffix').oid}/")
