@@ -23,6 +23,7 @@ from inspector.views import (
     problems,
     prompts,
     repair_groups,
+    repair_list,
     repairs,
     revisions,
     shared,
@@ -87,7 +88,8 @@ urlpatterns = [
     *page_at("check", check.check, "check", json=check.check_json),
     *page_at("findings/<slug:oid>", inbox.finding, "finding", json=inbox.finding_json, md=inbox.finding_md),
     # Repairs
-    *page_at("repairs", repairs.repair_list, "repairs", json=repairs.repair_list_json),
+    *page_at("repairs", repair_list.repair_list, "repairs", json=repair_list.repair_list_json),
+    path("repairs/decide/", repair_list.decide, name="decide-repairs"),
     *page_at("repairs/<slug:oid>", repairs.repair, "repair", json=repairs.repair_json, md=repairs.repair_md),
     *page_at("repair-groups/<slug:oid>", repair_groups.group, "repair-group", json=repair_groups.group_json, md=repair_groups.group_md),
     path("repair-groups/<slug:oid>/approve/", repair_groups.approve),

@@ -513,8 +513,8 @@ def mode_summary(format_: Format, name: str) -> str:
 
 
 def mode_risk(format_: Format, name: str) -> str:
-    """`WriteMode.risk`; the name itself where the format says nothing more of it."""
-    return next((mode.risk for mode in format_.modes if mode.name == name), "") or name
+    """`WriteMode.risk`; the name where the format says nothing more of it."""
+    return next((mode.risk for mode in format_.modes if mode.name == name), "") or f"mode {name}"
 
 
 def after(records: Sequence[Record], changes: Iterable[Change]) -> list[Record]:

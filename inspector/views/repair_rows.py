@@ -10,7 +10,7 @@ from inspector.models import Repair
 from inspector.planning.preview import safety_of
 from inspector.presentation.clock import age
 from inspector.presentation.repair.alternatives import safety_words
-from inspector.presentation.repair.group_sum import Change, changes_of, sum_of
+from inspector.presentation.repair.group_sum import NOTES, Change, changes_of, sum_of
 from inspector.presentation.repair.plan import parts_of
 from inspector.programs.catalogue import format_named
 from inspector.programs.formats import mode_risk
@@ -37,7 +37,7 @@ class RepairRow:
     together: int
     whole: int
     left: tuple[str, ...]
-    """Rules that are still found after it; () of a group."""
+    """Rules that are found after it as often as before, but for those of notes; () of a group."""
     risk: str
     """What its mode does to the conversation that is there."""
 
@@ -47,6 +47,19 @@ class RepairRow:
             return str(self.repair.conversation.title or self.repair.conversation.short_native_id)
         share = f"{self.whole}" if self.together == self.whole else f"{self.together} of {self.whole}"
         return f"{share} conversation{'' if self.whole == 1 else 's'}: {group.rule}"
+
+    @property
+    def next_request(self) -> str:
+        """The part of the outcome about the request, without the profile that judges it."""
+        return self.outcome.partition(" · ")[0].removeprefix(f"{self.repair.profile}: ")
+
+    @property
+    def is_accepted(self) -> bool:
+        return self.next_request.endswith("accepted")
+
+    @property
+    def remaining(self) -> str:
+        return self.outcome.partition(" · ")[2]
 
     @property
     def href(self) -> str:
@@ -84,7 +97,11 @@ def _row(repair: Repair) -> RepairRow:
         changed = changes_of((code, before, after) for code, (before, after) in repair.counts.items())
         (did, outcome), strategies, whole = parts_of(repair.summary), repair.strategies, 1
         safety = safety_of_names(strategies)
-    left = () if group else tuple(sorted(code for code, (_, after) in repair.counts.items() if after))
+    left = (
+        ()
+        if group or "no error" in outcome
+        else tuple(sorted(code for code, (before, after) in repair.counts.items() if after == before and code not in NOTES))
+    )
     together = getattr(repair, "together", whole) or whole
     return RepairRow(
         repair,

@@ -10,7 +10,6 @@ from urllib.parse import urlencode
 
 from django.conf import settings
 from django.contrib import messages
-from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
 from django.shortcuts import get_object_or_404
 from django.utils import timezone
@@ -70,19 +69,14 @@ from inspector.strategies.base import Strategy
 from inspector.strategies.catalogue import STRATEGIES
 from inspector.views import facts
 from inspector.views.choice import conversation_or_404
-from inspector.views.conversation_list import is_without_demo
 from inspector.views.pages import absolute, as_json, as_markdown, origin_of, page, unless_unchanged
-from inspector.views.paging import ListWindow, window
 from inspector.views.problem_list import known_rule
-from inspector.views.repair_rows import RepairRow, rows_of, with_together
 
 _TIME = re.compile("[0-9]{1,14}")
 _POSITION = re.compile("[0-9]{1,7}")
 OFFERED_ACCOUNTS = 200
 LINKABLE = 4000
 """Characters of a query that an address carries: every strategy there is, and an entry's id."""
-LISTED = 500
-"""Repairs of the `.json` list; `total` counts all."""
 STATES = ("proposed", "approved", "applied", "verified")
 
 
@@ -131,29 +125,32 @@ class NewRepairPage:
 
     @property
     def grouped(self) -> "tuple[RuleOptions, ...]":
-        """Each rule with the near strategies that are of none before it: the recommended first, then those that lose and invent nothing; those that are of
-        no rule come last."""
+        """Each rule with the near strategies that are of none before it: the ticked and the recommended first, then those that lose and invent nothing; those
+        that are of no rule come last."""
         near = [strategy for strategy in self.strategies if strategy.name in self.near]
-        near.sort(key=lambda strategy: (strategy.name not in self.recommended, bool(strategy.safety)))
+        near.sort(key=lambda strategy: (strategy.name not in self.ticked, strategy.name not in self.recommended, bool(strategy.safety)))
         groups, placed = [], set[str]()
         for rule in self.detected:
             own = [strategy for strategy in near if strategy.name in rule.strategies]
+            new = tuple(strategy for strategy in own if strategy.name not in placed)
+            first = sum(strategy.name in (*self.ticked, *self.recommended) for strategy in new) or 1
             groups.append(
                 RuleOptions(
                     rule,
-                    tuple(strategy for strategy in own if strategy.name not in placed),
+                    new[:first],
+                    new[first:],
                     tuple(strategy.name for strategy in own if strategy.name in placed),
                     tuple(name for name in rule.strategies if name not in self.near),
                 )
             )
             placed |= {strategy.name for strategy in own}
         rest = tuple(strategy for strategy in near if strategy.name not in placed)
-        return (*groups, RuleOptions(None, rest, (), ())) if rest else tuple(groups)
+        return (*groups, RuleOptions(None, rest, (), (), ())) if rest else tuple(groups)
 
     @property
     def ticked_twice(self) -> tuple[tuple[str, list[str]], ...]:
         """The rules for which more than one of the strategies listed with it is ticked."""
-        ticked = ((group.rule, [of.name for of in group.strategies if of.name in self.ticked]) for group in self.grouped)
+        ticked = ((group.rule, [of.name for of in (*group.first, *group.others) if of.name in self.ticked]) for group in self.grouped)
         return tuple((rule.code, names) for rule, names in ticked if rule is not None and len(names) > 1)
 
     @property
@@ -177,7 +174,10 @@ class RuleOptions(NamedTuple):
     """The strategies to choose from for what a rule found; `above` are those that are listed with a rule before it, `elsewhere` those that do not repair it here."""
 
     rule: DetectedRule | None
-    strategies: tuple[Strategy, ...]
+    first: tuple[Strategy, ...]
+    """What is ticked or recommended, else the first one."""
+    others: tuple[Strategy, ...]
+    """Alternatives to it, folded away."""
     above: tuple[str, ...]
     elsewhere: tuple[str, ...]
 
@@ -408,7 +408,9 @@ def _hunks(part: PreviewPart | None, digest: str, comments: Sequence[RepairComme
 
 
 def _span(runs: Sequence[DiffRun]) -> str:
-    seqs = [chunk.seq for run in runs for row in (*run.shown, *run.folded, *run.last) for chunk in (row.before or row.after,) if chunk]
+    rows = [row for run in runs for row in (*run.shown, *run.folded, *run.last)]
+    # A chunk that is inserted has a number of the conversation after it only.
+    seqs = [row.before.seq for row in rows if row.before] or [row.after.seq for row in rows if row.after]
     return f"{seqs[0]:,}" if seqs[0] == seqs[-1] else f"{seqs[0]:,}–{seqs[-1]:,}"
 
 
@@ -689,7 +691,7 @@ def repair(request: OperatorRequest, oid: str) -> HttpResponse:
         return page(request, "repair.html", _repair_page(row, request.operator, request.interrupted, works), twins=("json", "md"))
 
 
-def _facts(repair: Repair) -> Json:
+def facts_of(repair: Repair) -> Json:
     people, times = (" ".join(f"{step}_{what}" for step in ("proposed", "approved", "applied", "undone")) for what in ("by", "at"))
     review = "reason incident reviewers summary regression regressed_at checked_at"
     group = {"group": repair.group.oid if repair.group else ""}
@@ -706,7 +708,7 @@ def _comments_report(repair: Repair) -> list[Json]:
 @unless_unchanged(facts.of_ended_repair)
 def repair_json(request: OperatorRequest, oid: str) -> HttpResponse:
     row = get_object_or_404(Repair.objects.select_related("conversation__source", "group"), oid=oid)
-    facts = {**_facts(row), "statement": statement_of(row)[0], "comments": _comments_report(row)}
+    facts = {**facts_of(row), "statement": statement_of(row)[0], "comments": _comments_report(row)}
     try:
         return as_json({**plan.plan_report(row.conversation.oid, kept_preview(row.conversation, row.revision, request_of(row))), **facts})
     except Refused as refusal:
@@ -720,7 +722,7 @@ def repair_md(request: OperatorRequest, oid: str) -> HttpResponse:
         preview = kept_preview(row.conversation, row.revision, request_of(row))
     except Refused as refusal:
         return as_markdown(f"{markdown.prose(str(refusal))}\n", status=409)
-    facts = {**_facts(row), "strategies": ", then ".join(row.strategies), "rehearsal": row.rehearsal.get("sentence", "")}
+    facts = {**facts_of(row), "strategies": ", then ".join(row.strategies), "rehearsal": row.rehearsal.get("sentence", "")}
     facts |= {"changes": plan.summary(preview), "stated on approval": statement_of(row)[1], "reviewers": ", ".join(row.reviewers)}
     facts |= {"expires_at": value.isoformat() if (value := facts["expires_at"]) else ""}
     comments = [(comment.who, comment.verdict or ("on a hunk" if comment.anchor else ""), comment.text) for comment in row.comments.all()]
@@ -742,97 +744,8 @@ def repair_md(request: OperatorRequest, oid: str) -> HttpResponse:
     return as_markdown(text + origin_of(row.conversation, row.revision, *command))
 
 
-class Tab(NamedTuple):
-    name: str
-    total: int
-    is_current: bool
-
-
-@dataclass(frozen=True, slots=True)
-class RepairList:
-    here: ListWindow[Repair]
-    rows: tuple[RepairRow, ...]
-    tabs: tuple[Tab, ...]
-    tab: str
-    total: int
-    """In all tabs."""
-    source: Source | None
-    """Of which they are, where the address names one."""
-    sources: tuple[Source, ...]
-    """Which have repairs, to choose one of them."""
-    second_approver: bool
-
-    @property
-    def without_demo(self) -> bool:
-        return is_without_demo(Source.objects.only("is_demo"), "")
-
-
 WAITING_SHOWN = 5
 """Repairs of one conversation that a page names."""
-TABS = {
-    "waiting": (Repair.State.PROPOSED,),
-    "approved": (Repair.State.APPROVED,),
-    "applied": (Repair.State.APPLIED, Repair.State.VERIFIED),
-    "closed": (Repair.State.REJECTED, Repair.State.UNDONE, Repair.State.OVERWRITTEN, Repair.State.STALE, Repair.State.FAILED),
-}
-
-
-SORTS = {
-    "": ("-id",),
-    "when": ("id",),
-    "-when": ("-id",),
-    "who": ("proposed_by", "id"),
-    "-who": ("-proposed_by", "-id"),
-}
-"""What the address may ask for -> the columns; ids are in the order in which repairs were proposed. Those of a tab are sorted: people propose them one by one."""
-
-
-def _sort(request: OperatorRequest) -> tuple[str, ...]:
-    return SORTS.get(request.GET.get("sort", ""), SORTS[""])
-
-
-def _repairs_of_tab(tab: str, source: str) -> QuerySet[Repair]:
-    rows = Repair.listed(TABS[tab], source) if tab in TABS else Repair.objects.counted(source)
-    return rows.select_related("conversation__source", "group")
-
-
-def repair_list(request: OperatorRequest) -> HttpResponse:
-    """Without a tab: the first that has a repair, in the order in which they ask for somebody."""
-    source = visible(request.GET.get("source", ""))[:12]
-    counts = {tab: Repair.listed(states, source).count() for tab, states in TABS.items()}
-    chosen = request.GET.get("tab", "")
-    tab = chosen if chosen in TABS else next((name for name, count in counts.items() if count), "waiting")
-    here = window(with_together(_repairs_of_tab(tab, source), TABS[tab]), _sort(request), counts[tab], request.GET)
-    tabs = tuple(Tab(name, count, name == tab) for name, count in counts.items())
-    return page(
-        request,
-        "repairs.html",
-        RepairList(
-            here,
-            rows_of(here.rows),
-            tabs,
-            tab,
-            sum(counts.values()),
-            Source.objects.filter(oid=source).first() if source else None,
-            tuple(Source.objects.filter(pk__in=Repair.objects.values("conversation__source"))),
-            settings.INSPECTOR_REQUIRE_SECOND_APPROVER,
-        ),
-        twins=("json",),
-    )
-
-
-def repair_list_json(request: OperatorRequest) -> HttpResponse:
-    repairs = _repairs_of_tab(request.GET.get("tab", ""), visible(request.GET.get("source", ""))[:12]).order_by(*_sort(request))
-    listed = repairs[:LISTED]
-    return as_json(
-        {
-            "repairs": [
-                {**_facts(repair), "conversation": repair.conversation.oid, "mode": repair.mode, "plan_digest": repair.plan_digest}
-                for repair in listed
-            ],
-            "total": repairs.count(),
-        }
-    )
 
 
 def _act(request: OperatorRequest, oid: str, act: Callable[[Repair], None], done: str = "", background_kind: str = "") -> HttpResponse:

@@ -96,6 +96,7 @@ def test_every_view_is_asked_by_get_or_says_what_it_takes() -> None:
         "repairs/<slug:oid>/reject/",
         "repairs/<slug:oid>/reviewers/",
         "repairs/<slug:oid>/undo/",
+        "repairs/decide/",
         "sources/<slug:oid>/",
         "sources/<slug:oid>/import/",
         "sources/<slug:oid>/remove/",

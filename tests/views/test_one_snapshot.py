@@ -206,7 +206,7 @@ def addresses() -> dict[str, str]:
 POSTED = {
     *(f"repairs/<slug:oid>/{act}/" for act in ("approve", "reject", "apply", "undo")),
     *(f"repair-groups/<slug:oid>/{act}/" for act in ("approve", "reject", "reviewers", "apply", "undo", "again")),
-    *("problems/decide/", "problems/views/"),
+    *("problems/decide/", "problems/views/", "repairs/decide/"),
     *("notifications/<slug:oid>/test/", "notifications/<slug:oid>/remove/"),
     *("sources/<slug:oid>/import/", "sources/<slug:oid>/write-back/", "sources/<slug:oid>/watch/", "logout/"),
     *(f"users/<int:pk>/{act}/" for act in ("roles", "state", "link", "tokens")),

@@ -15,7 +15,7 @@ from inspector.actions.decide_repair import STATEMENTS
 from inspector.models import AuditEntry, Conversation, Repair, Source
 from inspector.programs.dispatch.format import DISPATCH
 from inspector.strategies.catalogue import STRATEGIES, strategy
-from inspector.views import repairs
+from inspector.views import repair_list
 from tests.actions.building import A, Store, U, applied, approved, broken, chunk_key, er, everything, imported, merged, proposed, put, row
 from tests.commands.test_repair import FIELDS
 from tests.operators import OperatorClient
@@ -90,10 +90,10 @@ def test_costs_stand_beside_their_strategies_and_the_plan_is_summed_up_before_th
     query = "?strategy=renumber-messages&strategy=insert-interrupted-result&mode=in-place"
     page = unescape(text(client, f"/conversations/{conversation.oid}/repairs/new/{query}"))
     # The page composes in the catalogue's order, and inserting gives each message its number along the way.
-    costs = re.findall(r"<p><b>Costs:</b> (.*?)</p>", page)
+    costs = re.findall(r"<li[^>]*><b>Costs:</b> (.*?)</li>", page)
     assert costs == [strategy("insert-interrupted-result").cost] and page.index("<b>Costs:") < page.index(">Propose this repair<")
     assert "renumber-messages changes nothing in this plan: leave it out." in page
-    assert page.index('<p class="headline">1 chunk inserted, ') < page.index('class="diff"') < page.index("This plan:</b>")
+    assert page.index("<b>1 chunk inserted") < page.index('class="diff"') < page.index("This plan:</b>")
     assert "This plan:</b> 1 chunk inserted, " in page
     assert strategy("renumber-messages").cost not in page
 
@@ -134,7 +134,11 @@ def test_the_options_say_what_the_ticked_strategies_come_to_together(client: Cli
 
 def test_ticked_alternatives_are_named(client: Client, tmp_path: Path) -> None:
     address = f"/conversations/{example(tmp_path, traces=False).conversations.get(native_id=INCIDENT).oid}/repairs/new/"
-    assert 'aria-label="Alternatives for THINK301"' in text(client, address)
+    first, alternatives = text(client, address).split('<details class="alternatives">', 1)
+    assert 'value="promote-leaked-call"' in first and 'value="drop-leaked-call"' not in first
+    assert "2 alternatives" in alternatives and 'value="drop-leaked-call"' in alternatives.partition("</details>")[0]
+    first, _, _ = text(client, f"{address}?strategy=drop-leaked-call").partition('<details class="alternatives">')
+    assert 'value="drop-leaked-call" checked' in first, "what is chosen is never folded away"
     answer = client.get(f"{address}?outcome=&strategy=promote-leaked-call&strategy=drop-leaked-call", HTTP_HX_REQUEST="true")
     assert "promote-leaked-call and drop-leaked-call are alternatives for THINK301: one is enough." in answer.content.decode()
     answer = client.get(f"{address}?outcome=&strategy=promote-leaked-call&strategy={RENUMBER}", HTTP_HX_REQUEST="true")
@@ -517,12 +521,9 @@ def test_the_list_has_the_newest_first_and_its_twin(client: Client, merged_one: 
     first, second = proposed(merged_one, RENUMBER), approved(merged_one, RENUMBER, mode="fork")
     third = proposed(merged_one, RENUMBER, who="grace")
     page = text(client, "/repairs/")
-    assert page.index(third.oid) < page.index(first.oid) and second.oid not in page and "approval by anybody who may" in page
-    assert (
-        "new conversation, the original stays" in text(client, "/repairs/?tab=approved")
-        and "· <span" in page
-        and ">edits the original<" in page
-    )
+    assert page.index(third.oid) < page.index(first.oid) and second.oid not in page
+    assert 'Approval <div class="quiet">by anybody who may</div>' in page
+    assert ">New conversation, the original stays<" in text(client, "/repairs/?tab=approved") and ">Edits the original<" in page
     assert second.oid in text(client, "/repairs/?tab=approved") and "No repair is closed." in text(client, "/repairs/?tab=closed")
     assert [each["repair"] for each in client.get("/repairs.json?tab=approved").json()["repairs"]] == [second.oid]
     Repair.objects.filter(pk=third.pk).delete()
@@ -532,7 +533,7 @@ def test_the_list_has_the_newest_first_and_its_twin(client: Client, merged_one: 
         (first.oid, "proposed", "same-rows"),
     ]
     assert client.get("/repairs/?page=99").status_code == 200
-    monkeypatch.setattr(repairs, "LISTED", 1)
+    monkeypatch.setattr(repair_list, "LISTED", 1)
     cut = client.get("/repairs.json").json()
     assert [each["repair"] for each in cut["repairs"]] == [second.oid] and cut["total"] == 2
 

@@ -11,6 +11,7 @@ from django.test import Client
 from pytest_django import Settings
 
 from inspector.actions.approvals import expires_at
+from inspector.actions.import_source import import_targets
 from inspector.actions.reviewing import comment, request_reviewers
 from inspector.models import Conversation, Repair, RepairComment
 from tests.accounts import account
@@ -33,6 +34,7 @@ from tests.actions.building import (
     row,
 )
 from tests.operators import OperatorClient
+from tests.programs.pi_openclaw import session_files as sessions
 
 pytestmark = pytest.mark.django_db
 
@@ -56,9 +58,13 @@ def test_the_page_says_what_is_wrong_before_the_diff_and_folds_the_rest_after_it
     order = [
         *("Repair <em>", "</em> in ", ">proposed</span>", "proposed by <b>tester</b>"),
         *(
-            '<p class="headline">4 chunks renumbered, no content changes, ',
-            " · no error or warning remains",
+            '<dl class="strip">',
+            "Accepted, as before</b>",
+            "<b>1 → 4 read</b>",
+            "of 4 stored",
             "MSG101 1 → 0",
+            "No error or warning remains",
+            "<b>4 chunks renumbered, no content changes</b>",
             ">MSG101</a> 4 messages of 2 turns share msgIdx 0",
         ),
         *('<i>1</i> <em class="u">user</em> <i>text</i> hello', 'class="diff"', '<h2 id="talk">Comments</h2>'),
@@ -88,7 +94,7 @@ def test_what_the_provider_answered_is_before_the_diff(client: Client, tmp_path:
 def test_the_preview_has_the_same_order_and_its_options_last(client: Client, conversation: Conversation) -> None:
     page = text(client, f"/conversations/{conversation.oid}/repairs/new/?strategy={RENUMBER}")
     order = [
-        '<p class="headline">',
+        '<dl class="strip">',
         ">MSG101</a>",
         'class="diff"',
         "<summary>Verdicts and findings",
@@ -206,7 +212,7 @@ def test_who_may_not_approve_sees_why_and_reviewers_are_accounts(client: Client,
     )
     assert '<option value="bob">' in page
     request_reviewers(repair, WHO, "bob")
-    assert "approval by <b>bob</b>" in text(client, "/repairs/")
+    assert 'Approval <div class="quiet">by <b>bob</b></div>' in text(client, "/repairs/")
     answer = client.post(f"/repairs/{repair.oid}/reviewers/", {"reviewers": "nobody"}, follow=True)
     assert "No account nobody may approve" in answer.content.decode()
 
@@ -246,3 +252,24 @@ def test_the_command_keeps_reason_incident_and_reviewers(tmp_path: Path, setting
     assert (repair.reason, repair.incident, repair.reviewers) == ("all in one", "https://i.example/7", ["ann"])
     refused = run(*command, "--plan")
     assert refused.status == 2 and "add --apply" in refused.err
+
+
+def test_the_request_after_the_repair_is_one_click_from_its_preview_and_its_review(client: Client, conversation: Conversation) -> None:
+    repair = proposed(conversation, RENUMBER)
+    request = f"/conversations/{conversation.oid}/prompt/?strategy={RENUMBER}&reader=dispatch-legacy"
+    for address in (f"/conversations/{conversation.oid}/repairs/new/?strategy={RENUMBER}", f"/repairs/{repair.oid}/"):
+        assert f'<a href="{request}">See the repaired request</a>' in unescape(text(client, address))
+    assert client.get(request).status_code == 200
+    Repair.objects.filter(pk=repair.pk).update(state="rejected")
+    assert "See the repaired request" not in text(client, f"/repairs/{repair.oid}/"), "nothing of it is to come"
+
+
+def test_a_hunk_that_begins_with_an_inserted_chunk_is_named_by_numbers_that_rise(client: Client, tmp_path: Path) -> None:
+    """What is put at the end of the file has the highest numbers, and comes before what it replaces."""
+    before, late = (sessions.a("2", "1", sessions.call("c1")), sessions.u("3", "2", "meanwhile")), sessions.r("5", "4", "c1")
+    (tmp_path / "s.jsonl").write_bytes(
+        sessions.lines(sessions.header(), sessions.u("1", None), *before, sessions.a("4", "3", sessions.text("hm")), late)
+    )
+    conversation = import_targets([str(tmp_path)], WHO)[0].source.conversations.get()
+    page = text(client, f"/repairs/{proposed(conversation, 'move-results', mode='replay-suffix').oid}/")
+    assert re.findall(r'">Seq ([\d–]+)</a>', page) == ["3–5"]

@@ -32,7 +32,7 @@ def plan_facts(preview: Preview) -> dict[str, Any]:
     }
 
 
-_NOTES = frozenset(rule.code for rule in RULES if rule.severity is Severity.NOTE)
+NOTES = frozenset(rule.code for rule in RULES if rule.severity is Severity.NOTE)
 
 
 class Change(NamedTuple):
@@ -53,7 +53,7 @@ class Change(NamedTuple):
     @property
     def tone(self) -> str:
         """The color of its badge: more notes ask for nothing."""
-        return ("note" if self.code in _NOTES else "warn") if self.is_worse else "ok"
+        return ("note" if self.code in NOTES else "warn") if self.is_worse else "ok"
 
 
 def changes_of(counts: Iterable[tuple[str, int, int]]) -> tuple[Change, ...]:

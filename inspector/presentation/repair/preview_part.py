@@ -163,8 +163,34 @@ class PreviewPart:
         return parts_of(self.headline)[0]
 
     @property
+    def content(self) -> str:
+        """What becomes of the chunks, without the bytes that are written."""
+        return self.did.rpartition(", ")[0]
+
+    @property
+    def request_words(self) -> str:
+        return outcome(self.before.judgement, self.after.judgement)
+
+    @property
     def next_request(self) -> str:
-        return f"{self.after.judgement.profile}: {outcome(self.before.judgement, self.after.judgement)}"
+        return f"{self.after.judgement.profile}: {self.request_words}"
+
+    @property
+    def stored_words(self) -> str:
+        return self._messages("messages stored")
+
+    @property
+    def read_words(self) -> str:
+        return self._messages("messages read")
+
+    def _messages(self, what: str) -> str:
+        """`3 → 8`, or one number where it stays."""
+        before, after = next((before, after) for words, before, after in self.messages if words == what)
+        return f"{before:,}" if before == after else f"{before:,} → {after:,}"
+
+    @property
+    def remaining(self) -> str:
+        return self.headline.rpartition(" · ")[2]
 
     @property
     def changed(self) -> tuple[RuleChange, ...]:
