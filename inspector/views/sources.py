@@ -21,7 +21,7 @@ from inspector.actions.problems import Refused
 from inspector.actions.set_deployed_reader import set_deployed_reader
 from inspector.actions.set_write_back import set_write_back
 from inspector.middleware import OperatorRequest, accepts
-from inspector.models import ConversationCount, Payload, Record, Source, TraceRecord, Watch, Watcher
+from inspector.models import ConversationCount, Payload, Problem, Record, Source, TraceRecord, Watch, Watcher
 from inspector.models.background import judged_since
 from inspector.presentation.json_text import json_fields
 from inspector.presentation.visible import visible
@@ -38,6 +38,7 @@ from inspector.views.live import live
 from inspector.views.pages import as_json, page
 
 SHOWN = 10
+RULES = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,6 +223,9 @@ class SourcePage:
     traces: tuple[Source, ...]
     stores: tuple[Source, ...]
     recent: tuple[ConversationRow, ...]
+    rules: tuple[Problem, ...]
+    """What is open in it, the worst first."""
+    more_rules: bool
     readers: tuple[str, ...]
     deployed: Reader | None
     why_writable: str
@@ -264,6 +268,7 @@ def _page(source: Source) -> SourcePage:
         payloads = Payload.objects.filter(pk__in=TraceRecord.objects.filter(source=source).exclude(body=None).values("body"))
     else:
         payloads = Payload.objects.filter(pk__in=Record.objects.filter(conversation__source=source).values("payload_id"))
+    rules = tuple(source.rule_problems.filter(conversations__gt=0)[: RULES + 1])
     return SourcePage(
         row=_rows([source])[0],
         bytes_kept=payloads.aggregate(n=Sum("size"))["n"] or 0,
@@ -272,6 +277,8 @@ def _page(source: Source) -> SourcePage:
         traces=tuple(source.traces.all()),
         stores=tuple(source.stores.all()),
         recent=rows_of(newest_first(conversations.filter(is_gone=False))[:SHOWN]),
+        rules=rules[:RULES],
+        more_rules=len(rules) > RULES,
         readers=tuple(names(source.format)),
         deployed=_deployed(source),
         why_writable=why_writable(source),

@@ -109,6 +109,20 @@ def test_a_row_is_imported_and_watched_from_the_list_and_its_tabs_say_which_need
     assert names("unreadable") == ["healthy.db"]
 
 
+def test_a_source_shows_what_is_wrong_in_it_and_leads_to_each_problem(client: Client, kept: Kept, tmp_path: Path) -> None:
+    found = kept("example", example)
+    worst = found.rule_problems.get(code="MSG101")
+    text = client.get(f"/sources/{found.oid}/").content.decode()
+    assert f'href="/problems/{worst.oid}/">{worst.rule}</a>' in text and f"{worst.conversations} conversations" in text
+    assert text.count('href="/problems/') == 5 and f'href="/?source={found.oid}">All problems of this source</a>' in text
+    healthy = store(tmp_path / "healthy.db", rows("one", HEALTHY))
+    watching.set_watching(healthy, "tester", on=False)
+    text = client.get(f"/sources/{healthy.oid}/").content.decode()
+    assert "What is wrong in it" not in text and text.count(f'formaction="/sources/{healthy.oid}/watch/"') == 1
+    watching.set_watching(healthy, "tester", on=True)
+    assert "formaction" not in client.get(f"/sources/{healthy.oid}/").content.decode()
+
+
 def test_the_list_is_sorted_by_what_its_address_says(client: Client, tmp_path: Path) -> None:
     example(tmp_path)
     store(tmp_path / "a.db", rows("one", HEALTHY))
