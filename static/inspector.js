@@ -229,7 +229,10 @@
     field.parentElement.scrollTop = (link.dataset.line - 4) * parseFloat(getComputedStyle(field).lineHeight);
   });
   document.addEventListener("htmx:beforeRequest", (event) => {
-    if (Number(event.target.dataset?.most) < event.target.value?.length) { event.preventDefault(); }
+    const { target } = event;
+    if (!(Number(target.dataset?.most) < target.value?.length)) { return; }
+    event.preventDefault();
+    document.querySelector(target.getAttribute("hx-target")).textContent = "A text of this length is not judged while you type: press Check.";
   });
 
   // A link may lead to what is folded.

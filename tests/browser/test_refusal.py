@@ -96,3 +96,6 @@ def test_a_request_is_judged_while_it_is_typed(page: Page, live_server: LiveServ
     assert selected.strip().startswith('{"role": "tool"')
     field.fill(body[:-1])
     expect(verdict).to_contain_text("It is no JSON from line")
+    field.fill(body + " " * 100_000)
+    expect(verdict).to_contain_text("press Check")
+    expect(verdict).not_to_contain_text("no JSON")
