@@ -211,6 +211,30 @@
     });
   });
 
+  // The lines of a text have numbers, and what is said of one leads to it. A long text is not sent while it is typed.
+  document.querySelectorAll(".editor textarea").forEach((field) => {
+    const count = () => { field.previousElementSibling.textContent = Array.from((field.value || field.placeholder).split("\n"), (_, at) => at + 1).join("\n"); };
+    field.addEventListener("input", count);
+    count();
+  });
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest("[data-line]");
+    const field = link && document.querySelector(".editor textarea");
+    if (!field) { return; }
+    event.preventDefault();
+    const lines = field.value.split("\n");
+    const start = lines.slice(0, link.dataset.line - 1).join("\n").length + (link.dataset.line > 1 ? 1 : 0);
+    field.focus();
+    field.setSelectionRange(start, start + lines[link.dataset.line - 1].length);
+    field.parentElement.scrollTop = (link.dataset.line - 4) * parseFloat(getComputedStyle(field).lineHeight);
+  });
+  document.addEventListener("htmx:beforeRequest", (event) => {
+    const { target } = event;
+    if (!(Number(target.dataset?.most) < target.value?.length)) { return; }
+    event.preventDefault();
+    document.querySelector(target.getAttribute("hx-target")).textContent = "A text of this length is not judged while you type: press Check.";
+  });
+
   // A link may lead to what is folded.
   const unfold = () => {
     const target = document.getElementById(decodeURIComponent(window.location.hash.slice(1)));

@@ -14,6 +14,7 @@ from inspector.access.permits import permit
 from inspector.actions.add_source import addresses, brought, default_stores, limit_of_adding, named, roots
 from inspector.actions.problems import Refused
 from inspector.actions.remove_source import Removed, begin_removal, what_goes
+from inspector.actions.try_source import Trial, trials
 from inspector.cache_headers import exact
 from inspector.masked_answers import own_content
 from inspector.middleware import OperatorRequest, accepts, web_limit
@@ -41,6 +42,19 @@ class DefaultStore(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
+class ProgramCard:
+    """A program with default places: `stores` are those that are on this machine."""
+
+    title: str
+    places: tuple[str, ...]
+    stores: tuple[DefaultStore, ...]
+
+    @property
+    def has_sessions(self) -> bool:
+        return any(store.files != 0 for store in self.stores)
+
+
+@dataclass(frozen=True, slots=True)
 class AddPage:
     """`folder` is the one that is looked at, "" for the list of roots; `above` the one that leads to it."""
 
@@ -59,11 +73,42 @@ class AddPage:
     typed: Typed = NOTHING
     text: str = ""
     """What was pasted and not taken, whole."""
+    tried: str = ""
+    """The path that was read without importing it."""
+    trials: tuple[Trial, ...] = ()
 
     @property
-    def programs(self) -> tuple[str, ...]:
-        """Whose stores are recognized."""
-        return tuple(program.title for program in programs())
+    def path(self) -> str:
+        return self.tried or self.folder
+
+    @property
+    def has_sessions(self) -> bool:
+        """Whether sessions are where a program keeps them."""
+        return any(store.files != 0 for store in self.stores)
+
+    @property
+    def can_import(self) -> bool:
+        """Of what was tried."""
+        return any(trial.format for trial in self.trials)
+
+    @property
+    def cards(self) -> tuple[ProgramCard, ...]:
+        """Those with something on this machine first."""
+        cards = (
+            ProgramCard(
+                program.title,
+                tuple(dict.fromkeys(home.path for home in program.homes)),
+                tuple(store for store in self.stores if store.program == program.title),
+            )
+            for program in programs()
+            if program.homes
+        )
+        return tuple(sorted(cards, key=lambda card: (not card.has_sessions, not card.stores)))
+
+    @property
+    def others(self) -> tuple[str, ...]:
+        """Programs without a default place."""
+        return tuple(program.title for program in programs() if not program.homes)
 
 
 def _add_page(request: OperatorRequest) -> AddPage:
@@ -91,15 +136,25 @@ def _default_stores() -> Iterator[DefaultStore]:
 
 @accepts("GET", "HEAD", "POST")
 def add(request: OperatorRequest) -> HttpResponse:
-    """POST adds the `path`, the `file`, or the `text` under a `name`."""
+    """POST adds the `path`, the `file`, or the `text` under a `name`; with `do=try` it says what the path holds, and adds nothing."""
     if request.method != "POST":
         content = _add_page(request)
         return page(request, "source_add.html", content, twins=("json",), status=400 if content.problem else 200)
     try:
+        if request.POST.get("do") == "try":
+            return _tried(request)
         work = background.add(_wanted(request), request.operator)
     except (SourceProblem, Refused) as problem:
         return _not_added(request, problem)
     return redirect("task", key=work.task.key)
+
+
+def _tried(request: OperatorRequest) -> HttpResponse:
+    """Raises SourceProblem, Refused."""
+    with limited(limit_of_adding(web_limit())):
+        path = named(request.POST.get("path", ""))
+        answers = trials(path)
+    return page(request, "source_add.html", replace(_add_page(request), tried=path, trials=answers), twins=("json",))
 
 
 def _not_added(request: OperatorRequest, problem: Exception) -> HttpResponse:

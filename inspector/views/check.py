@@ -13,13 +13,14 @@ from inspector.cache_headers import exact
 from inspector.installation import program
 from inspector.masked_answers import own_content
 from inspector.middleware import OperatorRequest, accepts
+from inspector.presentation.check.lines import Line, error_line, line_of, listing, on_lines
 from inspector.presentation.conversation import scan
 from inspector.presentation.conversation.profile_verdicts import ProfileVerdict
 from inspector.presentation.prompt.checking import Checked, checked
 from inspector.presentation.repair import plan
 from inspector.presentation.repair.preview_part import PreviewPart, preview_part
 from inspector.presentation.visible import visible
-from inspector.profiles.base import Profile
+from inspector.profiles.base import Profile, Violation
 from inspector.profiles.catalogue import PROFILES, UnknownProfile
 from inspector.programs.catalogue import FORMATS, UnknownFormat
 from inspector.programs.formats import Format
@@ -33,6 +34,10 @@ LARGEST = 50 * 1000 * 1000
 """Bytes of an upload."""
 CARRIED = 4 * 1000 * 1000
 """Bytes of a body that a page carries along, so that the next question needs no second upload."""
+MOST = 100
+"""Violations of one profile that are shown."""
+TYPED = 100_000
+"""Characters of a text that is judged while it is typed."""
 NAME = "request.json"
 OPENAI = '{"model": "gpt-5", "messages": [{"role": "user", "content": "List the files"}, {"role": "tool", "tool_call_id": "call_1", "content": "notes.md"}]}'
 EXAMPLES = (
@@ -51,6 +56,26 @@ EXAMPLES = (
 """Bodies that are rejected, for somebody who has none at hand: of which provider and why, and the text."""
 
 
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """`line` of the request as it is shown; None where that is not known."""
+
+    violation: Violation
+    line: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictRow:
+    """What a profile says, with the lines of the first violations."""
+
+    verdict: ProfileVerdict
+    placed: tuple[Placed, ...]
+
+    @property
+    def name(self) -> str:
+        return self.verdict.name
+
+
 class NoBody(Exception):
     """The form has no body to check; the message is the sentence to show."""
 
@@ -67,10 +92,17 @@ class CheckPage:
     checked: Checked | None
     part: PreviewPart | None
     findings: tuple[Finding, ...] = ()
-    own: tuple[ProfileVerdict, ...] = ()
+    own: tuple[VerdictRow, ...] = ()
     """Profiles of the wire shape that the body is in, the chosen one first."""
-    others: tuple[ProfileVerdict, ...] = ()
+    others: tuple[VerdictRow, ...] = ()
+    lines: tuple[Line, ...] = ()
+    """The request with what the chosen profile says below the line that it is about; () of one that is no JSON, or too large."""
+    is_reformatted: bool = False
+    """It came without lines, and is shown with a line for each value."""
+    wrong_line: int | None = None
+    """Where the text stops to be JSON."""
     largest: int = LARGEST
+    typed: int = TYPED
     what: str = ""
     """As what the body was recognized, where it was not pasted here."""
     error: str = ""
@@ -81,11 +113,11 @@ class CheckPage:
     @property
     def others_verdict(self) -> str:
         """What those of other wire shapes say of the same history; the fewer of the two kinds by name."""
-        passing = [verdict.name for verdict in self.others if verdict.judgement.sendable]
+        passing = [row.name for row in self.others if row.verdict.judgement.sendable]
         subject = f"{len(self.others)} profiles of other wire shapes, of the same history"
         if not passing:
             return f"{subject}: all reject it"
-        rejecting = [verdict.name for verdict in self.others if not verdict.judgement.sendable]
+        rejecting = [row.name for row in self.others if not row.verdict.judgement.sendable]
         if not rejecting:
             return f"{subject}: it passes all"
         if len(passing) <= len(rejecting):
@@ -148,7 +180,9 @@ def check_page(request: OperatorRequest, given: bytes | None = None, what: str =
     profile = result.profile if result else request.POST.get("profile", "")
     part = preview_part(result.repair) if result and result.repair else None
     chosen = result.format.name if result else request.POST.get("format", "")
-    own, others = _by_wire(result)
+    given_text = data.decode("utf-8", "replace") if result else ""
+    shown = on_lines(given_text)
+    own, others = (tuple(_row(verdict, shown) for verdict in verdicts) for verdicts in _by_wire(result))
     content = CheckPage(
         formats=formats,
         profiles=PROFILES,
@@ -162,10 +196,23 @@ def check_page(request: OperatorRequest, given: bytes | None = None, what: str =
         findings=result.findings if result else (),
         own=own,
         others=others,
+        lines=listing(shown, _marks(own)) if shown else (),
+        is_reformatted=shown != given_text,
+        wrong_line=error_line(text) if text.strip() else None,
         what=what,
         error=error,
     )
     return content, 400 if problem else 200
+
+
+def _row(verdict: ProfileVerdict, shown: str) -> VerdictRow:
+    violations = verdict.judgement.violations[:MOST]
+    return VerdictRow(verdict, tuple(Placed(violation, line_of(shown, violation.path) if shown else None) for violation in violations))
+
+
+def _marks(rows: tuple[VerdictRow, ...]) -> list[tuple[int, str]]:
+    """What the chosen profile says, by lines."""
+    return [(place.line, f"{place.violation.id} {place.violation.text}") for row in rows[:1] for place in row.placed if place.line]
 
 
 def _by_wire(result: Checked | None) -> tuple[tuple[ProfileVerdict, ...], tuple[ProfileVerdict, ...]]:
@@ -183,7 +230,7 @@ def _by_wire(result: Checked | None) -> tuple[tuple[ProfileVerdict, ...], tuple[
 
 @accepts("GET", "HEAD", "POST")
 def check(request: OperatorRequest) -> HttpResponse:
-    """GET is the form; POST judges, and with `do=download` answers with the repaired body."""
+    """GET is the form; POST judges, and with `do=download` answers with the repaired body. While somebody types, htmx asks for the verdict alone."""
     if request.method == "POST" and request.POST.get("do") == "download":
         with suppress(NoBody):
             data, result = _checked(request)
@@ -191,7 +238,9 @@ def check(request: OperatorRequest) -> HttpResponse:
             repaired = data if result.repaired is None else result.repaired
             return own_content(exact(HttpResponse(repaired, content_type="application/octet-stream", headers=headers)))
     content, status = check_page(request)
-    return page(request, "check.html", content, status=status)
+    # What somebody types is asked while it is no request yet.
+    is_typing = request.method == "POST" and bool(request.htmx)
+    return page(request, "check.html", content, part="live" if is_typing else "", status=200 if is_typing else status)
 
 
 @accepts("GET", "HEAD", "POST")

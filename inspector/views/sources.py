@@ -21,7 +21,7 @@ from inspector.actions.problems import Refused
 from inspector.actions.set_deployed_reader import set_deployed_reader
 from inspector.actions.set_write_back import set_write_back
 from inspector.middleware import OperatorRequest, accepts
-from inspector.models import ConversationCount, Payload, Record, Source, TraceRecord, Watch, Watcher
+from inspector.models import ConversationCount, Payload, Problem, Record, Source, TraceRecord, Watch, Watcher
 from inspector.models.background import judged_since
 from inspector.presentation.json_text import json_fields
 from inspector.presentation.visible import visible
@@ -38,6 +38,7 @@ from inspector.views.live import live
 from inspector.views.pages import as_json, page
 
 SHOWN = 10
+RULES = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,15 +60,48 @@ class SourceRow:
     """Between two looks of the watcher, in words."""
     may_be_watched: bool
 
+    @property
+    def count(self) -> int:
+        """Of what is judged: conversations or streams."""
+        return self.source.stream_count if self.source.is_capture else self.conversations
+
+    @property
+    def damaged_count(self) -> int:
+        return self.damaged + self.streams_damaged
+
+    @property
+    def may_import(self) -> bool:
+        return may("import", self.source)
+
+    @property
+    def may_watch(self) -> bool:
+        return settings.INSPECTOR_WATCH and self.may_be_watched and may("watch", self.source)
+
 
 SORTS: Mapping[str, Callable[[SourceRow], Any]] = {
     "source": lambda row: row.source.name,
     "format": lambda row: (row.source.format, row.source.name),
     "contains": lambda row: row.conversations + row.streams + row.trace_records,
-    "damaged": lambda row: row.damaged + row.streams_damaged,
+    "damaged": lambda row: row.damaged_count,
     "read": lambda row: row.source.read_at,
 }
 """What the list can be sorted by; by its path unless the address says one of them."""
+STATES: Mapping[str, tuple[str, Callable[[SourceRow], Any]]] = {
+    "": ("All", lambda row: True),
+    "damaged": ("Damaged or rejected", lambda row: row.damaged_count),
+    "unreadable": ("Cannot be read", lambda row: row.problem),
+    "problems": ("Read with problems", lambda row: row.source.problems),
+    "unwatched": ("Not watched", lambda row: row.may_be_watched and not row.is_watched),
+}
+"""The tabs of the list, each with its words and what is on it."""
+
+
+@dataclass(frozen=True, slots=True)
+class StateTab:
+    name: str
+    words: str
+    total: int
+    is_current: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +113,7 @@ class SourceListPage:
     may_switch_demo: bool
     q: str
     watcher_is_alive: bool
+    tabs: tuple[StateTab, ...]
 
     @property
     def has_demo(self) -> bool:
@@ -153,9 +188,15 @@ def source_list(request: OperatorRequest) -> HttpResponse:
     rows, sort = _rows(list(Source.objects.select_related("watch"))), request.GET.get("sort", "")
     if key := SORTS.get(sort.removeprefix("-")):
         rows = tuple(sorted(rows, key=key, reverse=sort.startswith("-")))
-    q = visible(request.GET.get("q", "").strip())
-    shown = tuple(row for row in rows if q.casefold() in f"{row.source.path} {row.source.format} {row.source.reader}".casefold())
-    content = SourceListPage(shown, rows, may("add source"), may("demo"), q, _is_alive(Watcher.now()))
+    q, state = visible(request.GET.get("q", "").strip()), request.GET.get("state", "")
+    state = state if state in STATES else ""
+    matching = [row for row in rows if q.casefold() in f"{row.source.path} {row.source.format} {row.source.reader}".casefold()]
+    totals = {name: sum(bool(is_of(row)) for row in matching) for name, (_, is_of) in STATES.items()}
+    tabs = tuple(
+        StateTab(name, words, totals[name], name == state) for name, (words, _) in STATES.items() if totals[name] or name in ("", state)
+    )
+    shown = tuple(row for row in matching if STATES[state][1](row))
+    content = SourceListPage(shown, rows, may("add source"), may("demo"), q, _is_alive(Watcher.now()), tabs)
     return page(request, "sources.html", content, twins=("json",), live=live())
 
 
@@ -182,6 +223,9 @@ class SourcePage:
     traces: tuple[Source, ...]
     stores: tuple[Source, ...]
     recent: tuple[ConversationRow, ...]
+    rules: tuple[Problem, ...]
+    """What is open in it, the worst first."""
+    more_rules: bool
     readers: tuple[str, ...]
     deployed: Reader | None
     why_writable: str
@@ -224,6 +268,7 @@ def _page(source: Source) -> SourcePage:
         payloads = Payload.objects.filter(pk__in=TraceRecord.objects.filter(source=source).exclude(body=None).values("body"))
     else:
         payloads = Payload.objects.filter(pk__in=Record.objects.filter(conversation__source=source).values("payload_id"))
+    rules = tuple(source.rule_problems.filter(conversations__gt=0)[: RULES + 1])
     return SourcePage(
         row=_rows([source])[0],
         bytes_kept=payloads.aggregate(n=Sum("size"))["n"] or 0,
@@ -232,6 +277,8 @@ def _page(source: Source) -> SourcePage:
         traces=tuple(source.traces.all()),
         stores=tuple(source.stores.all()),
         recent=rows_of(newest_first(conversations.filter(is_gone=False))[:SHOWN]),
+        rules=rules[:RULES],
+        more_rules=len(rules) > RULES,
         readers=tuple(names(source.format)),
         deployed=_deployed(source),
         why_writable=why_writable(source),
@@ -353,7 +400,12 @@ def reimport(request: OperatorRequest, oid: str) -> HttpResponse:
     except (SourceProblem, UnknownFormat) as problem:
         messages.error(request, visible(str(problem)))
     row = source.conversations.filter(oid=request.POST.get("conversation", "")).first()
-    return redirect("source", oid=oid) if row is None else redirect("conversation", oid=row.oid)
+    return _back(request, oid) if row is None else redirect("conversation", oid=row.oid)
+
+
+def _back(request: OperatorRequest, oid: str) -> HttpResponse:
+    """To the list where it was asked there."""
+    return redirect("sources") if request.POST.get("back") == "list" else redirect("source", oid=oid)
 
 
 @accepts("POST")
@@ -363,10 +415,11 @@ def watch(request: OperatorRequest, oid: str) -> HttpResponse:
     on, every = request.POST.get("on") == "1", request.POST.get("every", "0")
     try:
         watching.set_watching(source, request.operator, on, int(every) if every in map(str, watching.CHOICES) else -1)
-        messages.success(request, "It is watched now." if on else "It is no longer watched: import it again to see what is new.")
+        name = visible(source.name)
+        messages.success(request, f"{name} is watched now." if on else f"{name} is no longer watched: import it again to see what is new.")
     except Refused as problem:
         messages.error(request, visible(str(problem)))
-    return redirect("source", oid=oid)
+    return _back(request, oid)
 
 
 def _brought(source: Source, conversations: int, unchanged: int, gone: int, records: int) -> str:

@@ -81,3 +81,21 @@ def test_a_pasted_request_comes_back_repaired(page: Page, live_server: LiveServe
     with page.expect_download() as download:
         page.get_by_role("button", name="Download the repaired body").click()
     assert '"tool_result"' in download.value.path().read_text()
+
+
+@pytest.mark.parametrize("page", ["with script"], indirect=True)
+def test_a_request_is_judged_while_it_is_typed(page: Page, live_server: LiveServer) -> None:
+    page.goto(f"{live_server.url}/check/")
+    field, verdict = page.get_by_label("The JSON that was"), page.locator("#verdict")
+    body = '{\n "messages": [\n  {"role": "user", "content": "go"},\n  {"role": "tool", "tool_call_id": "c", "content": "x"}\n ],\n "model": "gpt-5"\n}'
+    field.fill(body)
+    expect(verdict).to_contain_text("openai-chat: rejected at messages.1")
+    expect(page.locator(".numbers")).to_have_text("\n".join(map(str, range(1, 8))))
+    verdict.get_by_role("link", name="line 4").first.click()
+    selected = page.evaluate("(() => { const f = document.activeElement; return f.value.slice(f.selectionStart, f.selectionEnd); })()")
+    assert selected.strip().startswith('{"role": "tool"')
+    field.fill(body[:-1])
+    expect(verdict).to_contain_text("It is no JSON from line")
+    field.fill(body + " " * 100_000)
+    expect(verdict).to_contain_text("press Check")
+    expect(verdict).not_to_contain_text("no JSON")

@@ -100,6 +100,26 @@ def test_what_was_typed_is_there_again_with_the_sentence_next_to_it(
     assert not roots() and "only what is in the folders" in said(client, path="/etc/passwd")
 
 
+def test_a_path_is_tried_without_an_import(tmp_path: Path, client: Client, settings: Settings) -> None:
+    (tmp_path / "outside").mkdir()
+    folder = tmp_path / "listed"
+    folder.mkdir()
+    settings.INSPECTOR_SOURCES = [folder, place("postgresql://brain@db.example/brain")]
+    write_dispatch_store(folder / "a.db", rows("one", MERGED))
+    (folder / "notes.txt").write_text("milk")
+    page = said(client, path=str(folder / "a.db"), do="try")
+    assert "Read, and not imported" in page and ">dispatch</span>" in page and "<b>1 conversations</b>" not in page
+    assert "<b>1 conversation</b>" in page and page.count(f'name="path" value="{folder / "a.db"}"') == 1
+    unknown = said(client, path=str(folder / "notes.txt"), do="try")
+    assert ">not read</span>" in unknown and "is no store" in unknown and '<button class="btn main">Import</button>' not in unknown
+    assert "a login there" in said(client, path="postgresql://brain@db.example/brain", do="try")
+    assert "may not read" in said(client, path=str(tmp_path / "outside"), do="try")
+    database, tree = opencode.database(folder, opencode.KILLED), opencode.tree(folder, opencode.CLEAN)
+    both = said(client, path=str(folder), do="try")
+    assert database in both and tree in both
+    assert not Source.objects.exists() and not AuditEntry.objects.exists()
+
+
 def test_a_folder_becomes_a_source_for_each_store_in_it(tmp_path: Path, client: Client, settings: Settings) -> None:
     folder = tmp_path / "listed"
     folder.mkdir()
@@ -121,8 +141,11 @@ def test_in_local_mode_without_a_list_only_the_folders_of_programs_are_offered(
     assert "only what is in the folders where programs keep" in said(client, path=str(tmp_path / "a.db")) and not Source.objects.exists()
     (tmp_path / "home" / ".claude" / "projects").mkdir(parents=True)
     page = client.get("/sources/add/").content.decode()
-    assert page.count(">nothing there yet<") == 1 and 'aria-label="Import Claude Code' not in page and "Allowed here: what is in " in page
-    assert f'<b>pi and OpenClaw</b> <span class="quiet">1 file, {len(SESSION)} B</span>' in page and f'value="{sessions.parent}"' in page
+    assert page.count(">empty<") == 1 and 'aria-label="Import Claude Code' not in page and "Allowed here: what is in " in page
+    assert (
+        '<b>pi and OpenClaw</b><span class="badge ok">found</span>' in page and f'<div class="quiet">1 file, {len(SESSION)} B</div>' in page
+    )
+    assert f'value="{sessions.parent}"' in page and page.index("pi and OpenClaw") < page.index("Claude Code") < page.index("Codex CLI")
     assert "is imported" in said(client, path=str(sessions.parent))
     source = Source.objects.get()
     again = client.get("/sources/add/").content.decode()

@@ -244,4 +244,4 @@ def test_the_page_of_a_rule_names_the_provider_rules_that_its_repairs_satisfy(cl
 
 def test_a_format_says_where_its_program_keeps_it(client: Client) -> None:
     text = client.get("/formats/?q=codex").content.decode()
-    assert "By default in <code>~/.codex/sessions</code> (moved by <code>CODEX_HOME</code>)" in text
+    assert '<code>~/.codex/sessions</code> <span class="quiet">(moved by <code>CODEX_HOME</code>)</span>' in text

@@ -10,6 +10,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
 from inspector.models import Conversation, Payload, Record, Source
+from inspector.presentation.check.lines import LARGEST
 from inspector.profiles.catalogue import PROFILES
 from inspector.views import check
 from inspector.wires.names import WIRES
@@ -71,6 +72,30 @@ def test_a_good_body_needs_nothing_and_downloads_unchanged(client: Client) -> No
 
 def test_another_profile_can_be_asked_for(client: Client) -> None:
     assert "<h1>mistral-strict: rejected at" in post(client, json.dumps(LATE), profile="mistral-strict")
+
+
+def test_each_violation_leads_to_its_line_of_the_request(client: Client) -> None:
+    text = post(client, json.dumps(LATE, indent=2))
+    assert 'href="#line-9">line 9</a>' in text and re.search(r'class="hit" id="line-9"><span class="number">9</span><code> *{</code>', text)
+    assert "with a line for each value" not in text
+    one_line = post(client, json.dumps(LATE))
+    assert 'href="#line-9">line 9</a>' in one_line and "with a line for each value" in one_line
+    assert 'id="request"' not in post(client, json.dumps({**LATE, "x": "x" * LARGEST}), format="anthropic-request")
+
+
+def test_while_somebody_types_the_verdict_alone_comes_back(client: Client) -> None:
+    def typed(body: str) -> str:
+        answer = client.post("/check/", {"body": body}, HTTP_HX_REQUEST="true", HTTP_HX_TARGET="verdict")
+        assert answer.status_code == 200
+        return answer.content.decode()
+
+    text = typed(json.dumps(LATE, indent=2))
+    assert "<h2>anthropic-2026-07: rejected at messages.1 (AN-1)</h2>" in text and 'data-line="9">line 9</a>' in text
+    assert "move-results" in text and "<html" not in text
+    assert "data-line" not in typed(json.dumps(LATE)), "all of it is on one line"
+    torn = typed(json.dumps(LATE, indent=2)[:-40])
+    assert "<h2>No request yet</h2>" in torn and re.search(r'data-line="\d+">line \d+</a> on', torn)
+    assert "<h2>Verdict</h2>" in typed(" ") and "passes all known rules" in typed(json.dumps(GOOD))
 
 
 @pytest.mark.parametrize(

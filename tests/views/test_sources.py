@@ -84,6 +84,45 @@ def test_whether_what_is_seen_is_current_is_in_the_list_and_in_the_first_lines_o
     assert "cannot be read now" in cell and "It is &lt;gone&gt;." in cell and "cannot be read now" in facts
 
 
+def test_a_row_is_imported_and_watched_from_the_list_and_its_tabs_say_which_need_a_look(client: Client, kept: Kept, tmp_path: Path) -> None:
+    kept("example", example)
+    healthy = store(tmp_path / "healthy.db", rows("one", HEALTHY))
+    watching.set_watching(healthy, "tester", on=False)
+
+    def names(state: str) -> list[str]:
+        return re.findall(
+            r'row-link" href="[^"]*" title="[^"]*">[^<]*?([\w.]+)</a>', client.get(f"/sources/?state={state}").content.decode()
+        )
+
+    text = client.get("/sources/").content.decode()
+    assert (
+        '<span class="fine">none</span> of 1' in text and re.search(r'state=damaged">5</a>\s+of 6', text) and "not judged by itself" in text
+    )
+    assert names("damaged") == ["dispatch.db"] and "healthy.db" in names("unwatched") and names("nonsense") == names("")
+    assert ">Cannot be read" not in text
+    assert client.post(f"/sources/{healthy.oid}/import/", {"back": "list"}).headers["Location"] == "/sources/"
+    assert client.post(f"/sources/{healthy.oid}/watch/", {"back": "list", "on": "1"}).headers["Location"] == "/sources/"
+    text = client.get("/sources/").content.decode()
+    assert "healthy.db is watched now." in text and f'aria-label="Stop watching {healthy.name}"' in text
+    assert "healthy.db" not in names("unwatched")
+    watching.record_problem(healthy.pk, "It is gone.")
+    assert names("unreadable") == ["healthy.db"]
+
+
+def test_a_source_shows_what_is_wrong_in_it_and_leads_to_each_problem(client: Client, kept: Kept, tmp_path: Path) -> None:
+    found = kept("example", example)
+    worst = found.rule_problems.get(code="MSG101")
+    text = client.get(f"/sources/{found.oid}/").content.decode()
+    assert f'href="/problems/{worst.oid}/">{worst.rule}</a>' in text and f"{worst.conversations} conversations" in text
+    assert text.count('href="/problems/') == 5 and f'href="/?source={found.oid}">All problems of this source</a>' in text
+    healthy = store(tmp_path / "healthy.db", rows("one", HEALTHY))
+    watching.set_watching(healthy, "tester", on=False)
+    text = client.get(f"/sources/{healthy.oid}/").content.decode()
+    assert "What is wrong in it" not in text and text.count(f'formaction="/sources/{healthy.oid}/watch/"') == 1
+    watching.set_watching(healthy, "tester", on=True)
+    assert "formaction" not in client.get(f"/sources/{healthy.oid}/").content.decode()
+
+
 def test_the_list_is_sorted_by_what_its_address_says(client: Client, tmp_path: Path) -> None:
     example(tmp_path)
     store(tmp_path / "a.db", rows("one", HEALTHY))

@@ -1,0 +1,64 @@
+"""What a path holds, before anybody imports it: its format and how many conversations. Nothing is kept, and no conversation is judged."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from inspector.access.context import unlimited
+from inspector.actions.add_source import known_as
+from inspector.actions.problems import Refused
+from inspector.presentation.visible import visible
+from inspector.programs.catalogue import UnknownFormat, format_named
+from inspector.sources import homes, reading
+from inspector.sources.captures import Captures
+from inspector.sources.homes import StorePlace
+from inspector.sources.places import is_dsn
+from inspector.sources.problems import SourceProblem
+from inspector.sources.streaming import OpenStore
+from inspector.sources.within import stores_within
+from inspector.streams.captures.catalogue import kind_named
+
+LARGEST = 512 << 20
+"""Bytes of a file that a request reads for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """`title` says what the format is, `count` how many of `thing` there are; None where only an import counts them. `problem` says why it is not read."""
+
+    path: str
+    format: str = ""
+    title: str = ""
+    thing: str = "conversation"
+    count: int | None = None
+    problem: str = ""
+
+
+@unlimited
+def trials(path: str) -> tuple[Trial, ...]:
+    """One for each store there. `path` is one that `add_source.named` gave. Raises SourceProblem, Refused."""
+    if is_dsn(path):
+        raise Refused("A database is asked only when it is imported: each look would be a login there.")
+    within = stores_within(Path(path))
+    return tuple(_trial(store.path) for store in within.stores)
+
+
+def _trial(path: Path) -> Trial:
+    shown = known_as(str(path))
+    try:
+        if path.is_file() and homes.extent(StorePlace("", "", path)).size > LARGEST:
+            return Trial(shown, problem="It is too large to be read while you wait: the import reads it one conversation after the other.")
+        with reading.opened(path) as content:
+            match content:
+                case reading.Traces():
+                    return Trial(shown, content.format, "A trace", "trace record", len(content.records))
+                case Captures():
+                    return Trial(shown, content.kind, kind_named(content.kind).title, "stream", len(content.exchanges))
+                case OpenStore():
+                    count: int | None = len(content.listed)
+                case reading.Store():
+                    count = len(content.conversations)
+                case _:
+                    count = None
+            return Trial(shown, content.format.name, format_named(content.format.name).title, count=count)
+    except (SourceProblem, UnknownFormat) as problem:
+        return Trial(shown, problem=visible(str(problem)))
