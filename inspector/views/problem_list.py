@@ -111,7 +111,7 @@ class ProblemRow:
             return "Same rule, other source"
         summary = capfirst(self.summary)
         clause = summary.partition(", ")[0]
-        return summary if len(summary.split()) <= most else f"{clause} …" if len(clause.split()) <= most else truncatewords(summary, most)
+        return summary if len(summary.split()) <= most else truncatewords(clause, most)
 
     @property
     def since(self) -> bool:
