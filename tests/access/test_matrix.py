@@ -96,6 +96,7 @@ POST = {
     "repairs/<slug:oid>/reject": "reject",
     "repairs/<slug:oid>/reviewers": "ask",
     "repairs/<slug:oid>/undo": "undo",
+    "repairs/decide": ANYBODY,
     "links/<slug:oid>/revoke": "share",
     "new-link/<slug:kind>/<slug:oid>": "share",
     "sources/<slug:oid>": "reader",

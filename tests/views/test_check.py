@@ -76,7 +76,9 @@ def test_another_profile_can_be_asked_for(client: Client) -> None:
 
 def test_each_violation_leads_to_its_line_of_the_request(client: Client) -> None:
     text = post(client, json.dumps(LATE, indent=2))
-    assert 'href="#line-9">line 9</a>' in text and re.search(r'class="hit" id="line-9"><span class="number">9</span><code> *{</code>', text)
+    assert 'href="#line-9">line 9</a>' in text and re.search(
+        r'class="hit" id="line-9"><span class="number">9</span><code class="words"> *{</code>', text
+    )
     assert "with a line for each value" not in text
     one_line = post(client, json.dumps(LATE))
     assert 'href="#line-9">line 9</a>' in one_line and "with a line for each value" in one_line

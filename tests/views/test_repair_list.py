@@ -10,6 +10,7 @@ from inspector.actions import reviewing
 from inspector.actions.decide_repair import approve_repair
 from inspector.environment import os_user
 from inspector.models import AuditEntry, Repair
+from tests.accounts import account
 from tests.actions.building import proposed
 from tests.views.imported import MERGED, rows, store
 
@@ -77,6 +78,18 @@ def test_none_is_approved_from_the_list(client: Client, two: tuple[Repair, Repai
     page = decided(client, *two, action="approve", statement="fixed", digest=two[0].plan_digest)
     assert "Nothing was decided" in page and {repair.state for repair in Repair.objects.all()} == {"proposed"}
     assert "No repair is chosen" in decided(client, action="reject")
+
+
+def test_each_is_decided_by_who_may_on_its_source(client: Client, two: tuple[Repair, Repair], settings: Any) -> None:
+    first, second = two
+    settings.INSPECTOR_LOCAL = False
+    client.force_login(account("eve", "viewer", source=first.conversation.source))
+    page = decided(client, first, second, action="reject")
+    assert "rejected. Nothing was written" not in page and second.conversation.title not in page
+    assert "name who" not in page and {repair.state for repair in Repair.objects.all()} == {"proposed"}
+    client.force_login(account("abe", "approver", source=first.conversation.source))
+    assert "1 repair rejected." in decided(client, first, second, action="reject")
+    assert [repair.state for repair in Repair.objects.order_by("pk")] == ["rejected", "proposed"]
 
 
 def test_a_decision_leads_back_to_what_was_chosen_from_and_nowhere_else(client: Client, two: tuple[Repair, Repair]) -> None:
