@@ -1,7 +1,7 @@
 """The rows of a conversation as HTML: a page shows a hundred, and as templates they took longer than everything else together."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from html import escape
 from itertools import groupby
 from typing import Any
@@ -31,6 +31,7 @@ _PATH_X, _BRANCH_X, _DOT_Y = 12, 34, 20
 """Where the rail of a tree draws the path, a branch next to it, and the dots of both, in pixels."""
 _BRANCHES_SHOWN = 3
 """Branches that leave the path at one entry and have rows of their own; the tree has the others."""
+_PIECE_AS_STORED = f"<p>{_AS_STORED}</p>"
 _ROLES = {"u": "user", "a": "assistant", "t": "tool", "s": "system", "c": "entry"}
 _REJECTED = (
     (True, " mine", "rejected", "The chosen profile rejects the history from here"),
@@ -72,15 +73,8 @@ def timeline_rows(context: Mapping[str, Any]) -> SafeString:
 
 @register.simple_tag(takes_context=True)
 def overview_map(context: Mapping[str, Any]) -> SafeString:
-    """The minimap of `page` with its legend. A click on it leads to that place, by script: rows and findings have the links."""
+    """The minimap of `page`. A click on it leads to that place, by script: rows and findings have the links."""
     page, query = context["page"], _other_choices(context)
-    drawn = {shape.classes for shape in page.overview.minimap.shapes}
-    letters = {classes.split()[0] for classes in drawn}
-    keys = "".join(f'<span class="{letter} key">{role}</span>' for letter, role in _ROLES.items() if letter in letters)
-    if any(classes.endswith(" dim") for classes in drawn):
-        keys += '<span class="a dim key">thinking</span>'
-    # Other providers than the chosen one say what would be if: they are no error of this conversation.
-    refused = [(refusal, page.choice.profile in refusal.profiles) for refusal in (page.profiles.refusals if page.profiles else ())]
     shapes = "".join(f'<path class="{shape.classes}" d="{shape.path}"/>' for shape in page.overview.minimap.shapes)
     parts = "".join(_map_part(tick, "part", 8, 26, f"from seq {tick.seq}") for tick in page.overview.minimap.links)
     findings = "".join(_map_part(tick, "part", 0, 8, f"finding at seq {tick.seq}") for tick in page.overview.minimap.findings)
@@ -92,22 +86,37 @@ def overview_map(context: Mapping[str, Any]) -> SafeString:
             34,
             f"rejected from seq {refusal.seq} by {', '.join(refusal.profiles)}",
         )
-        for refusal, is_mine in refused
+        for refusal, is_mine in _refusals(page)
     )
     return mark_safe(  # noqa: S308 (numbers, and names of our own)
         f'<figure class="map severity {page.overview.read_severity}"><svg class="strip" viewBox="0 0 1000 34" preserveAspectRatio="none" role="img" aria-label="Overview of '
-        f'{page.overview.chunks:,} chunks" data-map="?{query}">{shapes}{parts}{findings}{refusals}</svg><figcaption>{keys}'
-        + "".join(
-            f'<span class="finding-key severity {severity}">{severity}</span>' for severity in Severity if f"severity {severity}" in drawn
-        )
-        + '<span class="line-key" title="Messages as read; of another color where they are merged">read</span>'
-        + "".join(
-            f'<span class="refusal-key{classes}" title="{title}">{words}</span>'
-            for is_mine, classes, words, title in _REJECTED
-            if any(is_mine is own for _, own in refused)
-        )
-        + "</figcaption></figure>"
+        f'{page.overview.chunks:,} chunks" data-map="?{query}">{shapes}{parts}{findings}{refusals}</svg></figure>'
     )
+
+
+@register.simple_tag
+def legend_of_map(page: Any) -> SafeString:
+    """What the colors and marks of the minimap say."""
+    drawn = {shape.classes for shape in page.overview.minimap.shapes}
+    letters = {classes.split()[0] for classes in drawn}
+    keys = "".join(f'<span class="{letter} key">{role}</span>' for letter, role in _ROLES.items() if letter in letters)
+    if any(classes.endswith(" dim") for classes in drawn):
+        keys += '<span class="a dim key">thinking</span>'
+    keys += "".join(
+        f'<span class="finding-key severity {severity}">{severity}</span>' for severity in Severity if f"severity {severity}" in drawn
+    )
+    keys += '<span class="line-key" title="Messages as read; of another color where they are merged">read</span>'
+    keys += "".join(
+        f'<span class="refusal-key{classes}" title="{title}">{words}</span>'
+        for is_mine, classes, words, title in _REJECTED
+        if any(is_mine is own for _, own in _refusals(page))
+    )
+    return mark_safe(f'<p class="legend severity {page.overview.read_severity}"><b>Overview</b>{keys}</p>')  # noqa: S308 (names of our own)
+
+
+def _refusals(page: Any) -> list[tuple[Any, bool]]:
+    """Each with whether it is of the chosen profile: what other providers say is no error of this conversation."""
+    return [(refusal, page.choice.profile in refusal.profiles) for refusal in (page.profiles.refusals if page.profiles else ())]
 
 
 def _map_part(tick: Tick, kind: str, top: int, height: int, title: str) -> str:
@@ -170,6 +179,9 @@ class _Rows:
         self._branch_rows = [self._branches_at(place) for place in range(len(timeline.rows))]
         self._covered = {"true": 0, "read": 0, "sent": 0}
         """By column, how many of the next rows the cell above them spans."""
+        self._merged: dict[str, ReadCell | SentCell | None] = {"read": None, "sent": None}
+        self._pieces = {"read": 0, "sent": 0}
+        """By column, how many of the next rows are in the merged message above them."""
         self._sent_label = ""
 
     def html(self) -> str:
@@ -200,8 +212,8 @@ class _Rows:
             f'{self._index(chunk, bool(row.bracket))}<td class="who">{role}{kind}</td>'
             f'<td class="stored">{self._stored(chunk, address)}{leaf}</td>{self._ledger(chunk)}'
             + self._cell("true", place, row.bracket, '<i title="one message, as appended"></i>')
-            + self._cell("read", place, row.read.span if row.read else 0, self._read(row.read, chunk.seq) if row.read else "")
-            + self._cell("sent", place, row.sent.span if row.sent else 0, self._sent(row.sent) if row.sent else "")
+            + self._message("read", place, row.read)
+            + self._message("sent", place, row.sent)
             + "</tr>"
         )
 
@@ -213,6 +225,42 @@ class _Rows:
         spanned = span + sum(map(len, self._branch_rows[place : place + span - 1]))
         self._covered[column] = spanned - 1
         return f'<td class="{column}" rowspan="{spanned}">{content}</td>'
+
+    def _message(self, column: str, place: int, cell: ReadCell | SentCell | None) -> str:
+        """One cell for all rows of a message; of a merged one a cell for each row, with what became of that row in it."""
+        words = "" if cell is None else self._read(cell) if isinstance(cell, ReadCell) else self._sent(cell)
+        if cell is not None and cell.merged:
+            self._merged[column], self._pieces[column] = cell, cell.span
+        if not self._pieces[column]:
+            return self._cell(column, place, cell.span if cell else 0, words)
+        self._pieces[column] -= 1
+        chunk = self._timeline.rows[place].chunk
+        became = self._read_as(chunk) if column == "read" else self._sent_as(chunk)
+        states = f"{' begins' if cell else ''}{'' if self._pieces[column] else ' ends'}"
+        if cell and became == _PIECE_AS_STORED:
+            became = ""
+        bar = f'<i class="{chunk.role_letter}{" lost" if column == "sent" and chunk.sent_lost else ""}"></i>'
+        return f'<td class="{column}">{self._piece(column, states, f"{bar}{words}{became}")}</td>'
+
+    def _piece(self, column: str, states: str = "", words: str = "") -> str:
+        merged = self._merged[column]
+        severity = f" severity {self._read_severity}" if column == "read" else ""
+        return f'<div class="msg {merged.letter if merged else ""} merged{severity}{states}">{words}</div>'
+
+    def _read_as(self, chunk: PlacedChunk) -> str:
+        """The role that a row of a merged message is read with, where that is another."""
+        merged = self._merged["read"]
+        if merged is None or chunk.role_letter == merged.letter:
+            return _PIECE_AS_STORED
+        return f'<p class="why">→ {_ROLES.get(merged.letter, "")}</p>'
+
+    def _sent_as(self, chunk: PlacedChunk) -> str:
+        if chunk.sent_lost:
+            return f'<p class="why" title="{_shown(chunk.sent_lost)}">lost</p>'
+        seams = [_seam(chunk.role_letter, chunk.seq, part.text, part.left) for part in chunk.sent_parts if not part.is_as_stored]
+        if not seams:
+            return _PIECE_AS_STORED if chunk.sent_parts else ""
+        return f'<div class="seams">{"".join(seams)}</div>'
 
     def _is_leaf(self, place: int) -> bool:
         """Whether the path ends with this row."""
@@ -270,7 +318,9 @@ class _Rows:
         """A row that is no chunk of the path, with the cells that no cell above it spans."""
         parts = [row, '<td class="ledger"></td>' if self._has_ledger else ""]
         for column, words in (("true", ""), ("read", read), ("sent", sent)):
-            if self._covered[column]:
+            if self._pieces.get(column):
+                parts.append(f'<td class="{column}">{self._piece(column)}</td>')
+            elif self._covered[column]:
                 self._covered[column] -= 1
             else:
                 parts.append(
@@ -376,8 +426,7 @@ class _Rows:
         runs = "".join(get_template("chunks/run.html").render({"run": run}) for run in chunk.ledger)
         return f'<td class="ledger">{runs}</td>'
 
-    def _read(self, cell: ReadCell, seq: int | None) -> str:
-        states = f"{' merged' if cell.merged else ''}{' lost' if cell.lost else ''}"
+    def _read(self, cell: ReadCell) -> str:
         label, _, role = _shown(cell.label).partition(" · ")
         same = f"{_AS_STORED} " if cell.is_as_stored else ""
         name = f"<b>{label}</b>" if same or not role else f"<b>{label} · {role}</b>"
@@ -387,10 +436,10 @@ class _Rows:
         # What a badge leads to is said by its finding; here it is on hover.
         hint = f' title="{_shown(cell.why)}"' if badges and cell.why and cell.why != self._known else ""
         needs_words = cell.why and cell.why != self._known and not hint
-        severity = f" severity {self._read_severity}" if cell.merged or needs_words else ""
         why = f'<p class="{"quiet" if cell.lost else "why"}">{_shown(cell.why)}</p>' if needs_words else ""
-        lane = _lane(cell.lane) if cell.merged else ""
-        return f'<div class="msg {cell.letter}{states}{severity}">{lane}<div class="content"{hint}>{same}{name}{count}{continued}{badges}{why}</div></div>'
+        words = f'<div class="content"{hint}>{same}{name}{count}{continued}{badges}{why}</div>'
+        states = f"{' lost' if cell.lost else ''}{f' severity {self._read_severity}' if needs_words else ''}"
+        return words if cell.merged else f'<div class="msg {cell.letter}{states}">{words}</div>'
 
     def _sent(self, cell: SentCell) -> str:
         if cell.nothing:
@@ -401,16 +450,12 @@ class _Rows:
         continued = _CONTINUED if cell.continued or cell.label == self._sent_label else ""
         self._sent_label = cell.label
         violations = "".join(f' <span class="badge">{escape(id_)}</span><p class="why">{_shown(text)}</p>' for id_, text in cell.violations)
+        if cell.merged:
+            return f'<div class="content">{name}{continued}{violations}</div>'
         gone = "; ".join(f"{what} ({why})" for what, why in _together(cell.lost))
-        lost = (
-            f'<p><span class="why" title="{_shown(gone)}">{len(cell.lost)} lost: {_shown(_kinds(cell.lost))}</span></p>'
-            if cell.lost
-            else ""
-        )
-        return (
-            f'<div class="msg {cell.letter}{" merged" if cell.merged else ""}">{_lane(cell.lane) if cell.merged else ""}'
-            f'<div class="content">{same}{name}{continued}{violations}{"" if same else self._seams(cell)}{lost}</div></div>'
-        )
+        lost = f'<p class="why" title="{_shown(gone)}">{len(cell.lost)} lost: {_shown(_kinds(cell.lost))}</p>' if cell.lost else ""
+        seams = "" if same else self._seams(cell)
+        return f'<div class="msg {cell.letter}"><div class="content">{same}{name}{continued}{violations}{seams}{lost}</div></div>'
 
     def _seams(self, cell: SentCell) -> str:
         """The pieces of a message: of those that are sent as they are stored only where they come from."""
@@ -421,10 +466,7 @@ class _Rows:
                 count = f"{len(seqs)} chunk{'' if len(seqs) == 1 else 's'}"
                 parts.append(f'<p title="as stored: seq {span_text(seqs)}">= {count}</p>')
                 continue
-            for seam in seams:
-                left = f' <i class="quiet">… {seam.left} more</i>' if seam.left else ""
-                shown = f'<span class="seam {seam.letter}" title="from seq {seam.seq}"><span class="words">{_shown(seam.text)}</span>{left}</span>'
-                parts.append(shown if seam.text else "")
+            parts += [_seam(seam.letter, seam.seq, seam.text, seam.left) for seam in seams]
         return f'<div class="seams">{"".join(parts)}</div>' if any(parts) else ""
 
     def _inserted(self, cell: ReadCell) -> str:
@@ -437,8 +479,8 @@ class _Rows:
         self._sent_label = cell.sent_as or self._sent_label
         return (
             f'<tr class="synthetic"><td class="mark"></td>{rail}<td class="seq"></td>{index}<td class="who"></td>'
-            f'<td class="stored quiet">{"not in the store: the reader inserts it" if cell.why else ""}</td>{ledger}<td class="true"></td>'
-            f'<td class="read">{self._read(cell, None)}</td><td class="sent">{sent}</td></tr>'
+            f'<td class="stored quiet">not in the store</td>{ledger}<td class="true"></td>'
+            f'<td class="read">{self._read(cell)}</td><td class="sent">{sent}</td></tr>'
         )
 
 
@@ -476,8 +518,11 @@ def _kinds(lost: Iterable[tuple[int, str, str]]) -> str:
     return ", ".join(dict.fromkeys(kind for _, kind, _ in lost))
 
 
-def _lane(roles: Sequence[str]) -> str:
-    return f'<span class="lane" aria-hidden="true">{"".join(f"""<i class="{role}"></i>""" for role in roles)}</span>'
+def _seam(letter: str, seq: int, text: str, left: int) -> str:
+    if not text:
+        return ""
+    more = f' <i class="quiet">… {left} more</i>' if left else ""
+    return f'<span class="seam {letter}" title="from seq {seq}"><span class="words">{_shown(text)}</span>{more}</span>'
 
 
 def with_code(text: str) -> str:
