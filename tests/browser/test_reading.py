@@ -54,7 +54,7 @@ def test_a_phone_shows_rows_on_its_first_screen(page: Page, live_server: LiveSer
         ("/conversations/{}/prompt/", "profile", "gemini", "profile=gemini"),
         ("/whatif/", "show", "worse", "show=worse"),
         ("/trends/", "days", "90", "days=90"),
-        ("/conversations/", "state", "damaged", "state=damaged"),
+        ("/conversations/", "rule", "MSG101", "rule=MSG101"),
     ],
 )
 def test_every_selector_swaps_its_page(
