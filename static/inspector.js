@@ -187,18 +187,6 @@
     if (form && !form.hasAttribute("hx-trigger") && event.target.type !== "search") { form.dataset.changed = event.target.name; form.requestSubmit(); }
   });
 
-  // The segments of a merged message are as high as their rows; without script they are equal.
-  const alignLanes = () => document.querySelectorAll(".lane").forEach((lane) => {
-    const heights = [];
-    for (let row = lane.closest("tr"); row; row = row.nextElementSibling) {
-      if (!row.id) { heights[heights.length - 1] += row.offsetHeight; } else if (heights.length < lane.children.length) { heights.push(row.offsetHeight); } else { break; }
-    }
-    lane.style.gridTemplateRows = heights.map((height) => `minmax(0, ${height}fr)`).join(" ");
-  });
-  alignLanes();
-  window.addEventListener("resize", alignLanes);
-  document.addEventListener("htmx:afterSettle", alignLanes);
-
   // A file that is dropped on a text field is the one of its form.
   document.querySelectorAll("[data-drop]").forEach((field) => {
     field.addEventListener("dragover", (event) => { event.preventDefault(); });

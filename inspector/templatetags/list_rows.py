@@ -17,6 +17,8 @@ from inspector.templatetags.show import day, spark, when
 register = template.Library()
 _TITLE, _SOURCE, _ID = 90, 40, 200
 NOBODY = '<span class="quiet">–</span>'
+_BADGES = 4
+"""Rules of a conversation that fit in its row."""
 _SOURCE_OF_PROBLEM, _WORDS_OF_SOURCE = 60, 3
 
 
@@ -67,10 +69,10 @@ def _badges(row: Any) -> str:
     at = f"/conversations/{shown.oid}/?finding="
     parts += [
         f'<a class="badge {badge.severity}" href="{at}{escape(badge.code)}" title="{escape(badge.title)}">{escape(badge.label)}</a>'
-        for badge in row.badges
+        for badge in row.badges[:_BADGES]
     ]
-    if row.left_out:
-        parts.append(f'<span class="quiet">and {row.left_out} more</span>')
+    if more := row.left_out + max(0, len(row.badges) - _BADGES):
+        parts.append(f'<span class="quiet">+{more}</span>')
     if not row.badges and not shown.refused:
         parts.append('<span class="badge ok">nothing found</span>')
     return " ".join(parts)

@@ -1,7 +1,7 @@
 """The rows of a conversation as HTML: a page shows a hundred, and as templates they took longer than everything else together."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from html import escape
 from itertools import groupby
 from typing import Any
@@ -18,7 +18,7 @@ from inspector.presentation.conversation.minimap import Tick
 from inspector.presentation.conversation.placed import Mark, PlacedChunk, ReadCell
 from inspector.presentation.conversation.timeline import SentCell, Timeline, TimelineRow
 from inspector.presentation.masking import presentable
-from inspector.presentation.tree.view import Offshoot, TreeView
+from inspector.presentation.tree.view import Offshoot, OffshootEntry, TreeView
 from inspector.presentation.visible import clipped, visible
 from inspector.rules.base import Severity
 
@@ -27,16 +27,18 @@ _TOOL, _RESULT = 80, 300
 _OTHER_HALF = 90
 """Characters that the row of a call says of its result, and that of a result of its call, where the other is not the next row."""
 _AS_STORED = '<span class="same" role="img" aria-label="as stored" title="as stored">=</span>'
-_FORK = (
-    '<svg class="fork" width="22" height="18" aria-hidden="true"><path class="path" d="M3 0V18"/><path d="M3 0C3 10 8 10 14 10"/>'
-    '<circle cx="17" cy="10" r="3"/></svg>'
-)
-_CUT = '<svg class="fork" width="22" height="18" aria-hidden="true"><path d="M3 0V10"/><path class="path" d="M3 12V18"/></svg>'
+_PATH_X, _BRANCH_X, _DOT_Y = 12, 34, 20
+"""Where the rail of a tree draws the path, a branch next to it, and the dots of both, in pixels."""
+_BRANCHES_SHOWN = 3
+"""Branches that leave the path at one entry and have rows of their own; the tree has the others."""
+_PIECE_AS_STORED = f"<p>{_AS_STORED}</p>"
 _ROLES = {"u": "user", "a": "assistant", "t": "tool", "s": "system", "c": "entry"}
 _REJECTED = (
     (True, " mine", "rejected", "The chosen profile rejects the history from here"),
     (False, "", "others reject", "The chosen profile does not reject it here, and others do"),
 )
+_LEAF = ' <span class="badge note">leaf</span>'
+_CONTINUED = ' <span class="quiet">continued</span>'
 _PLAIN = (Kind.TEXT, Kind.TOOL_CALL, Kind.TOOL_RESULT, Kind.CONTROL)
 """Kinds that a row shows by its words: a call by the name of its tool, and both by the way to the other half; a control entry is called an entry."""
 _PROSE = (Kind.TEXT, Kind.THINKING)
@@ -71,15 +73,8 @@ def timeline_rows(context: Mapping[str, Any]) -> SafeString:
 
 @register.simple_tag(takes_context=True)
 def overview_map(context: Mapping[str, Any]) -> SafeString:
-    """The minimap of `page` with its legend. A click on it leads to that place, by script: rows and findings have the links."""
+    """The minimap of `page`. A click on it leads to that place, by script: rows and findings have the links."""
     page, query = context["page"], _other_choices(context)
-    drawn = {shape.classes for shape in page.overview.minimap.shapes}
-    letters = {classes.split()[0] for classes in drawn}
-    keys = "".join(f'<span class="{letter} key">{role}</span>' for letter, role in _ROLES.items() if letter in letters)
-    if any(classes.endswith(" dim") for classes in drawn):
-        keys += '<span class="a dim key">thinking</span>'
-    # Other providers than the chosen one say what would be if: they are no error of this conversation.
-    refused = [(refusal, page.choice.profile in refusal.profiles) for refusal in (page.profiles.refusals if page.profiles else ())]
     shapes = "".join(f'<path class="{shape.classes}" d="{shape.path}"/>' for shape in page.overview.minimap.shapes)
     parts = "".join(_map_part(tick, "part", 8, 26, f"from seq {tick.seq}") for tick in page.overview.minimap.links)
     findings = "".join(_map_part(tick, "part", 0, 8, f"finding at seq {tick.seq}") for tick in page.overview.minimap.findings)
@@ -91,22 +86,37 @@ def overview_map(context: Mapping[str, Any]) -> SafeString:
             34,
             f"rejected from seq {refusal.seq} by {', '.join(refusal.profiles)}",
         )
-        for refusal, is_mine in refused
+        for refusal, is_mine in _refusals(page)
     )
     return mark_safe(  # noqa: S308 (numbers, and names of our own)
         f'<figure class="map severity {page.overview.read_severity}"><svg class="strip" viewBox="0 0 1000 34" preserveAspectRatio="none" role="img" aria-label="Overview of '
-        f'{page.overview.chunks:,} chunks" data-map="?{query}">{shapes}{parts}{findings}{refusals}</svg><figcaption>{keys}'
-        + "".join(
-            f'<span class="finding-key severity {severity}">{severity}</span>' for severity in Severity if f"severity {severity}" in drawn
-        )
-        + '<span class="line-key" title="Messages as read; of another color where they are merged">read</span>'
-        + "".join(
-            f'<span class="refusal-key{classes}" title="{title}">{words}</span>'
-            for is_mine, classes, words, title in _REJECTED
-            if any(is_mine is own for _, own in refused)
-        )
-        + "</figcaption></figure>"
+        f'{page.overview.chunks:,} chunks" data-map="?{query}">{shapes}{parts}{findings}{refusals}</svg></figure>'
     )
+
+
+@register.simple_tag
+def legend_of_map(page: Any) -> SafeString:
+    """What the colors and marks of the minimap say."""
+    drawn = {shape.classes for shape in page.overview.minimap.shapes}
+    letters = {classes.split()[0] for classes in drawn}
+    keys = "".join(f'<span class="{letter} key">{role}</span>' for letter, role in _ROLES.items() if letter in letters)
+    if any(classes.endswith(" dim") for classes in drawn):
+        keys += '<span class="a dim key">thinking</span>'
+    keys += "".join(
+        f'<span class="finding-key severity {severity}">{severity}</span>' for severity in Severity if f"severity {severity}" in drawn
+    )
+    keys += '<span class="line-key" title="Messages as read; of another color where they are merged">read</span>'
+    keys += "".join(
+        f'<span class="refusal-key{classes}" title="{title}">{words}</span>'
+        for is_mine, classes, words, title in _REJECTED
+        if any(is_mine is own for _, own in _refusals(page))
+    )
+    return mark_safe(f'<p class="legend severity {page.overview.read_severity}"><b>Overview</b>{keys}</p>')  # noqa: S308 (names of our own)
+
+
+def _refusals(page: Any) -> list[tuple[Any, bool]]:
+    """Each with whether it is of the chosen profile: what other providers say is no error of this conversation."""
+    return [(refusal, page.choice.profile in refusal.profiles) for refusal in (page.profiles.refusals if page.profiles else ())]
 
 
 def _map_part(tick: Tick, kind: str, top: int, height: int, title: str) -> str:
@@ -157,25 +167,35 @@ class _Rows:
         self._day = ""
         self._msg_idx: int | None = None
         self._worst = Severity.WARNING
-        self._unit = tree.unit if tree else ""
         self._lost = tree if tree and tree.lost and is_from_first else None
+        self._begins = is_from_first and not self._lost
+        self._is_chosen = bool(tree and tree.chosen)
+        self._leaf_line = tree.leaf.line if tree and tree.leaf else None
         self._offshoots: dict[int, list[Offshoot]] = {}
         for offshoot in tree.offshoots if tree else ():
             self._offshoots.setdefault(offshoot.seq, []).append(offshoot)
         # Of a number that occurs twice the first, as a link leads there.
         self._places = {row.chunk.seq: place for place, row in reversed(list(enumerate(timeline.rows)))}
+        self._branch_rows = [self._branches_at(place) for place in range(len(timeline.rows))]
+        self._covered = {"true": 0, "read": 0, "sent": 0}
+        """By column, how many of the next rows the cell above them spans."""
+        self._merged: dict[str, ReadCell | SentCell | None] = {"read": None, "sent": None}
+        self._pieces = {"read": 0, "sent": 0}
+        """By column, how many of the next rows are in the merged message above them."""
+        self._sent_label = ""
 
     def html(self) -> str:
-        parts: list[str] = []
-        for row in self._timeline.rows:
+        parts: list[str] = [self._cut()]
+        for place, row in enumerate(self._timeline.rows):
             if severities := {severity for _, severity in (*row.chunk.badges, *row.chunk.read_badges)}:
                 self._worst = next((severity for severity in Severity if severity in severities), Severity.WARNING)
-            parts.append(self._row(row))
+            parts.append(self._row(place, row))
+            parts += [self._rest_of_row(branch, "not read", "not sent") for branch in self._branch_rows[place]]
             parts += map(self._inserted, row.inserted)
         parts += map(self._inserted, self._timeline.inserted_at_end)
         return "".join(parts)
 
-    def _row(self, row: TimelineRow) -> str:
+    def _row(self, place: int, row: TimelineRow) -> str:
         chunk = row.chunk
         turn = self._turn(row.turn) if row.turn else ""
         badges = "".join(self._badge(mark, chunk.seq) for mark in chunk.badges)
@@ -185,38 +205,128 @@ class _Rows:
         kind = "" if chunk.kind == Kind.TEXT else f'<span class="{"sr" if chunk.kind in _PLAIN else "kind"}">{chunk.kind}</span>'
         # Once for a message: its other chunks are of the same role.
         role = f'<b class="role{"" if row.bracket else " sr"}">{escape(chunk.role_shown)}</b>'
+        leaf = f' <span class="badge ok">{"chosen" if self._is_chosen else "live"} leaf</span>' if self._is_leaf(place) else ""
         return (
-            f'<tr id="seq-{chunk.seq}" class="{row.classes}"><td class="mark">{turn}{badges}{departs}</td>'
+            f'<tr id="seq-{chunk.seq}" class="{row.classes}"><td class="mark">{turn}{badges}{departs}</td>{self._rail(place)}'
             f'<td class="seq"><a href="{address}" title="The whole row, as JSON and bytes{began}">{chunk.seq}</a></td>'
             f'{self._index(chunk, bool(row.bracket))}<td class="who">{role}{kind}</td>'
-            f'<td class="stored">{self._cut()}{self._stored(chunk, address)}{self._branches(chunk.seq)}</td>{self._ledger(chunk)}'
-            + (f'<td class="true" rowspan="{row.bracket}"><i title="one message, as appended"></i></td>' if row.bracket else "")
-            + (self._read(row.read, chunk.seq) if row.read else "")
-            + (self._sent(row.sent) if row.sent else "")
+            f'<td class="stored">{self._stored(chunk, address)}{leaf}</td>{self._ledger(chunk)}'
+            + self._cell("true", place, row.bracket, '<i title="one message, as appended"></i>')
+            + self._message("read", place, row.read)
+            + self._message("sent", place, row.sent)
             + "</tr>"
         )
 
+    def _cell(self, column: str, place: int, span: int, content: str) -> str:
+        """A cell that spans so many rows of the timeline, and those of branches between them; "" where the cell above spans this row."""
+        if not span:
+            self._covered[column] -= 1
+            return ""
+        spanned = span + sum(map(len, self._branch_rows[place : place + span - 1]))
+        self._covered[column] = spanned - 1
+        return f'<td class="{column}" rowspan="{spanned}">{content}</td>'
+
+    def _message(self, column: str, place: int, cell: ReadCell | SentCell | None) -> str:
+        """One cell for all rows of a message; of a merged one a cell for each row, with what became of that row in it."""
+        words = "" if cell is None else self._read(cell) if isinstance(cell, ReadCell) else self._sent(cell)
+        if cell is not None and cell.merged:
+            self._merged[column], self._pieces[column] = cell, cell.span
+        if not self._pieces[column]:
+            return self._cell(column, place, cell.span if cell else 0, words)
+        self._pieces[column] -= 1
+        chunk = self._timeline.rows[place].chunk
+        became = self._read_as(chunk) if column == "read" else self._sent_as(chunk)
+        states = f"{' begins' if cell else ''}{'' if self._pieces[column] else ' ends'}"
+        if cell and became == _PIECE_AS_STORED:
+            became = ""
+        bar = f'<i class="{chunk.role_letter}{" lost" if column == "sent" and chunk.sent_lost else ""}"></i>'
+        return f'<td class="{column}">{self._piece(column, states, f"{bar}{words}{became}")}</td>'
+
+    def _piece(self, column: str, states: str = "", words: str = "") -> str:
+        merged = self._merged[column]
+        severity = f" severity {self._read_severity}" if column == "read" else ""
+        return f'<div class="msg {merged.letter if merged else ""} merged{severity}{states}">{words}</div>'
+
+    def _read_as(self, chunk: PlacedChunk) -> str:
+        """The role that a row of a merged message is read with, where that is another."""
+        merged = self._merged["read"]
+        if merged is None or chunk.role_letter == merged.letter:
+            return _PIECE_AS_STORED
+        return f'<p class="why">→ {_ROLES.get(merged.letter, "")}</p>'
+
+    def _sent_as(self, chunk: PlacedChunk) -> str:
+        if chunk.sent_lost:
+            return f'<p class="why" title="{_shown(chunk.sent_lost)}">lost</p>'
+        seams = [_seam(chunk.role_letter, chunk.seq, part.text, part.left) for part in chunk.sent_parts if not part.is_as_stored]
+        if not seams:
+            return _PIECE_AS_STORED if chunk.sent_parts else ""
+        return f'<div class="seams">{"".join(seams)}</div>'
+
+    def _is_leaf(self, place: int) -> bool:
+        """Whether the path ends with this row."""
+        rows = self._timeline.rows
+        is_of_leaf = self._leaf_line is not None and rows[place].chunk.line == self._leaf_line
+        return is_of_leaf and (place + 1 == len(rows) or rows[place + 1].chunk.line != self._leaf_line)
+
+    def _rail(self, place: int) -> str:
+        """Of a row of the path: its line, and at the first chunk of an entry a dot."""
+        if not self._is_tree:
+            return ""
+        rows, chunk = self._timeline.rows, self._timeline.rows[place].chunk
+        is_leaf = self._is_leaf(place)
+        line = _line_of_rail(_PATH_X, "live", _DOT_Y if self._begins and place == 0 else 0, _DOT_Y if is_leaf else "100%")
+        if is_leaf and self._branch_rows[place]:
+            line += _line_of_rail(_PATH_X, "other", _DOT_Y)
+        is_first = place == 0 or rows[place - 1].chunk.line != chunk.line
+        dot = f'<circle class="{"leaf" if is_leaf else "dot"}" cx="{_PATH_X}" cy="{_DOT_Y}" r="{7 if is_leaf else 5}"/>'
+        return _rail_cell(line + (dot if is_first or is_leaf else ""))
+
     def _cut(self) -> str:
-        """Before the words of the first row of the path: what damage hides above it."""
-        tree, self._lost = self._lost, None
+        """Before the first row of the path: what damage hides above it."""
+        tree = self._lost
         if tree is None:
             return ""
         words = f"{tree.lost:,} {'entry' if tree.lost == 1 else 'entries'} lost above this cut"
         address = f"?{self._branch_query}leaf={quote(tree.lost_leaf, safe='')}#tree" if tree.lost_leaf else "#tree"
-        return f'<p class="offshoot cut">{_CUT}<a class="link" href="{address}" title="Read the path to the last of them">{words}</a></p>'
+        link = f'<a class="link" href="{address}" title="Read the path to the last of them">{words}</a>'
+        return self._rest_of_row(f'<tr class="offshoot cut">{_between(_line_of_rail(_PATH_X, "cut"), "", "", link)}', "", "")
 
-    def _branches(self, seq: int) -> str:
-        """The branches that leave the path after a row, each with its first words."""
-        parts = []
-        for offshoot in self._offshoots.get(seq, ()):
-            where = f"{self._unit} {offshoot.node.line}"
-            size = where if offshoot.entries == 1 else f"{offshoot.entries:,} entries from {where}"
-            address = f"?{self._branch_query}leaf={quote(offshoot.leaf, safe='')}#tree" if offshoot.leaf else f"#tree-{offshoot.node.index}"
-            parts.append(
-                f'<p class="offshoot {offshoot.letter}">{_FORK}<a class="link" href="{address}" title="Read this branch">other branch, {escape(size)}</a>: '
-                f'<b class="what">{_shown(offshoot.what)}</b> <span class="said">{_line(offshoot.words)}</span></p>'
+    def _branches_at(self, place: int) -> list[str]:
+        """The rows of the branches that leave the path after a row, up to what was read and sent: each with its first entry, and with its leaf."""
+        offshoots = self._offshoots.get(self._timeline.rows[place].chunk.seq, [])
+        rows = []
+        for offshoot in offshoots[:_BRANCHES_SHOWN]:
+            first, last = offshoot.first, offshoot.last
+            is_end = self._is_leaf(place) and offshoot is offshoots[-1]
+            path = "" if is_end else _line_of_rail(_PATH_X, "other" if self._is_leaf(place) else "live")
+            address = f"?{self._branch_query}leaf={quote(offshoot.leaf, safe='')}#tree" if offshoot.leaf else f"#tree-{first.node.index}"
+            size = f", {offshoot.entries:,} entries" if last else ""
+            link = f'<a class="link" href="{address}" title="Read this branch">other branch{size}</a>'
+            rows.append(
+                _branch_row(
+                    first, f'{path}<path d="M{_PATH_X} 0C{_PATH_X} 14 {_BRANCH_X - 10} {_DOT_Y} {_BRANCH_X} {_DOT_Y}"/>', link, not last
+                )
             )
-        return "".join(parts)
+            if last:
+                rows.append(_branch_row(last, f"{path}{_line_of_rail(_BRANCH_X, 'other', 0, _DOT_Y)}", "", is_leaf=True))
+        if len(offshoots) > _BRANCHES_SHOWN:
+            words = f'<a class="link" href="#tree">+{len(offshoots) - _BRANCHES_SHOWN:,} other branches</a>'
+            rows.append(f'<tr class="offshoot">{_between(_line_of_rail(_PATH_X, "live"), "", "", words)}')
+        return rows
+
+    def _rest_of_row(self, row: str, read: str, sent: str) -> str:
+        """A row that is no chunk of the path, with the cells that no cell above it spans."""
+        parts = [row, '<td class="ledger"></td>' if self._has_ledger else ""]
+        for column, words in (("true", ""), ("read", read), ("sent", sent)):
+            if self._pieces.get(column):
+                parts.append(f'<td class="{column}">{self._piece(column)}</td>')
+            elif self._covered[column]:
+                self._covered[column] -= 1
+            else:
+                parts.append(
+                    f'<td class="{column}">{f"""<div class="msg lost"><p class="quiet">{words}</p></div>""" if words else ""}</td>'
+                )
+        return f"{''.join(parts)}</tr>"
 
     def _turn(self, words: str) -> str:
         """`turn 3`, and when it began: the day only where that is another than before."""
@@ -280,7 +390,7 @@ class _Rows:
             notes += f' <span class="badge warn">synthetic</span> <span class="said">{escape(chunk.synthetic)}</span>'
         if chunk.partner is not None:
             return notes + self._pair(chunk, chunk.partner)
-        if chunk.elsewhere and any(offshoot.node.index == chunk.elsewhere[0] for offshoot in self._offshoots.get(chunk.seq, ())):
+        if chunk.elsewhere and any(offshoot.first.node.index == chunk.elsewhere[0] for offshoot in self._offshoots.get(chunk.seq, ())):
             return f'{notes} <span class="why {self._severity(chunk)}">no result on this path</span>'
         if chunk.elsewhere:
             return f'{notes} <span class="why {self._severity(chunk)}">no result on this path:</span> <a class="pair" href="#tree-{chunk.elsewhere[0]}">{_shown(chunk.elsewhere[1])}</a>'
@@ -316,44 +426,36 @@ class _Rows:
         runs = "".join(get_template("chunks/run.html").render({"run": run}) for run in chunk.ledger)
         return f'<td class="ledger">{runs}</td>'
 
-    def _read(self, cell: ReadCell, seq: int | None) -> str:
-        states = f"{' merged' if cell.merged else ''}{' lost' if cell.lost else ''}"
+    def _read(self, cell: ReadCell) -> str:
         label, _, role = _shown(cell.label).partition(" · ")
         same = f"{_AS_STORED} " if cell.is_as_stored else ""
         name = f"<b>{label}</b>" if same or not role else f"<b>{label} · {role}</b>"
         count = f" · {cell.count} chunks" if cell.merged else ""
-        continued = ' <span class="quiet">continued</span>' if cell.continued else ""
+        continued = _CONTINUED if cell.continued else ""
         badges = "".join(f" {self._badge(mark, None)}" for mark in cell.badges)
         # What a badge leads to is said by its finding; here it is on hover.
         hint = f' title="{_shown(cell.why)}"' if badges and cell.why and cell.why != self._known else ""
         needs_words = cell.why and cell.why != self._known and not hint
-        severity = f" severity {self._read_severity}" if cell.merged or needs_words else ""
         why = f'<p class="{"quiet" if cell.lost else "why"}">{_shown(cell.why)}</p>' if needs_words else ""
-        lane = _lane(cell.lane) if cell.merged else ""
-        return (
-            f'<td class="read" rowspan="{cell.span}"><div class="msg {cell.letter}{states}{severity}">{lane}'
-            f'<div class="content"{hint}>{same}{name}{count}{continued}{badges}{why}</div></div></td>'
-        )
+        words = f'<div class="content"{hint}>{same}{name}{count}{continued}{badges}{why}</div>'
+        states = f"{' lost' if cell.lost else ''}{f' severity {self._read_severity}' if needs_words else ''}"
+        return words if cell.merged else f'<div class="msg {cell.letter}{states}">{words}</div>'
 
     def _sent(self, cell: SentCell) -> str:
-        start = f'<td class="sent" rowspan="{cell.span}">'
         if cell.nothing:
-            return f'{start}<div class="msg lost {cell.letter}" title="{_shown(cell.nothing)}"><p class="quiet">not sent</p></div></td>'
+            return f'<div class="msg lost {cell.letter}" title="{_shown(cell.nothing)}"><p class="quiet">not sent</p></div>'
         label, _, role = _shown(cell.label).partition(" · ")
         same = f"{_AS_STORED} " if cell.is_as_stored else ""
         name = f"<b>{label}</b>" if same or not role else f"<b>{label} · {role}</b>"
-        continued = ' <span class="quiet">continued</span>' if cell.continued else ""
+        continued = _CONTINUED if cell.continued or cell.label == self._sent_label else ""
+        self._sent_label = cell.label
         violations = "".join(f' <span class="badge">{escape(id_)}</span><p class="why">{_shown(text)}</p>' for id_, text in cell.violations)
+        if cell.merged:
+            return f'<div class="content">{name}{continued}{violations}</div>'
         gone = "; ".join(f"{what} ({why})" for what, why in _together(cell.lost))
-        lost = (
-            f'<p><span class="why" title="{_shown(gone)}">{len(cell.lost)} lost: {_shown(_kinds(cell.lost))}</span></p>'
-            if cell.lost
-            else ""
-        )
-        return (
-            f'{start}<div class="msg {cell.letter}{" merged" if cell.merged else ""}">{_lane(cell.lane) if cell.merged else ""}'
-            f'<div class="content">{same}{name}{continued}{violations}{"" if same else self._seams(cell)}{lost}</div></div></td>'
-        )
+        lost = f'<p class="why" title="{_shown(gone)}">{len(cell.lost)} lost: {_shown(_kinds(cell.lost))}</p>' if cell.lost else ""
+        seams = "" if same else self._seams(cell)
+        return f'<div class="msg {cell.letter}"><div class="content">{same}{name}{continued}{violations}{seams}{lost}</div></div>'
 
     def _seams(self, cell: SentCell) -> str:
         """The pieces of a message: of those that are sent as they are stored only where they come from."""
@@ -364,20 +466,44 @@ class _Rows:
                 count = f"{len(seqs)} chunk{'' if len(seqs) == 1 else 's'}"
                 parts.append(f'<p title="as stored: seq {span_text(seqs)}">= {count}</p>')
                 continue
-            for seam in seams:
-                left = f' <i class="quiet">… {seam.left} more</i>' if seam.left else ""
-                shown = f'<span class="seam {seam.letter}" title="from seq {seam.seq}"><span class="words">{_shown(seam.text)}</span>{left}</span>'
-                parts.append(shown if seam.text else "")
+            parts += [_seam(seam.letter, seam.seq, seam.text, seam.left) for seam in seams]
         return f'<div class="seams">{"".join(parts)}</div>' if any(parts) else ""
 
     def _inserted(self, cell: ReadCell) -> str:
+        rail = _rail_cell(_line_of_rail(_PATH_X, "live")) if self._is_tree else ""
         index = '<td class="idx"></td>' * (1 if self._is_tree else 2)
         ledger = '<td class="ledger"></td>' if self._has_ledger else ""
-        sent = f'<div class="msg {cell.letter}"><b>{_shown(cell.sent_as)}</b></div>' if cell.sent_as else ""
+        label, _, role = _shown(cell.sent_as).partition(" · ")
+        name = f"<b>{label}</b>{_CONTINUED}" if cell.sent_as == self._sent_label else f"<b>{label} · {role}</b>"
+        sent = f'<div class="msg {cell.letter}">{name}</div>' if cell.sent_as else ""
+        self._sent_label = cell.sent_as or self._sent_label
         return (
-            f'<tr class="synthetic"><td class="mark"></td><td class="seq"></td>{index}<td class="who"></td>'
-            f'<td class="stored quiet">not in the store</td>{ledger}<td class="true"></td>{self._read(cell, None)}<td class="sent">{sent}</td></tr>'
+            f'<tr class="synthetic"><td class="mark"></td>{rail}<td class="seq"></td>{index}<td class="who"></td>'
+            f'<td class="stored quiet">not in the store</td>{ledger}<td class="true"></td>'
+            f'<td class="read">{self._read(cell)}</td><td class="sent">{sent}</td></tr>'
         )
+
+
+def _rail_cell(drawn: str) -> str:
+    return f'<td class="rail"><svg width="{_BRANCH_X + 9}" aria-hidden="true">{drawn}</svg></td>'
+
+
+def _line_of_rail(x: int, style: str, top: int = 0, bottom: int | str = "100%") -> str:
+    return f'<line class="{style}" x1="{x}" x2="{x}" y1="{top}" y2="{bottom}"/>'
+
+
+def _branch_row(entry: OffshootEntry, drawn: str, note: str, is_leaf: bool) -> str:
+    """The beginning of the row of an entry on another branch."""
+    drawn += "" if is_leaf else _line_of_rail(_BRANCH_X, "other", _DOT_Y)
+    dot = f'<circle class="ring" cx="{_BRANCH_X}" cy="{_DOT_Y}" r="{6 if is_leaf else 5}"/>'
+    words = f'<span class="words">{_shown(entry.words)}</span>{_LEAF if is_leaf else ""}'
+    who = f'<b class="role">{_shown(entry.what)}</b>{note}'
+    return f'<tr class="offshoot {entry.letter}">{_between(drawn + dot, str(entry.node.line), who, words)}'
+
+
+def _between(drawn: str, line: str, who: str, words: str) -> str:
+    """The cells of a row that is no chunk of the path, up to its words."""
+    return f'<td class="mark"></td>{_rail_cell(drawn)}<td class="seq"></td><td class="idx">{line}</td><td class="who">{who}</td><td class="stored">{words}</td>'
 
 
 def _together(lost: Iterable[tuple[int, str, str]]) -> Iterator[tuple[str, str]]:
@@ -392,8 +518,11 @@ def _kinds(lost: Iterable[tuple[int, str, str]]) -> str:
     return ", ".join(dict.fromkeys(kind for _, kind, _ in lost))
 
 
-def _lane(roles: Sequence[str]) -> str:
-    return f'<span class="lane" aria-hidden="true">{"".join(f"""<i class="{role}"></i>""" for role in roles)}</span>'
+def _seam(letter: str, seq: int, text: str, left: int) -> str:
+    if not text:
+        return ""
+    more = f' <i class="quiet">… {left} more</i>' if left else ""
+    return f'<span class="seam {letter}" title="from seq {seq}"><span class="words">{_shown(text)}</span>{more}</span>'
 
 
 def with_code(text: str) -> str:

@@ -24,13 +24,15 @@ BADGES = 6
 
 DAMAGED = Q(is_damaged=True)
 STATES: dict[str, tuple[str, dict[str, bool]]] = {
-    "damaged": ("damaged or rejected", {"is_damaged": True}),
-    "silent": ("goes wrong silently", {"has_silent": True, "is_damaged": True}),
-    "refused": ("rejected by the provider", {"refused": True, "is_damaged": True}),
-    "forked": ("repaired by a fork", {"is_replaced": True}),
-    "healthy": ("nothing found", {"is_damaged": False, "is_replaced": False}),
+    "": ("All", {}),
+    "damaged": ("Damaged or rejected", {"is_damaged": True}),
+    "refused": ("Rejected", {"refused": True, "is_damaged": True}),
+    "silent": ("Silent", {"has_silent": True, "is_damaged": True}),
+    "forked": ("Repaired by a fork", {"is_replaced": True}),
+    "crash": ("Crash files", {"is_crash": True}),
+    "healthy": ("Nothing found", {"is_damaged": False, "is_replaced": False}),
 }
-"""State -> its words, and the columns of a conversation, and of its count, that say so."""
+"""State -> the words of its tab, and the columns of a conversation, and of its count, that say so."""
 SORTS: dict[str, tuple[str, str]] = {
     "": ("place", "id"),
     "active": ("-place", "-id"),
@@ -109,6 +111,15 @@ class Filters:
         return urlencode({"q": self.q})
 
 
+@dataclass(frozen=True, slots=True)
+class StateTab:
+    """`count` is None where a text or a rule chooses too: nothing is counted for it."""
+
+    state: str
+    words: str
+    count: int | None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConversationListPage:
     filters: Filters
@@ -118,7 +129,7 @@ class ConversationListPage:
     gone: int
     """How many more the same filters find among those that are gone from their stores."""
     rules: tuple[tuple[str, str], ...]
-    states: tuple[tuple[str, str], ...]
+    tabs: tuple[StateTab, ...]
     sources: tuple[tuple[str, str], ...]
     crashes: tuple[Crash, ...]
     crash_total: int
@@ -223,7 +234,7 @@ def chosen(filters: Filters) -> QuerySet[Conversation]:
 
 def _columns(filters: Filters) -> dict[str, Any]:
     """The state, as columns of a conversation and of its count."""
-    return dict(STATES[filters.state][1]) if filters.state else {}
+    return dict(STATES[filters.state][1])
 
 
 def _of_rule(filters: Filters) -> QuerySet[ConversationRule]:
@@ -233,19 +244,29 @@ def _of_rule(filters: Filters) -> QuerySet[ConversationRule]:
 
 def _total(filters: Filters, conversations: QuerySet[Conversation]) -> int:
     """How many conversations the filters choose; a stored count, where they look neither at a text nor at a state of those with a rule."""
-    columns = _columns(filters)
     if filters.q:
         return conversations.filter(is_gone=filters.gone).count()
     if filters.rule and (filters.state or filters.gone):
         return _of_rule(filters).count()
     source = filter(None, [filters.source])
-    counted = _with_the_rule(filters.rule, *source) if filters.rule else _counted(*source, is_gone=filters.gone, **columns)
-    return counted["n"] or 0
+    counted = _with_the_rule(filters.rule, *source)["n"] if filters.rule else _by_state(*source, is_gone=filters.gone)[f"n_{filters.state}"]
+    return counted or 0
 
 
 @totals
-def _counted(*source: str, **columns: bool) -> tuple[QuerySet[ConversationCount], dict[str, Aggregate]]:
-    return ConversationCount.objects.counted(*source).filter(**columns), {"n": Sum("conversations")}
+def _by_state(*source: str, is_gone: bool) -> tuple[QuerySet[ConversationCount], dict[str, Aggregate]]:
+    """How many conversations are in each state, from stored counts."""
+    sums: dict[str, Aggregate] = {f"n_{state}": Sum("conversations", filter=Q(**columns)) for state, (_, columns) in STATES.items()}
+    return ConversationCount.objects.counted(*source).filter(is_gone=is_gone), sums
+
+
+def _tabs(filters: Filters) -> tuple[StateTab, ...]:
+    """Each state that there is; each with its count, unless that would look at the conversations."""
+    if filters.q or filters.rule:
+        return tuple(StateTab(state, words, None) for state, (words, _) in STATES.items())
+    counts = _by_state(*filter(None, [filters.source]), is_gone=filters.gone)
+    tabs = (StateTab(state, words, counts[f"n_{state}"] or 0) for state, (words, _) in STATES.items())
+    return tuple(tab for tab in tabs if tab.count or tab.state in ("", filters.state))
 
 
 @totals
@@ -286,7 +307,7 @@ def _page(request: OperatorRequest) -> ConversationListPage:
     conversations = chosen(filters)
     here, shown = _window(request, filters, conversations)
     sources = [Source(oid=oid, path=path, is_trace=is_trace, is_demo=is_demo) for oid, path, is_trace, is_demo in _sources()]
-    crashes, crash_total = newest_crashes() if here.number == 1 and not filters.any else ((), 0)
+    crashes, crash_total = newest_crashes() if here.number == 1 and filters == Filters("", "", "", "crash", False) else ((), 0)
     return ConversationListPage(
         filters=filters,
         rows=rows_of(shown, filters.q),
@@ -294,7 +315,7 @@ def _page(request: OperatorRequest) -> ConversationListPage:
         total=here.total,
         gone=0 if filters.gone else missing(_total(replace(filters, gone=True), conversations), conversations if filters.any else None),
         rules=_rules(filters),
-        states=tuple((name, words) for name, (words, _) in STATES.items()),
+        tabs=_tabs(filters),
         sources=tuple(source.option for source in sources if not source.is_trace),
         crashes=crashes,
         crash_total=crash_total,

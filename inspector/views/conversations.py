@@ -119,6 +119,11 @@ class ConversationPage:
         return ("msg", "place of the message, counted from 0"), ("block", "place of the block in its message, counted from 0")
 
     @property
+    def place_columns(self) -> int:
+        """The columns up to the words of a row."""
+        return len(self.index_names) + (5 if self.tree else 4)
+
+    @property
     def sentence(self) -> str:
         """The verdict without what the chips above it say: that the store is intact, that the next request is rejected, and where."""
         judged, words = self.overview.judged, self.overview.verdict

@@ -59,6 +59,7 @@ def test_the_first_screens_of_a_session_and_its_crash_file_are_for_reading(
 def test_the_crash_shows_the_refused_block_in_its_prompt(page: Page, live_server: LiveServer, session: Conversation) -> None:
     crash = Conversation.objects.get(native_id=f"crash:{CRASH}")
     page.goto(f"{live_server.url}/conversations/")
+    page.get_by_role("link", name="Crash files 1").click()
     page.locator("#crashes").get_by_role("link", name="messages.5.content.3").click()
     expect(page.locator("#crash")).to_contain_text("serialization: all")
     page.get_by_text("More", exact=True).click()

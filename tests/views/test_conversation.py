@@ -47,7 +47,16 @@ def words_of(page: str, kind: str) -> str:
 
 
 def spans(page: str, column: str) -> list[int]:
-    return [int(span) for span in re.findall(rf'<td class="{column}" rowspan="(\d+)"', page)]
+    """Of each message in a column, the rows that it has: one cell over them, or where it is merged a cell for each."""
+    rows: list[int] = []
+    for span, begins in re.findall(
+        rf'<td class="{column}"(?: rowspan="(\d+)")?>(?:<div class="msg \w merged[^"]*?( begins)?(?: ends)?")?', page
+    ):
+        if span or begins:
+            rows.append(int(span or 1))
+        else:
+            rows[-1] += 1
+    return rows
 
 
 def long(path: Path, chunks: int = 1000) -> Conversation:
@@ -229,7 +238,7 @@ def test_what_the_reader_makes_up_stands_last_and_in_no_store(get: Get, tmp_path
     store = Store().append(U("go"), A("calling", tc("x")), U("and?"), A("well"))
     page = get(imported(tmp_path / "a.db", store))
     rows = re.findall(r"<tr[ >].*?</tr>", page[page.index("<tbody>", page.index('id="rows"')) :], re.DOTALL)
-    assert 'class="synthetic"' in rows[5] and "not in the store" in rows[5] and "synthetic, inserted by the reader" in rows[5]
+    assert 'class="synthetic"' in rows[5] and "not in the store" in rows[5] and "synthetic: " in rows[5]
     assert "interrupted: tool execution did not complete" in rows[5] and seqs(page) == [1, 2, 3, 4, 5]
 
 
@@ -242,7 +251,7 @@ def test_what_the_reader_makes_up_between_messages_stands_in_its_place(get: Get,
 
 def test_results_joined_with_the_users_words_are_no_alarm_and_two_answers_in_one_message_are(get: Get, session: Conversation) -> None:
     page = get(session)
-    alarms = re.findall(r'<td class="sent"[^>]*><div class="msg \w merged">.*?<b>([^<]+)</b>', page, re.DOTALL)
+    alarms = re.findall(r'<td class="sent"[^>]*><div class="msg \w merged begins[^>]*>.*?<b>([^<]+)</b>', page, re.DOTALL)
     assert alarms == ["messages.3 · assistant"]
 
 

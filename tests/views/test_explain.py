@@ -273,8 +273,8 @@ def test_a_crash_and_its_session_lead_to_each_other_and_crashes_stand_in_the_lis
         and "Explain this error" in of_session
     )
     assert f"/conversations/{session.oid}/repairs/new/" in of_crash and "Propose repair" not in of_crash
-    assert "Crashes, newest first" in client.get("/conversations/").content.decode()
-    assert "Crashes, newest first" not in client.get("/conversations/?state=healthy").content.decode()
+    assert "Crashes, newest first" in client.get("/conversations/?state=crash").content.decode()
+    assert "Crashes, newest first" not in client.get("/conversations/").content.decode()
 
 
 def test_lists_without_crashes_do_not_mention_them(client: Client, incident: Conversation) -> None:

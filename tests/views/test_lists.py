@@ -1,5 +1,6 @@
 """The list of conversations: filters in the address, pages, and numbers that are said aloud."""
 
+import re
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from datetime import timedelta
@@ -109,6 +110,22 @@ def test_states_part_the_conversations(client: Client, kept: Kept) -> None:
     assert len(damaged) == 5 and healthy == ["Which port does the dev server listen on, and can I change it?"]
     assert set(titles(client, state="silent")) < set(damaged) and set(titles(client, state="refused")) < set(damaged)
     assert len(titles(client, state="no such state")) == 6
+
+
+def test_each_state_is_a_tab_with_how_many_conversations_it_has(client: Client, kept: Kept) -> None:
+    kept("example", example)
+
+    def tabs(query: str) -> list[str]:
+        nav = re.findall(
+            r'<nav class="tabs" aria-label="States">(.*?)</nav>', client.get(f"/conversations/{query}").content.decode(), re.DOTALL
+        )
+        return [" ".join(re.sub(r"<[^>]+>", "", tab).split()) for tab in re.findall(r"<a .*?</a>", nav[0], re.DOTALL)]
+
+    assert tabs("") == ["All 6", "Damaged or rejected 5", "Rejected 2", "Silent 3", "Nothing found 1"]
+    assert tabs("?state=forked") == ["All 6", "Damaged or rejected 5", "Rejected 2", "Silent 3", "Repaired by a fork 0", "Nothing found 1"]
+    assert tabs("?rule=MSG101")[:2] == ["All", "Damaged or rejected"], "nothing is counted for a filter"
+    for state, shown in (("damaged", 5), ("refused", 2), ("silent", 3), ("healthy", 1)):
+        assert len(titles(client, state=state)) == shown
 
 
 def test_rule_and_source_choose(client: Client, tmp_path: Path) -> None:

@@ -61,19 +61,65 @@ def test_the_page_shows_the_path_the_branch_and_where_the_result_is(get: Get, tm
 
 
 def offshoots(page: str) -> list[tuple[str, str, str]]:
-    """(seq of its row, address, words) of each branch that the rows name."""
-    found = re.findall(r'<tr id="seq-(\d+)"(?:(?!</tr>).)*?<p class="offshoot.*?href="([^"]*)"[^>]*>(.*?)</p>', page, re.DOTALL)
-    return [(seq, unescape(address), unescape(re.sub(r"<[^>]*>", "", words))) for seq, address, words in found]
+    """(seq of the row before it, address, words) of each row that is no chunk of the path."""
+    rows, seq = [], ""
+    for number, row in re.findall(r'<tr id="seq-(\d+)"|<tr class="offshoot(.*?)</tr>', page, re.DOTALL):
+        address = re.search(r'href="([^"]*)"', row)
+        cells = re.findall(r'<td class="(?:idx|who|stored|read|sent)">(.*?)</td>', row, re.DOTALL)
+        words = re.sub(r"<[^>]*>", " ", " ".join(cells))
+        rows += [] if number else [(seq, unescape(address[1]) if address else "", " ".join(unescape(words).split()))]
+        seq = number or seq
+    return rows
 
 
 def test_the_row_where_a_branch_leaves_the_path_names_it_and_leads_to_it(get: Get, tmp_path: Path) -> None:
     conversation = session(tmp_path, *BRANCH, u("u3", "r1", "<b>retry</b>"), u("u4", "u2", "hello?"))
     page = get(conversation, "?reader=pi-0.68&at=1")
-    assert offshoots(page) == [("2", "?reader=pi-0.68&leaf=u3#tree", "other branch, 2 entries from line 4: result bash: refused")]
+    assert offshoots(page) == [
+        ("2", "?reader=pi-0.68&leaf=u3#tree", "4 result other branch, 2 entries bash: refused not read not sent"),
+        ("2", "", "6 user <b>retry</b> leaf not read not sent"),
+    ]
     assert "<summary>Tree: 2 of 6 entries off this path</summary>" in page
     other = get(conversation, "?leaf=u3")
-    assert [words for _, _, words in offshoots(other)] == ["other branch, 2 entries from line 5: user still there?"]
+    assert [words for _, _, words in offshoots(other)] == [
+        "5 user other branch, 2 entries still there? not read not sent",
+        "7 user hello? leaf not read not sent",
+    ]
     assert offshoots(get(session(tmp_path, header(), u("u1", None, "alone"), a("a1", "u1", text("yes"))))) == []
+
+
+def test_branches_that_leave_the_path_at_one_entry_have_three_rows_and_a_link_to_the_tree(get: Get, tmp_path: Path) -> None:
+    retries = (u(f"u{number}", "u1", f"retry {number}") for number in range(2, 7))
+    page = get(session(tmp_path, header(), u("u1", None, "go"), *retries, a("a1", "u1", text("done"))))
+    assert [(seq, words) for seq, _, words in offshoots(page)] == [
+        *(("1", f"{number + 1} user other branch retry {number} leaf not read not sent") for number in (2, 3, 4)),
+        ("1", "+2 other branches not read not sent"),
+    ]
+
+
+def test_branches_of_a_leaf_that_was_chosen_come_after_it(get: Get, tmp_path: Path) -> None:
+    page = get(session(tmp_path, *BRANCH), leaf="a1")
+    assert [(seq, words) for seq, _, words in offshoots(page)] == [
+        ("2", "4 result other branch bash: refused leaf not read not sent"),
+        ("2", "5 user other branch still there? leaf not read not sent"),
+    ]
+    assert "chosen leaf" in page
+
+
+def test_a_message_of_several_entries_spans_the_branch_between_them(get: Get, tmp_path: Path) -> None:
+    values = (header(), u("u1", None, "one"), u("u2", "u1", "left"), u("u3", "u1", "two"), a("a1", "u3", text("yes")))
+    page = get(session(tmp_path, *values), "?as=anthropic")
+    ((seq, _, words),) = offshoots(page)
+    assert (seq, words) == ("1", "3 user other branch left leaf not read"), "what is sent goes on"
+    assert re.search(r'<tr id="seq-1".*?<td class="sent" rowspan="3">', page, re.DOTALL)
+
+
+def test_a_synthetic_result_and_the_words_after_it_are_one_message_of_the_request(get: Get, tmp_path: Path) -> None:
+    page = get(session(tmp_path, *BRANCH), "?as=anthropic")
+    assert re.findall(r"<b>(messages\.\d+)[^<]*</b>( <span class=\"quiet\">continued</span>)?", page)[-2:] == [
+        ("messages.2", ""),
+        ("messages.2", ' <span class="quiet">continued</span>'),
+    ]
 
 
 def test_a_tree_names_its_damage_where_others_count_what_is_read(get: Get, tmp_path: Path) -> None:
@@ -189,9 +235,9 @@ COMPACTED = (
 def test_what_a_compaction_stands_for_is_no_fault(get: Get, tmp_path: Path) -> None:
     page = get(session(tmp_path, *COMPACTED))
     assert "left out from here" not in page and '<span class="why">1 left out' not in page
-    assert "2 messages left out on purpose" in page and page.count("left out on purpose") > 1
+    assert "left out on purpose" in page and "<b>Read</b> 3</th>" in " ".join(page.split())
     # Four are stored, two of these are read, and the summary.
-    assert "<b>Read</b> 4 → 3, 1 added</a>" in page
+    assert "<b>Read</b> 4 → 3: 2 left out, 1 added</span>" in page
     assert '<span class="why"><b>' not in page
 
 
@@ -277,8 +323,8 @@ def test_a_conversation_is_shown_from_where_its_reader_begins_unless_something_i
     conversation = session(tmp_path, *long_before_its_compaction(a("a5", "u5", text("done"))))
     page = get(conversation)
     assert seqs(page) == [7, 8, 9, 10, 11, 12, 13], "three rows before the first that is read"
-    assert "6 earlier chunks" in page and "no message of them is read" in page
-    earlier = re.search(r'href="([^"]+)">6 earlier', page)
+    assert "6 earlier chunks" in page and "No message of them is read" in page
+    earlier = re.search(r'href="([^"]+)"[^>]*>6 earlier', page)
     assert earlier is not None and seqs(get(conversation, earlier[1]))[0] == 1
     assert seqs(get(conversation, "?at=2"))[0] == 1 and seqs(get(conversation, "?role=user"))[0] == 1
 
@@ -289,7 +335,7 @@ def test_a_conversation_whose_finding_is_long_after_its_compaction_is_shown_from
     page = get(session(tmp_path, *values))
     (named,) = [seq for seq, _, words in offshoots(page) if "bash: real" in words]
     assert seqs(page)[:3] == [int(named) - 2, int(named) - 1, int(named)]
-    assert "no message of them is read" not in page, "some of them are read"
+    assert "No message of them is read" not in page, "some of them are read"
 
 
 def test_a_conversation_with_a_finding_before_its_compaction_is_shown_from_its_beginning(get: Get, tmp_path: Path) -> None:

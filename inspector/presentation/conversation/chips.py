@@ -36,7 +36,9 @@ def _read(about: Overview) -> Chip:
     words = f"{stored:,} → {read:,}" if stored != read else f"all {read:,}" if not about.reads_otherwise else f"{read:,}, otherwise"
     # A summary of what was compacted, a result for a call without one.
     added = read - (stored - about.left_out - about.left_out_on_purpose)
-    words += f", {added:,} added" if added > 0 and stored != read else ""
+    changes = ((about.left_out_on_purpose, "left out"), (added, "added"))
+    if stored != read and (changed := [f"{count:,} {what}" for count, what in changes if count > 0]):
+        words += f": {', '.join(changed)}"
     is_worse = about.reads_otherwise or about.left_out > 0
     state = about.read_severity if is_worse else "ok" if stored == read else ""
     return Chip("Read", words, state, about.read_otherwise_from if is_worse else None)

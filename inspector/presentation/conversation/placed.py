@@ -55,7 +55,6 @@ class ReadCell:
     letter: str
     label: str
     count: int
-    lane: tuple[str, ...]
     merged: bool
     why: str
     badges: tuple[Mark, ...]
@@ -379,14 +378,14 @@ def inserted(all_columns: Columns) -> tuple[Inserted, ...]:
     after = _places_before(all_columns, places)
     result = []
     for index, message in synthetic_messages[:SYNTHETIC_SHOWN]:
-        why = f"synthetic, inserted by the reader, in no store: {message.chunks[0].text}"
+        why = f"synthetic: {message.chunks[0].text}"
         message_of_request = sent.get(id(message)) or among_real_chunks.get(message.chunks[0].call_id)
         sent_as = f"{all_columns.prompt.root}.{message_of_request[0]} · {role_of(message_of_request[1])}" if message_of_request else ""
-        cell = ReadCell(1, letter(message.role), f"MSG {index} · {message.role}", 1, (), False, why, (), False, False, sent_as)
+        cell = ReadCell(1, letter(message.role), f"MSG {index} · {message.role}", 1, False, why, (), False, False, sent_as)
         result.append(Inserted(after[index], cell))
     if len(synthetic_messages) > SYNTHETIC_SHOWN:
         more = f"and {len(synthetic_messages) - SYNTHETIC_SHOWN:,} more synthetic messages inserted by the reader"
-        result.append(Inserted(None, ReadCell(1, "t", more, 1, (), False, "", (), False, False)))
+        result.append(Inserted(None, ReadCell(1, "t", more, 1, False, "", (), False, False)))
     return tuple(result)
 
 

@@ -10,7 +10,7 @@ from itertools import groupby
 from typing import TypeVar
 
 from inspector.conversation.model import Kind
-from inspector.presentation.conversation.columns import NOT_RECORDED, SYSTEM
+from inspector.presentation.conversation.columns import NOT_RECORDED
 from inspector.presentation.conversation.placed import Inserted, PlacedChunk, ReadCell, ReadMessage, SentMessage
 from inspector.presentation.conversation.row_words import letter
 
@@ -53,12 +53,9 @@ class Seam:
 
 @dataclass(frozen=True, slots=True)
 class SentCell:
-    """`lane` has a class of each chunk: its role, and whether it is lost."""
-
     span: int
     letter: str
     label: str
-    lane: tuple[str, ...]
     merged: bool
     seams: tuple[Seam, ...]
     lost: tuple[tuple[int, str, str], ...]
@@ -148,10 +145,9 @@ def _read_cells(window: Window) -> Iterator[tuple[int, ReadCell]]:
                 if is_intentional
                 else "left out"
             )
-            yield start, ReadCell(span, run[0].letter, label, len(run), (), False, why, marks, False, True)
+            yield start, ReadCell(span, run[0].letter, label, len(run), False, why, marks, False, True)
             continue
         message = window.read[index]
-        lane = tuple(row.role_letter for row in run)
         note = next((row.read_note for row in run if row.read_note), "")
         why = note or (f"{message.several} messages read as one" if message.several > 1 and index not in seen_indexes else "")
         label = f"MSG {index} · {message.role}"
@@ -162,7 +158,6 @@ def _read_cells(window: Window) -> Iterator[tuple[int, ReadCell]]:
                 letter(message.role),
                 label,
                 message.count,
-                lane,
                 message.several > 1,
                 why,
                 marks,
@@ -197,15 +192,14 @@ def _sent_cells(window: Window) -> Iterator[tuple[int, SentCell]]:
         run = window.rows[start : start + span]
         if index is None:
             nothing = why if why == NOT_RECORDED else f"nothing is sent: {why}"
-            yield start, SentCell(span, run[0].letter, "", (), False, (), (), (), nothing, False)
+            yield start, SentCell(span, run[0].letter, "", False, (), (), (), nothing, False)
             continue
         message = window.sent[index]
         # In the order of the message: a wire may want the results of tools before the words.
         pieces = sorted(((part, row) for row in run for part in row.sent_parts), key=lambda piece: piece[0].place)
         seams = tuple(Seam(row.role_letter, row.seq, part.text, part.left, part.is_as_stored) for part, row in pieces)
         lost = tuple((row.seq, row.kind, row.sent_lost) for row in run if row.sent_lost)
-        lane = () if index == SYSTEM else tuple(f"{row.role_letter} lost" if row.sent_lost else row.role_letter for row in run)
         continued = index in seen_indexes
         violations = () if continued else message.violations
-        yield start, SentCell(span, message.letter, message.label, lane, message.merged, seams, lost, violations, "", continued)
+        yield start, SentCell(span, message.letter, message.label, message.merged, seams, lost, violations, "", continued)
         seen_indexes.add(index)

@@ -107,17 +107,25 @@ class TreeRow:
 
 
 @dataclass(frozen=True, slots=True)
+class OffshootEntry:
+    """What a row shows of the first or the last entry of a branch."""
+
+    node: RowNode
+    what: str
+    words: str
+    letter: str
+
+
+@dataclass(frozen=True, slots=True)
 class Offshoot:
-    """A branch that leaves the path at an entry, whose last chunk is at `seq`: its first entry, and how many entries it has.
+    """A branch that leaves the path at an entry, whose last chunk is at `seq`: its ends, and how many entries it has. `last` is None where it has one.
 
     `leaf` is what the address calls its last entry, "" where that can be no leaf.
     """
 
     seq: int
-    node: RowNode
-    what: str
-    words: str
-    letter: str
+    first: OffshootEntry
+    last: OffshootEntry | None
     entries: int
     leaf: str
 
@@ -234,13 +242,18 @@ def _offshoots(tree: Branches) -> tuple[Offshoot, ...]:
 
 
 def _offshoot(tree: Branches, index: int, child: int) -> Offshoot:
-    node, last = tree.nodes[child], child
+    last = child
     while tree.heavy[last] >= 0:
         last = tree.heavy[last]
     return Offshoot(
-        tree.nodes[index].chunks[-1].seq, RowNode(child, node.key, node.shown, node.line), what(node), words(node), letter(_role(node.chunks[0])),
+        tree.nodes[index].chunks[-1].seq, _offshoot_entry(tree, child), _offshoot_entry(tree, last) if last != child else None,
         tree.end[child] - tree.place[child] + 1, visible(tree.nodes[last].key) if tree.ends(last) else "",
     )  # fmt: skip
+
+
+def _offshoot_entry(tree: Branches, index: int) -> OffshootEntry:
+    node = tree.nodes[index]
+    return OffshootEntry(RowNode(index, node.key, node.shown, node.line), what(node), words(node), letter(_role(node.chunks[0])))
 
 
 def _runs(tree: Branches, unfolded: int | None, leaf_ids: set[str]) -> list[tuple[int, ...]]:
