@@ -59,6 +59,10 @@ class NotRecognized(SourceProblem):
         return f"{self.place} is no store, request body, trace database, journal or capture of a stream that Inspector knows{tables}: `formats` lists what it reads, --format NAME forces one."
 
 
+class EmptyFolder(SourceProblem):
+    template = "{place} is a folder without a file: name the folder that the program really writes to."
+
+
 @dataclass(eq=False)
 class NotReadYet(SourceProblem):
     """A store of a program that is known."""
@@ -405,6 +409,8 @@ def _request_or_capture(path: Path, shape: Shape) -> str | CaptureKind:
             raise OnlyCopies(path, kinds)
     if shape.tables or shape.files:
         raise NotRecognized(path, tuple(shape.tables))
+    if folders.is_folder(path):
+        raise EmptyFolder(path)
     kind = captures.kind_of(captures.of_path(path), path.name)
     if not _may_be_a_request(shape):
         if kind is None:

@@ -193,6 +193,14 @@ def test_a_folder_with_copies_alone_says_how_to_read_them(tmp_path: Path) -> Non
     assert isinstance(read(path / "b.jsonl.deleted.2026-01-01T00-00-00.000Z"), Store)
 
 
+def test_a_folder_without_a_file_is_named_so(tmp_path: Path) -> None:
+    (tmp_path / "sessions" / "2026").mkdir(parents=True)
+    assert (
+        refusal(tmp_path / "sessions")
+        == f"{tmp_path / 'sessions'} is a folder without a file: name the folder that the program really writes to."
+    )
+
+
 SHARED = Path(os.environ.get("INSPECTOR_SHARED", Path(__file__).parents[3] / "shared"))
 PROGRAMS = {
     "examples/stores/goose": "goose",
