@@ -27,6 +27,7 @@ PROGRAM = Program(
             "Each resume by Gemini CLI 0.61.0 begins a second file of the same session id, and its next start that does not resume this chat deletes its file: "
             "switch general.sessionRetention off in its settings, or keep a copy.",
         ),
+        follow_up=lambda conversation: (f"Resume it in the folder of its project: gemini --resume {conversation.native_id}",),
         view_after_write="A Gemini CLI that has the chat open does not see it: quit it before, and resume the chat after.",
     ),
     errors=Errors(

@@ -3,9 +3,11 @@
 import pytest
 
 from inspector.programs.formats import WriteRefused
+from inspector.programs.gemini_cli.program import PROGRAM
 from tests.programs.gemini_cli.chats import (
     CLEAN,
     HEADER,
+    ID,
     TWO_CALLS,
     answer,
     lines,
@@ -29,6 +31,11 @@ def test_a_line_that_cannot_be_read_stays_where_it_is() -> None:
     chat = stored(*CLEAN[:-1], '{"id":"m2","ty', CLEAN[-1])
     result = repaired(chat, "record-results-once")
     assert codes(result) == ["STORE801/error"]
+
+
+def test_who_repaired_it_is_told_how_to_resume_it() -> None:
+    chat = stored(*CLEAN)
+    assert PROGRAM.repairs.follow_up(chat.conversation) == (f"Resume it in the folder of its project: gemini --resume {ID}",)
 
 
 def test_numbers_that_json_cannot_write_again_are_refused() -> None:
