@@ -336,7 +336,7 @@ def _of_path(path: Place, format_name: str | None, picked: str | None, traces: S
     if isinstance(path, Path):
         stores_of_path = stores_within(path, format_name).stores
         if len(stores_of_path) > 1:
-            names = ", ".join(shown(str(store.path), 4096) for store in stores_of_path)
+            names = ", ".join(shown(str(store.path), 4096) for store in stores_of_path[:NAMED]) + _more(len(stores_of_path))
             raise CommandError(f"{shown(str(path), 4096)} holds {len(stores_of_path)} stores: name one of them ({names}).")
         path, format_name = stores_of_path[0].path, stores_of_path[0].format or None
     return _chosen(str(path), visible(places.real(path)), read_store(path, format_name), picked, traces)

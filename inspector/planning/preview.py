@@ -409,7 +409,9 @@ def _remaining(before: PreviewSide, later: PreviewSide, plan: Plan, reader: str)
             of_side[kind.code] += count if at_least(kind.severity, Severity.WARNING) else 0
     for code, count in sorted(counts[1].items()):
         if count > counts[0][code]:
-            warnings.append(f"{code} is found {count} times after the repair, {counts[0][code]} times before.")
+            warnings.append(
+                f"{code} is found {count} {'time' if count == 1 else 'times'} after the repair, {counts[0][code]} {'time' if counts[0][code] == 1 else 'times'} before."
+            )
     if later.judgement.violations and not before.judgement.violations:
         warnings.append(f"{later.judgement.profile} would refuse the result: {later.judgement.violations[0].text}")
     return warnings

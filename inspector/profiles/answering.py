@@ -33,15 +33,20 @@ _OF_PROVIDER: Mapping[str, str] = {
 }
 
 
-def own_profile(conversation: Conversation, usual: str) -> tuple[str, str]:
+def own_profile(conversation: Conversation, usual: str = "") -> tuple[str, str]:
     """The profile for a conversation of which nobody asked for another, and why that one; ("usual", "") where it names no provider.
 
-    `usual`: that of its source. One that a person or a bundle brought, and not the format, stays.
+    `usual`: that of its source, "" that of its format. One that a person or a bundle brought, and not the format, stays.
     """
+    providers = program_or_default(conversation.format).providers
+    usual = usual or providers.usual_profile
     api, provider, model = (conversation.fact(name) or "" for name in ("api", "provider", "model"))
-    if not program_or_default(conversation.format).providers.are_named or usual != ANTHROPIC_PROFILE.name or not (api or provider):
+    if not providers.are_named or usual != providers.usual_profile or not (api or provider):
         return usual, ""
-    name = _named(api, provider, model, conversation.fact("thinking") or "off")
+    if providers.profiles:
+        name = providers.profiles.get(provider, usual)
+    else:
+        name = _named(api, provider, model, conversation.fact("thinking") or "off")
     answers = f"{(model or 'a model')[:80]!r} of {(provider or 'a provider without a name')[:60]}" + (f" over {api[:60]}" if api else "")
     if name == usual:
         return usual, ""

@@ -8,7 +8,7 @@ _UNANSWERED = (
     "messages.{n}: `tool_use` ids were found without `tool_result` blocks immediately after: {ids}. "
     "Each `tool_use` block must have a corresponding `tool_result` block in the next message."
 )
-_CLIENT = "API Error: 400 due to tool use concurrency issues."
+_CLIENT = "API Error: 400 due to tool use concurrency issues"
 _INDEX = "the number may name the message with the call or the one after it: look one message to each side"
 _PATTERN = "String should match pattern '^[a-zA-Z0-9_-]+$'"
 _AT, _AT_RESULT = "messages.{n}.content.{m}.", "messages.{n}.content.{m}.tool_result.content.{k}."

@@ -8,7 +8,6 @@ from inspector.conversation.masks import masked_thinking
 from inspector.conversation.model import Conversation, Reading
 from inspector.conversation.queries import span_text
 from inspector.profiles.answering import own_profile
-from inspector.profiles.anthropic import ANTHROPIC_PROFILE
 from inspector.profiles.base import Judgement
 from inspector.profiles.catalogue import profile
 from inspector.programs.registry import wire_of
@@ -67,7 +66,7 @@ def judgement_of(prompt: Prompt, conversation: Conversation, profile_name: str) 
     thinking = THINKING.get(conversation.fact("thinking") or "")
     judge = profile(profile_name)
     judgement = judge.judge(prompt, conversation.fact("model"), thinking, conversation.fact("continues") is not None)
-    own, why = own_profile(conversation, ANTHROPIC_PROFILE.name)
+    own, why = own_profile(conversation)
     if why and own == profile_name:
         judgement = replace(judgement, notes=(why, *judgement.notes))
     if wire_of(conversation.format):

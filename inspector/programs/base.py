@@ -142,6 +142,10 @@ class Providers:
     """The id that the provider gave the answer of which the chunk is a block; "" where the store keeps none."""
     are_named: bool = False
     """Its conversations say of every answer which provider gave it."""
+    usual_profile: str = "anthropic-2026-07"
+    """The profile of its formats, in whose place that of a named provider comes."""
+    profiles: Mapping[str, str] = field(default_factory=dict)
+    """Provider -> profile, of a program that converts its requests for few of them as is known here; every other stays with the usual one."""
     answered_by: "Callable[[Case, Message], str]" = lambda case, message: "anthropic"
     """The provider of an answer, of formats with signed thinking."""
     sent_to: "Callable[[Case], str]" = lambda case: "anthropic"

@@ -42,11 +42,13 @@ def superfluous(case: Case) -> list[list[Chunk]]:
 def check(case: Case) -> Iterator[Match]:
     for chunks in superfluous(case):
         first = chunks[0]
+        tool = f" ({first.tool_name[:60]})" if first.tool_name else ""
+        one = len(chunks) == 1
         size = sum(len(encode(chunk.text)) for chunk in chunks)
         yield Match(
             chunks,
-            f"The result of call {first.call_id[:60]!r} ({first.tool_name[:60]}) is stored {len(chunks) + 1} times, byte for byte: "
-            f"{'the row' if len(chunks) == 1 else 'the rows'} at seq {queries.span_text([chunk.seq for chunk in chunks])} add nothing ({size:,} bytes).",
+            f"The result of call {first.call_id[:60]!r}{tool} is stored {len(chunks) + 1} times, byte for byte: "
+            f"{'the row' if one else 'the rows'} at seq {queries.span_text([chunk.seq for chunk in chunks])} {'adds' if one else 'add'} nothing ({size:,} bytes).",
         )
 
 

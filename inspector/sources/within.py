@@ -1,7 +1,8 @@
 """Which stores a folder holds: the files of one format, and the databases and files of other formats of the same program next to them.
 
 A program may keep sessions in several stores of one folder: opencode leaves its tree of files where it is when it moves to a database
-(opencode 1.2, `storage/` next to `opencode.db`), and OpenClaw has files and a database.
+(opencode 1.2, `storage/` next to `opencode.db`), and OpenClaw has files and a database. A folder with sessions of several programs, as a home folder
+is, is taken apart: each folder and file in it is looked at alone.
 """
 
 import os
@@ -18,6 +19,7 @@ from inspector.sources import folders, reading, stores
 from inspector.sources.homes import StorePlace
 from inspector.sources.opening import MAGIC
 from inspector.sources.problems import DATABASES, Empty, SourceProblem, shown
+from inspector.sources.replacing import is_regular
 from inspector.traces.model import Problem
 
 _SURE = 0.5
@@ -33,23 +35,20 @@ class StoresWithin:
 
 
 def stores_within(path: Path, format_name: str | None = None) -> StoresWithin:
-    """Those of the program to which most in the folder belongs; of a file that file. Who names a format gets what is of it alone. Raises SourceProblem."""
+    """Those of each program in the folder; of a file that file. Who names a format gets what is of it alone. Raises SourceProblem."""
     itself = StorePlace("", format_name or "", path)
     if format_name is not None or not folders.is_folder(path):
         return StoresWithin((itself,))
     shape = stores.identify(path)
     databases, skipped = _databases(path, shape.files)
+    sure = [format_ for format_ in FORMATS if format_.sniff(shape) >= _SURE]
+    if len({_title(format_) for format_ in (*sure, *(format_ for _, format_ in databases))}) > 1:
+        return _apart(path)
     main = _best(shape, FORMATS, _SURE if databases else 0.0)
     if main is None and not databases:
-        return StoresWithin((itself,))
+        return StoresWithin((itself,), tuple(skipped))
     program = program_of((main or databases[0][1]).name)
     trees = list(_trees(path, shape, main, program))
-    rest = _without(path, shape, [format_ for format_, _ in trees])
-    own = [(file, format_) for file, format_ in databases if main is None or program_of(format_.name) == program]
-    skipped += [_of_others(file, [format_]) for file, format_ in databases if (file, format_) not in own]
-    others = [format_ for format_ in FORMATS if program_of(format_.name) != program and format_.sniff(rest) >= _SURE]
-    if main is not None and others:
-        skipped.append(_of_others(path, others))
     if main is None and (captures := reading.captures_within(path, shape)):
         names = shown(", ".join(captures), 300)
         skipped.append(
@@ -58,10 +57,39 @@ def stores_within(path: Path, format_name: str | None = None) -> StoresWithin:
                 f"{shown(str(path), 4096)} holds captured streams too, which are not read with its stores ({names}): name one of them.",
             )
         )
-    if len(trees) == 1 and not own:
+    if len(trees) == 1 and not databases:
         return StoresWithin((replace(itself, format=trees[0][0].name),), tuple(skipped))
     places = [(_narrowed(path, format_, keys), format_) for format_, keys in trees]
-    return StoresWithin(tuple(StorePlace(_title(format_), format_.name, place) for place, format_ in (*own, *places)), tuple(skipped))
+    return StoresWithin(tuple(StorePlace(_title(format_), format_.name, place) for place, format_ in (*databases, *places)), tuple(skipped))
+
+
+def _apart(path: Path) -> StoresWithin:
+    """Those of each folder in the folder, and its files one by one; nothing of what holds no sessions. Raises SourceProblem."""
+    parts: list[StorePlace] = []
+    skipped: list[Problem] = []
+    for child in sorted(path.iterdir()):
+        if child.is_symlink():
+            continue
+        if folders.is_folder(child):
+            within = stores_within(child)
+            parts += within.stores
+            skipped += within.skipped
+        elif child.suffix in DATABASES:
+            databases, problems = _databases(path, [f"{path.name}/{child.name}"])
+            parts += [StorePlace("", format_.name, file) for file, format_ in databases]
+            skipped += problems
+        elif is_regular(child):
+            try:
+                format_ = _best(stores.identify(child), FORMATS)
+            except Empty:
+                continue
+            except SourceProblem as problem:
+                skipped.append(Problem(reading.UNREAD_FILES, str(problem)))
+                continue
+            parts += [StorePlace("", format_.name, child)] if format_ else []
+    titles = {format_.name: _title(format_) for format_ in FORMATS}
+    named = tuple(replace(part, program=titles[part.format]) for part in parts if part.format)
+    return StoresWithin(named or (StorePlace("", "", path),), tuple(skipped))
 
 
 def _best(shape: Shape, formats: Sequence[Format], least: float = 0.0) -> Format | None:
@@ -137,9 +165,3 @@ def _of_unread(what: str, files: Sequence[Path]) -> Problem:
         return Problem(reading.UNREAD_FILES, str(reading.NotReadYet(files[0], what)))
     more = "1 file more" if len(files) == 2 else f"{len(files) - 1:,} files more"
     return Problem(reading.UNREAD_FILES, f"{shown(str(files[0]), 4096)} and {more} hold {what}, {not_read.WHY}.")
-
-
-def _of_others(place: Path, formats: Sequence[Format]) -> Problem:
-    names = ", ".join(dict.fromkeys(_title(format_) for format_ in formats))
-    text = f"{shown(str(place), 4096)} holds sessions of other programs too ({names}), which are not read: name their own file or folder."
-    return Problem(reading.UNREAD_FILES, text)

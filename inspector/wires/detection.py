@@ -131,11 +131,13 @@ def _format_of(data: bytes) -> str:
         return _FORMATS[wires[0]]
     if wires:
         names = ", ".join(_FORMATS[wire] for wire in wires)
-        raise NotARequest(f"holds messages that are the same in several wire shapes: say which it is with --format NAME ({names}).")
+        raise NotARequest(
+            f"holds messages that are the same in several wire shapes: say which it is (--format NAME, in Python format=NAME): {names}."
+        )
     if value == [] or (isinstance(value, dict) and any(value.get(name) == [] for name in ("messages", "contents", "input"))):
         raise NotARequest("holds an empty list of messages: there is nothing to judge, and every provider refuses it.")
     raise NotARequest(
-        "is JSON, but no request body or list of messages that is known here: `formats` lists them, --format NAME forces one."
+        "is JSON, but no request body or list of messages that is known here: `formats` lists them, --format NAME (in Python format=NAME) forces one."
     )
 
 

@@ -454,7 +454,23 @@ def test_a_default_folder_that_cannot_be_read_hides_no_other(home: Path) -> None
     openclaw(home, "one", "two")
     (home / "dispatch.db").write_text("no database")
     ran = doctor(home, DISPATCH_DB=str(home / "dispatch.db"))
-    assert ran.status == 0 and "Not read: " in ran.out and "dispatch.db" in ran.out and "All 2 sessions can be resumed." in ran.out
+    assert ran.status == 0 and "Not read: " in ran.out and "dispatch.db" in ran.out
+    assert "All 2 sessions that were read can be resumed." in ran.out
+
+
+def test_a_home_folder_that_is_named_is_read_for_every_program(home: Path) -> None:
+    healthy(home)
+    cc.write(home / ".claude", {f"{cc.PROJECT}/{cc.ID}.jsonl": cc.lines(cc.u("u1", None, "hi"), cc.a("a1", "u1", "m1", cc.text("ok")))})
+    ran = run("doctor", home)
+    assert ran.status == 0 and "All 2 sessions can be resumed." in ran.out and "Not read" not in ran.out
+    assert [line.partition(",")[0] for line in ran.out.splitlines()[1:3]] == [
+        f"Claude Code: {home}/.claude",
+        f"pi and OpenClaw: {home}/.pi",
+    ]
+    broken(home)
+    named = run("doctor", home)
+    assert named.status == 1 and "1 of 3 sessions cannot be resumed:" in named.out
+    assert "Healthy: 2 of 3 conversations." in run("scan", home).out
 
 
 def test_a_named_folder_that_is_none_ends_with_status_2(tmp_path: Path) -> None:

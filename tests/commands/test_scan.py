@@ -14,6 +14,8 @@ from tests.commands.running import CONVERSATION, incident, make, run, run_in_pro
 from tests.programs.claude_code import session_lines as cc
 from tests.sources.stores import other_process
 
+UNSIGNED = {"type": "thinking", "thinking": "which file?"}
+
 ROW = '{"chunk":{"type":"text","text":"hello"},"role":"user","msgIdx":0,"chunkIdx":0}'
 
 
@@ -160,6 +162,19 @@ def test_fail_on_decides_the_status(tmp_path: Path, make_store: object, threshol
     store = make_store(tmp_path / "dispatch.db")  # type: ignore[operator]
     for more in ((), ("--json",)):
         assert run("scan", store, *(("--fail-on", threshold) if threshold else ()), *more).status == status
+
+
+@pytest.mark.parametrize(
+    ("first", "threshold", "status"),
+    [(UNSIGNED, None, 1), (UNSIGNED, "error", 1), (UNSIGNED, "warning", 1), (UNSIGNED, "never", 0), (cc.text("I look."), "error", 0)],
+)
+def test_what_the_provider_rejects_fails_though_its_rule_is_a_warning(
+    first: dict[str, str], threshold: str | None, status: int, tmp_path: Path
+) -> None:
+    answer = cc.a("a1", "u1", "m1", first), cc.a("a2", "a1", "m1", cc.text("ok"))
+    path = cc.write(tmp_path, {f"{cc.PROJECT}/{cc.ID}.jsonl": cc.lines(cc.u("u1", None, "hi"), *answer, cc.u("u2", "a2", "and now?"))})
+    ran = run("scan", path, *(("--fail-on", threshold) if threshold else ()))
+    assert ran.status == status and ("cannot be resumed" in ran.out) == (first is UNSIGNED) and ": error," not in ran.out
 
 
 def test_traces_add_what_was_observed(tmp_path: Path) -> None:

@@ -1,13 +1,18 @@
 """A pasted error leads to its rule, and with a history to the block, the chunk and the stored record."""
 
 import json
+import re
+from dataclasses import fields
 
 import pytest
 
 from inspector.conversation import notation
 from inspector.presentation.explain.answer import calls_named, explained_in, explanation_report, recognized
+from inspector.presentation.explain.meanings import meaning
 from inspector.profiles.base import ProviderRule
 from inspector.profiles.catalogue import PROFILES
+from inspector.programs.registry import UNKNOWN, programs
+from inspector.rules import catalogue
 from inspector.rules.base import Case, case_of
 from tests.folding import in_one_test
 
@@ -132,3 +137,18 @@ def test_what_no_rule_says_is_not_recognised(text: str) -> None:
 def test_the_error_of_missing_results_is_known_however_a_log_cut_it(text: str, ids: set[str]) -> None:
     assert [each.rule.id for each in recognized(text)] == ["SDK-1"]
     assert calls_named(text) == ids
+
+
+def test_what_a_program_shows_by_the_words_of_our_rules_is_explained() -> None:
+    rules = [
+        (UNKNOWN, value)
+        for rule in catalogue.RULES
+        for value in (getattr(rule, each.name) for each in fields(rule))
+        if isinstance(value, str)
+    ]
+    texts = [*rules, *((program, text) for program in programs() for text in program.errors.consequences.values())]
+    quoted = [(program, shown) for program, text in texts for shown in re.findall(r"`(API Error[^`]*)`", text)]
+    assert quoted
+    for program, shown in quoted:
+        assert meaning(shown, program.errors.meanings), shown
+        assert not meaning("API Error: 400", program.errors.meanings)

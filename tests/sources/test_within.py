@@ -1,4 +1,4 @@
-"""Which stores a folder holds: all of its program are read, and of every other one a sentence says that it is not."""
+"""Which stores a folder holds: those of each program, and of what is not read a sentence says so."""
 
 import sqlite3
 from contextlib import closing
@@ -9,6 +9,7 @@ import pytest
 from inspector.sources.within import stores_within
 from tests.programs.claude_code import session_lines as cc
 from tests.programs.codex import threads
+from tests.programs.gemini_cli import chats
 from tests.programs.opencode import stores as opencode
 
 
@@ -69,24 +70,40 @@ def test_a_file_that_only_ends_like_a_database_is_no_store(tmp_path: Path) -> No
     assert places(tmp_path) == [(".", "opencode-storage")] and skipped(tmp_path) == []
 
 
-def test_a_database_of_another_program_is_named_and_not_read(tmp_path: Path) -> None:
+def test_a_database_of_another_program_is_read_too(tmp_path: Path) -> None:
     claude_code(tmp_path)
     opencode.database(tmp_path, opencode.CLEAN)
-    assert places(tmp_path) == [(".", "claude-code")]
-    assert skipped(tmp_path) == [
-        "FOLDER/opencode.db holds sessions of other programs too (opencode), which are not read: name their own file or folder."
-    ]
+    assert places(tmp_path) == [("opencode.db", "opencode"), ("projects", "claude-code")] and skipped(tmp_path) == []
 
 
-def test_files_of_another_program_are_named_and_not_read(tmp_path: Path) -> None:
-    (tmp_path / "rollouts").mkdir()
-    (tmp_path / "rollouts" / threads.NAME).write_bytes(threads.WHOLE)
-    opencode.tree(tmp_path, opencode.CLEAN)
-    claude_code(tmp_path)
-    assert [place for place, _ in places(tmp_path)] == ["."]
-    assert skipped(tmp_path) == [
-        "FOLDER holds sessions of other programs too (Claude Code, Codex CLI), which are not read: name their own file or folder."
+def test_each_program_of_a_home_folder_is_read(tmp_path: Path) -> None:
+    """Two of them take any file of lines for their own: neither reads those of the other."""
+    claude_code(tmp_path / ".claude")
+    chat = tmp_path / ".gemini" / "tmp" / "app" / "chats" / chats.NAME
+    chat.parent.mkdir(parents=True)
+    chat.write_bytes(cc.lines(*chats.CLEAN))
+    (tmp_path / ".codex" / "sessions").mkdir(parents=True)
+    (tmp_path / ".codex" / "sessions" / threads.NAME).write_bytes(threads.WHOLE)
+    (tmp_path / ".local" / "share" / "opencode").mkdir(parents=True)
+    opencode.database(tmp_path / ".local" / "share" / "opencode", opencode.CLEAN)
+    (tmp_path / "notes.txt").write_text("no session")
+    (tmp_path / "link").symlink_to(tmp_path / ".claude")
+    database(tmp_path / "goose.db", "schema_version", "sessions", "messages")
+    assert places(tmp_path) == [
+        (".claude", "claude-code"),
+        (".codex", "codex"),
+        (".gemini", "gemini-cli"),
+        (".local/share/opencode/opencode.db", "opencode"),
     ]
+    (goose,) = skipped(tmp_path)
+    assert goose.startswith("FOLDER/goose.db holds sessions of goose")
+
+
+def test_files_of_several_programs_in_one_folder_are_read_one_by_one(tmp_path: Path) -> None:
+    (tmp_path / threads.NAME).write_bytes(threads.WHOLE)
+    (tmp_path / "a.jsonl").write_bytes(cc.lines(cc.u("u1", None, "hi"), cc.a("a1", "u1", "m1", cc.text("ok"))))
+    (tmp_path / "empty.jsonl").write_bytes(b"")
+    assert places(tmp_path) == [("a.jsonl", "claude-code"), (threads.NAME, "codex")] and skipped(tmp_path) == []
 
 
 def test_a_database_that_is_not_read_yet_or_damaged_is_named(tmp_path: Path) -> None:

@@ -118,7 +118,7 @@ def test_what_tells_may_stand_far_behind_the_first_bytes(value: Any) -> None:
 
 @pytest.mark.parametrize("value", [TALK, {"messages": TALK}, [{"role": "user", "content": [{"type": "text", "text": "x"}]}]])
 def test_what_several_shapes_share_is_asked_for_by_name(value: Any) -> None:
-    with pytest.raises(NotARequest, match=r"--format NAME \(anthropic-request, openai-chat-request, mistral-request, ai-sdk-messages\)"):
+    with pytest.raises(NotARequest, match=r"format=NAME\): anthropic-request, openai-chat-request, mistral-request, ai-sdk-messages\."):
         format_of(json.dumps(value).encode())
 
 

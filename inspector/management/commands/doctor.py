@@ -122,7 +122,10 @@ class Command(AnsweringCommand):
             return
         self.say()
         if not broken:
-            self.say(f"All {sessions:,} sessions can be resumed." if sessions > 1 else "The one session can be resumed.")
+            # Of what was not read nobody knows.
+            read = " that was read" if sessions == 1 else " that were read"
+            read = read if any(survey.problem or survey.skipped for survey in surveys) else ""
+            self.say(f"All {sessions:,} sessions{read} can be resumed." if sessions > 1 else f"The one session{read} can be resumed.")
         else:
             self.say(f"{len(broken):,} of {sessions:,} sessions cannot be resumed:")
         for place, one in broken[:SHOWN]:

@@ -12,6 +12,7 @@ from django.core.management.base import CommandError, CommandParser
 from django.db.models import Q
 
 from inspector.conversation.queries import span_text
+from inspector.installation import program
 from inspector.management.answering import AnsweringCommand
 from inspector.management.target import Chosen, Target, add_options_of_target, is_imported, load
 from inspector.models.transactions import one_snapshot
@@ -270,7 +271,7 @@ class Command(AnsweringCommand):
         target = options["target"] if is_path else subject.repairable.oid
         read = f" --reader {subject.repair_reader}" if subject.repair_reader else ""
         how = f"--strategy {' '.join(advice.names)}" if advice.why_not else f"--for {advice.profile}"
-        self.say(f"  Preview: repair {quote(shown(target, 4096))}{named} {how}{read} --plan")
+        self.say(f"  Preview: {program()} repair {quote(shown(target, 4096))}{named} {how}{read} --plan")
 
 
 def _ids(chosen: Chosen) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from inspector.planning.suggested import suggested
 from inspector.presentation.conversation.message_counts import counted, message_counts
 from inspector.presentation.conversation.recorded_errors import recorded_errors
 from inspector.presentation.conversation.resume_state import WORDS
-from inspector.presentation.conversation.resuming import is_accepted, resume_state
+from inspector.presentation.conversation.resuming import is_accepted, obstacle, resume_state
 from inspector.presentation.conversation.scan import conversation_report, source_report
 from inspector.presentation.conversation.verdict import verdict
 from inspector.presentation.json_text import json_text
@@ -101,7 +101,7 @@ class Command(AnsweringCommand):
             "--fail-on",
             choices=[*(severity.value for severity in Severity), "never"],
             default="error",
-            help="exit with 1 when a finding is at least this severe (default: error)",
+            help="exit with 1 when a finding is at least this severe, or when the next request is rejected (default: error); never: with 0",
         )
         parser.add_argument(
             "--all",
@@ -268,4 +268,8 @@ def _examine(chosen: Chosen, reader: str | None, names: list[str]) -> Examined:
 
 
 def _fails(examined: Examined, fail_on: str) -> bool:
-    return fail_on != "never" and any(at_least(finding.severity, Severity(fail_on)) for finding in examined.findings)
+    """What the provider rejects fails whatever the severity of the rule behind it is."""
+    if fail_on == "never":
+        return False
+    is_severe = any(at_least(finding.severity, Severity(fail_on)) for finding in examined.findings)
+    return is_severe or obstacle(examined.case, examined.findings, examined.usual) is not None

@@ -7,7 +7,6 @@ from inspector.presentation.conversation.recorded_errors import Recorded, record
 from inspector.presentation.json_text import Json, json_fields
 from inspector.presentation.visible import beginning
 from inspector.profiles.answering import own_profile
-from inspector.profiles.anthropic import ANTHROPIC_PROFILE
 from inspector.profiles.base import Judgement
 from inspector.projections.base import Prompt
 from inspector.rules.base import Case, Finding
@@ -31,7 +30,7 @@ def conversation_report(
     """`judgements` are those that were asked for, by profile; `prompt` is the next request; `usual` gave the verdict, and is named where it is not that
     of the format."""
     all_findings = list(findings)
-    _, why = own_profile(case.conversation, ANTHROPIC_PROFILE.name)
+    _, why = own_profile(case.conversation)
     judged_by = {"judged_by": {"profile": usual.profile, "why": why}} if usual and why and why in usual.notes else {}
     return {
         "id": oid,

@@ -26,11 +26,12 @@ from inspector.programs.formats import (
     WriteRefused,
 )
 from inspector.programs.opencode import events, reader, writing
-from inspector.programs.opencode.chunks import chunks_of
+from inspector.programs.opencode.chunks import ABORTED, chunks_of
 from inspector.programs.opencode.sessions import Session, sessions_in
 from inspector.text import jsontext
 
 IMPORT = "import-file"
+ERROR = "lastError"
 NEVER_IN_PLACE = (
     "Nothing but opencode writes into its own store, and it is not installed here as far as Inspector knows (INSPECTOR_OPENCODE names it). Write the "
     "repaired session as a file for its import instead, with `repair PATH --conversation ID --strategy NAME --out NEW.json`; the plan says how to import "
@@ -226,6 +227,10 @@ def _facts(session: Session) -> dict[str, Fact]:
     last_time = last.get("time") if isinstance(last.get("time"), dict) else {}
     is_open = last.get("role") == "user" or (not (last_time or {}).get("completed") and not last.get("error"))
     add("status", "active" if session.messages and is_open else "idle")
+    add(ERROR, _error(last.get("error")))
+    model = next((named for message in reversed(session.messages) if (named := _model(message.info or {}))), {})
+    add("provider", model.get("providerID"))
+    add("model", model.get("modelID"))
     add("missingSession", "no row or file of the session itself" if session.info is None else "")
     add("orphanParts", [_orphan(part.id, part.message, part.value or {}) for part in session.orphans])
     ids = {message.id for message in session.messages}
@@ -234,6 +239,24 @@ def _facts(session: Session) -> dict[str, Fact]:
     parents = [(message.id, (message.info or {}).get("parentID")) for message in session.messages]
     add("missingParents", sorted({parent for _, parent in parents if isinstance(parent, str) and parent not in ids}))
     return facts
+
+
+def _error(error: object) -> str:
+    """What the last answer ended with, its status in front; "" of one that ended well or was aborted by its user."""
+    if not isinstance(error, dict) or error.get("name") == ABORTED:
+        return ""
+    data = error.get("data")
+    data = data if isinstance(data, dict) else {}
+    words = [text for text in (data.get("message"), error.get("name")) if isinstance(text, str) and text.strip()]
+    status = data.get("statusCode")
+    is_status = isinstance(status, int) and not isinstance(status, bool)
+    return f"HTTP {status}: {words[0]}" if words and is_status else next(iter(words), "")
+
+
+def _model(info: dict[str, object]) -> dict[str, str]:
+    """The model that a user's message asks for: the next request goes to that of the last one. Nothing of an answer."""
+    model = info.get("model") if info.get("role") == "user" else None
+    return {name: value for name, value in model.items() if isinstance(value, str)} if isinstance(model, dict) else {}
 
 
 def _orphan(id_: str, message: str, part: dict[str, object]) -> dict[str, object]:

@@ -1,10 +1,10 @@
 """opencode: sessions in a database, in a tree of files before it, and as exported files."""
 
-from inspector.programs.base import Calls, Home, Program, Providers, Repairs, SyntheticResult, SyntheticResults
+from inspector.programs.base import Calls, Errors, Home, Program, Providers, Repairs, SyntheticResult, SyntheticResults
 from inspector.programs.opencode import reader
 from inspector.programs.opencode.chunks import about
 from inspector.programs.opencode.events import trace_of
-from inspector.programs.opencode.format import NEVER_IN_PLACE, OPENCODE, OPENCODE_EXPORT, OPENCODE_TREE
+from inspector.programs.opencode.format import ERROR, NEVER_IN_PLACE, OPENCODE, OPENCODE_EXPORT, OPENCODE_TREE
 from inspector.programs.opencode.placing import placed_in_steps
 
 _FORMATS = (OPENCODE, OPENCODE_TREE, OPENCODE_EXPORT)
@@ -28,7 +28,13 @@ PROGRAM = Program(
         words={format_.name: SyntheticResult(reader.INTERRUPTED) for format_ in _FORMATS},
         author=lambda result: "opencode" if result.text == reader.INTERRUPTED else "",
     ),
-    providers=Providers(name_of=lambda chunk: str(about(chunk).get("model") or "") if chunk.role == "assistant" else ""),
+    providers=Providers(
+        name_of=lambda chunk: str(about(chunk).get("model") or "") if chunk.role == "assistant" else "",
+        are_named=True,
+        usual_profile=OPENCODE.default_profile,
+        profiles=dict.fromkeys(reader.OF_ANTHROPIC, "anthropic-2026-07"),
+    ),
+    errors=Errors(facts=((ERROR, "the last answer"),)),
     # A rule of its own says of a tool that never ended what opencode makes of it.
     calls=Calls(unanswered=lambda case: []),
     repairs=Repairs(

@@ -16,6 +16,9 @@ INTERRUPTED = "[Tool execution was interrupted]"
 CLEARED = "[Old tool result content cleared]"
 _COMPACTED, _SUBTASK = "What did we do so far?", "The following tool was executed by the user"
 
+OF_ANTHROPIC = ("anthropic", "google-vertex-anthropic")
+"""Providers for which empty texts and unsigned thinking are left out, as the request of 1.18.33 shows."""
+
 Turn = tuple[Chunk, ...]
 """All chunks of one stored message."""
 
@@ -132,6 +135,7 @@ def _assistant(turn: Turn, model: object) -> tuple[list[Message], list[Dropped]]
             Dropped(turn, f"the answer ended with {head.get('error')}: opencode leaves it out, and its finished tools too", skipped=True)
         ]
     is_other = model is not None and head.get("model") is not None and head.get("model") != model
+    is_for_anthropic = str(model or head.get("model")).partition("/")[0] in OF_ANTHROPIC
     is_signed = any("signature" in chunk.payload for chunk in turn)
     messages: list[Message] = []
     dropped: list[Dropped] = []
@@ -146,6 +150,12 @@ def _assistant(turn: Turn, model: object) -> tuple[list[Message], list[Dropped]]
                 spoken += [replace(chunk, kind=Kind.TEXT, payload={"type": "text", "text": chunk.text})] if chunk.text.strip() else []
             elif chunk.kind is Kind.TEXT and not chunk.text and is_signed:
                 spoken.append(replace(chunk, payload={**chunk.payload, "text": " "}))
+            elif is_for_anthropic and (
+                not chunk.text if chunk.kind is Kind.TEXT else chunk.kind is Kind.THINKING and "signature" not in chunk.payload
+            ):
+                dropped.append(
+                    Dropped((chunk,), "an empty text or unsigned thinking: nothing of it is sent to Anthropic", intentional=True)
+                )
             elif chunk.kind in (Kind.TEXT, Kind.THINKING, Kind.TOOL_CALL):
                 spoken.append(chunk)
             else:

@@ -109,7 +109,7 @@ def test_the_error_chunk_in_place_of_a_lost_row_is_hidden_only_by_a_merge_that_w
     store.values["conv:c1:chunk:0000000003"] = "{"
     alone = preview_of(store.stored(), "same-rows", ["replace-unreadable-row"])
     assert {"MSG101", "MSG203"} <= {found.code for found in alone.after.findings}
-    assert any("MSG203 is found 1 times after the repair" in warning for warning in alone.warnings)
+    assert any("MSG203 is found 1 time after the repair" in warning for warning in alone.warnings)
     assert "MSG203" in strategy("replace-unreadable-row").cost and "MSG201" in strategy("replace-unreadable-row").cost
     parted = preview_of(store.stored(), "same-rows", ["replace-unreadable-row", "renumber-messages"])
     assert "MSG203" not in {found.code for found in parted.after.findings}

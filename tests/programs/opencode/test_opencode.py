@@ -11,8 +11,10 @@ import pytest
 from inspector import check
 from inspector.actions.planning import RepairRequest
 from inspector.actions.write_copy import write_repaired_copy
-from inspector.conversation.model import Conversation
+from inspector.conversation.model import Conversation, Kind
 from inspector.planning.preview import Preview
+from inspector.presentation.conversation.recorded_errors import recorded_errors
+from inspector.profiles.answering import own_profile
 from inspector.programs.formats import Stored
 from inspector.programs.opencode.reader import CLEARED, INTERRUPTED, NAME, read
 from inspector.projections.catalogue import projection
@@ -198,6 +200,40 @@ def test_reasoning_of_another_model_is_sent_as_text(tmp_path: Path) -> None:
     messages = read(stored.conversation).messages
     assert [(chunk.kind.value, chunk.text) for chunk in messages[1].chunks] == [("thinking", "hm"), ("text", " ")]
     assert [(chunk.kind.value, chunk.text) for chunk in messages[3].chunks] == [("text", "hm"), ("text", "aye")]
+
+
+REFUSED = {"name": "APIError", "data": {"message": "messages.3: all messages must have non-empty content", "statusCode": 400}}
+THOUGHT = {"type": "reasoning", "text": "which file?", "time": {}}
+
+
+@pytest.mark.parametrize(
+    ("provider", "profile", "texts"),
+    [("anthropic", "anthropic-2026-07", ["go", "on", "  "]), ("fake", "openai-chat", ["go", "", "on", "  ", ""])],
+)
+def test_a_session_is_judged_by_the_provider_of_its_next_request(provider: str, profile: str, texts: list[str], tmp_path: Path) -> None:
+    """For Anthropic 1.18.33 leaves out empty texts and unsigned thinking, and nothing that is blank; for any other provider neither."""
+    model = {"providerID": provider, "modelID": "m1"}
+    first, last = user(1, text("go")), user(3, text("on"))
+    empty, blank = answer(2, step(), THOUGHT, text(""), **model), answer(4, step(), text("  "), text(""), parent=3, **model)
+    for info, _ in (first, last):
+        info["model"] = model
+    stored = exported(tmp_path, first, empty, last, blank)
+    assert own_profile(stored.conversation)[0] == profile
+    reading = read(stored.conversation)
+    assert [chunk.text for message in reading.messages for chunk in message.chunks if chunk.kind is Kind.TEXT] == texts
+    is_thinking_sent = any(chunk.kind is Kind.THINKING for message in reading.messages for chunk in message.chunks)
+    assert is_thinking_sent == (provider == "fake")
+
+
+def test_the_error_of_the_last_answer_is_recorded_and_no_older_one(tmp_path: Path) -> None:
+    def recorded(*messages: Message) -> list[str]:
+        return [error.text for error in recorded_errors(case_of(exported(tmp_path, *messages).conversation, NAME))]
+
+    failed = answer(2, step(), text("I look."), error=REFUSED)
+    assert recorded(user(1, text("go")), failed) == ["HTTP 400: messages.3: all messages must have non-empty content"]
+    assert recorded(user(1, text("go")), answer(2, step(), error={"name": "UnknownError"})) == ["UnknownError"]
+    assert recorded(user(1, text("go")), failed, user(3, text("on")), answer(4, step(), text("well"), parent=3)) == []
+    assert recorded(user(1, text("go")), answer(2, step(), text("a"), error={"name": "MessageAbortedError", "data": {}})) == []
 
 
 def test_what_the_user_does_not_send(tmp_path: Path) -> None:
