@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from inspector.conversation import notation
 from inspector.conversation.edits import Edit, Plan, Safety, apply, between
@@ -18,7 +18,7 @@ from inspector.profiles.catalogue import PROFILES, profile
 from inspector.profiles.judging import judged_case, judgement_of, projected_case
 from inspector.programs.formats import Change, DetectedByContent, Format, Lists, Record, Stored, WriteRefused, after
 from inspector.programs.registry import program_or_default
-from inspector.projections.base import Projection, Prompt
+from inspector.projections.base import Projection, Prompt, PromptPart, WireMessage
 from inspector.projections.catalogue import for_wire
 from inspector.readers.catalogue import reader
 from inspector.rules.base import Case, Finding, Severity, at_least
@@ -184,17 +184,37 @@ class Preview:
     @property
     def text_diff(self) -> str:
         """Unified diff in notation, of the conversation before and after."""
-        return self._diff(notation.dump_chunk)
+        return self._diff(notation.dump_chunk, self.after.case.conversation.chunks)
 
     @property
     def shown_diff(self) -> str:
         """The same for a person: what entries keep next to their message is folded where it is long and not what changes."""
-        return self._diff(_folded_chunk)
+        # A row that stays is one line, also where its number in the file is another.
+        after = [row.before if row.op == "same" and row.before is not None else row.after for row in self.rows if row.after is not None]
+        return self._diff(_folded_chunk, [chunk for chunk in after if chunk is not None])
 
-    def _diff(self, text_of: Callable[[Chunk], str]) -> str:
+    @cached_property
+    def renamed_members(self) -> tuple[str, ...]:
+        """Of a new conversation, what its entries keep that is other than in this one though the plan does not change it: `sessionId`, for example."""
+        before, later = self.before.case.conversation, self.after.case.conversation
+        if before.native_id == later.native_id:
+            return ()
+        pairs = zip((row for row in self.rows if row.after is not None), later.chunks, strict=True)
+        entries = [(row.after.payload.get("entry"), written.payload.get("entry")) for row, written in pairs if row.before and row.after]
+        return tuple(
+            dict.fromkeys(
+                name
+                for old, new in entries
+                if isinstance(old, Mapping) and isinstance(new, Mapping)
+                for name in (*new, *old)
+                if old.get(name) != new.get(name)
+            )
+        )
+
+    def _diff(self, text_of: Callable[[Chunk], str], after: Sequence[Chunk]) -> str:
         old, new = self.before.case.conversation, self.after.case.conversation
-        before, after = ([text_of(chunk) for chunk in conversation.chunks] for conversation in (old, new))
-        return "\n".join(difflib.unified_diff(before, after, old.native_id, new.native_id, n=2, lineterm=""))
+        before_lines, after_lines = ([text_of(chunk) for chunk in chunks] for chunks in (old.chunks, after))
+        return "\n".join(difflib.unified_diff(before_lines, after_lines, old.native_id, new.native_id, n=2, lineterm=""))
 
 
 def _folded_chunk(chunk: Chunk) -> str:
@@ -248,7 +268,7 @@ def preview(
         raise WriteRefused(
             f"{case.reading.reader} would take another path from what is written than the plan's; plan it with another --reader, or choose another mode."
         )
-    rows = _rows(stored.conversation, final, later.case.conversation)
+    rows = _rows(stored.conversation, final, later.case.conversation, target != stored.conversation.native_id)
     return Preview(
         plan,
         changes,
@@ -270,7 +290,7 @@ def _warnings(preview: Preview, stored: Stored, format_: Format, strategies: Seq
     yield from _idle(plan, strategies)
     yield from format_.follow_up(plan, stored) if isinstance(format_, Lists) else ()
     yield from _remaining(before, later, plan, before.case.reading.reader)
-    yield from _unsettled(preview.rows, stored.conversation)
+    yield from _unsettled(before.prompt, later.prompt, preview.rows)
     yield from _worse_elsewhere(before, later)
     if isinstance(format_, DetectedByContent) and (hidden := format_.warning(preview.changes)):
         yield hidden
@@ -312,9 +332,13 @@ def diff_rows(before: Conversation, after: Conversation) -> tuple[DiffRow, ...]:
     return _rows(before, after, after)
 
 
-def _rows(base: Conversation, final: Conversation, written: Conversation) -> tuple[DiffRow, ...]:
-    """Rows in the order of the result; `written` holds the same chunks as `final`, with the numbers that the store will have."""
+def _rows(base: Conversation, final: Conversation, written: Conversation, is_new: bool = False) -> tuple[DiffRow, ...]:
+    """Rows in the order of the result; `written` holds the same chunks as `final`, with the numbers that the store will have.
+
+    `is_new`: it is another conversation, whose lines name it; they are shown as the plan has them.
+    """
     as_written = dict(zip((chunk.key for chunk in final.chunks), written.chunks, strict=True))
+    planned = {chunk.key: chunk for chunk in final.chunks}
     old = {chunk.key: chunk for chunk in base.chunks}
     rows: list[DiffRow] = []
     has_numbers = program_or_default(base.format).numbering.is_stored
@@ -323,8 +347,21 @@ def _rows(base: Conversation, final: Conversation, written: Conversation) -> tup
         before = old.get(key)
         while before is not None and waiting and waiting[0].seq < before.seq:
             rows.append(DiffRow("removed", waiting.pop(0), None))
+        if is_new and before is not None:
+            chunk = _as_planned(chunk, planned[key])
         rows.append(DiffRow(_op(before, chunk, has_numbers), before, chunk))
     return (*rows, *(DiffRow("removed", chunk, None) for chunk in waiting))
+
+
+def _as_planned(written: Chunk, planned: Chunk) -> Chunk:
+    """A written chunk with what its plan keeps next to the message."""
+    entry = {"entry": planned.payload["entry"]} if "entry" in planned.payload else {}
+    return replace(written, parent=planned.parent, payload={**_content(written)[2], **entry})
+
+
+def _content(chunk: Chunk) -> tuple[str, Kind, dict[str, Any]]:
+    """What it says, without what its entry keeps next to the message."""
+    return chunk.role, chunk.kind, {name: value for name, value in chunk.payload.items() if name != "entry"}
 
 
 def _op(before: Chunk | None, chunk: Chunk, has_numbers: bool) -> str:
@@ -336,29 +373,36 @@ def _op(before: Chunk | None, chunk: Chunk, has_numbers: bool) -> str:
     return "same" if same else "reindexed"
 
 
-def _unsettled(rows: Sequence[DiffRow], base: Conversation) -> Iterator[str]:
-    """A signature may cover what is before its block, and only its provider knows."""
-    is_moved, before = False, None
-    for row in rows:
-        old, new = row.before, row.after
-        is_moved = is_moved or row.op in ("removed", "inserted", "changed") or _regrouped(before, row, base)
-        before = row
+def _unsettled(before: Prompt, later: Prompt, rows: Sequence[DiffRow]) -> Iterator[str]:
+    """A signature may cover what is sent before its block, and only its provider knows."""
+    pairs = zip(before.messages, later.messages, strict=False)
+    shorter = min(len(before.messages), len(later.messages))
+    is_moved = before.system != later.system
+    first = 0 if is_moved else next((at for at, (old, new) in enumerate(pairs) if old.value != new.value), shorter)
+    old_parts = [(_role(message), part) for message in before.messages[first : first + 1] for part in message.parts]
+    for place, (role, part) in enumerate((_role(message), part) for message in later.messages[first:] for part in message.parts):
+        chunk = part.chunk
+        is_moved = is_moved or place >= len(old_parts) or not _is_sent_alike(old_parts[place], (role, part))
         # What is moved comes as a new block with the old words.
-        if is_moved and new is not None and new.kind is Kind.THINKING and new.payload.get("signature"):
-            seq = f"seq {new.seq}" if old is None or old.seq == new.seq else f"seq {old.seq} (seq {new.seq} after the repair)"
+        if is_moved and chunk.kind is Kind.THINKING and chunk.payload.get("signature"):
+            old = next((row.before for row in rows if row.after is not None and row.after.seq == chunk.seq), None)
+            seq = f"seq {chunk.seq}" if old is None or old.seq == chunk.seq else f"seq {old.seq} (seq {chunk.seq} after the repair)"
             yield f"What is before the signed thinking at {seq} changes: whether its signature survives that, nobody can know offline."
             return
 
 
-def _regrouped(before: DiffRow | None, row: DiffRow, base: Conversation) -> bool:
-    """Whether two blocks share a message that did not, or the other way round; Dispatch's numbers do not distinguish messages."""
-    if (
-        program_or_default(base.format).numbering.by_message
-        or before is None
-        or not (before.before and before.after and row.before and row.after)
-    ):
-        return False
-    return (before.before.msg_idx == row.before.msg_idx) != (before.after.msg_idx == row.after.msg_idx)
+def _role(message: WireMessage) -> Any:
+    return message.value.get("role")
+
+
+def _is_sent_alike(old: tuple[Any, PromptPart], new: tuple[Any, PromptPart]) -> bool:
+    (old_role, old_part), (new_role, new_part) = old, new
+    return (old_role, old_part.path, old_part.text, _content(old_part.chunk)) == (
+        new_role,
+        new_part.path,
+        new_part.text,
+        _content(new_part.chunk),
+    )
 
 
 def _worse_elsewhere(before: PreviewSide, later: PreviewSide) -> Iterator[str]:

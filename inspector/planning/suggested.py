@@ -89,7 +89,10 @@ def _suggested(before: _CheckedCase, finding: Finding, stored: Stored | None, tr
         return finding
     names = ", ".join(finding.repaired_by)
     subject = f"{names} does not repair" if len(finding.repaired_by) == 1 else f"None of {names} repairs"
-    why = refusals[0] if refusals else f"{subject} this place by itself; `repair --for PROFILE` looks for a sequence of strategies."
+    together = (
+        "`repair --for PROFILE` looks for a sequence where it refuses the request, and `--strategy NAME NAME` composes those that you name"
+    )
+    why = refusals[0] if refusals else f"{subject} this place by itself; {together}."
     return replace(finding, repaired_by=tuple(repairing), no_repair_reason="" if repairing else why)
 
 

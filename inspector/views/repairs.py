@@ -723,10 +723,17 @@ def repair_md(request: OperatorRequest, oid: str) -> HttpResponse:
     except Refused as refusal:
         return as_markdown(f"{markdown.prose(str(refusal))}\n", status=409)
     facts = {**facts_of(row), "strategies": ", then ".join(row.strategies), "rehearsal": row.rehearsal.get("sentence", "")}
-    facts |= {"changes": plan.summary(preview), "stated on approval": statement_of(row)[1], "reviewers": ", ".join(row.reviewers)}
+    facts |= {
+        "changes": " ".join(filter(None, (plan.summary(preview), plan.own_members(preview)))),
+        "stated on approval": statement_of(row)[1],
+        "reviewers": ", ".join(row.reviewers),
+    }
     facts |= {"expires_at": value.isoformat() if (value := facts["expires_at"]) else ""}
     comments = [(comment.who, comment.verdict or ("on a hunk" if comment.anchor else ""), comment.text) for comment in row.comments.all()]
-    report, links = plan.plan_report(row.conversation.oid, preview), {"repair": absolute(request, f"/repairs/{oid}/")}
+    report, links = (
+        {**plan.plan_report(row.conversation.oid, preview), "diff": preview.shown_diff},
+        {"repair": absolute(request, f"/repairs/{oid}/")},
+    )
     if incident := facts.pop("incident"):
         links["incident"] = incident
     text = markdown.repair_md(report, facts, links, comments)

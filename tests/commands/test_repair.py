@@ -12,6 +12,7 @@ from pytest_django import Settings
 from inspector.models import AuditEntry, Repair, Source
 from inspector.strategies.catalogue import strategy
 from tests.commands.running import CONVERSATION, everything, incident, make, run, run_in_process
+from tests.programs.claude_code.session_lines import ID, a, lines, text, u
 from tests.sources.stores import prints
 
 RENUMBER = ("--strategy", "renumber-messages")
@@ -52,6 +53,19 @@ def test_nothing_to_do_is_status_1(tmp_path: Path) -> None:
     assert (ran.status, ran.out) == (1, "") and "Nothing to do" in ran.err
     quiet = make(tmp_path / "quiet.db")
     assert run("repair", quiet, "--conversation", "7c0d3f5e", "--for", "openai-chat", "--plan").status == 1
+
+
+def test_a_profile_that_refuses_nothing_leaves_the_choice_with_what_rules_report(tmp_path: Path) -> None:
+    """`no rule names a strategy` was said next to a warning that named one."""
+    folder = tmp_path / "projects" / "-home-dev-app"
+    folder.mkdir(parents=True)
+    answer = (a("a1", "u1", "msg_1", text("x"), 1), u("u2", "a1", [text(""), text("and?")], 2))
+    (folder / f"{ID}.jsonl").write_bytes(lines(u("u1", None), *answer) + b"\n")
+    ran = run("repair", folder, "--for", "anthropic-2026-07", "--plan")
+    assert ran.status == 1 and "with --strategy. MSG406 empty-block: drop-empty-blocks." in ran.err
+    (folder / f"{ID}.jsonl").write_bytes(lines(u("u1", None), answer[0], u("u2", "a1", "and?", 2)) + b"\n")
+    ran = run("repair", folder, "--for", "anthropic-2026-07", "--plan")
+    assert ran.status == 1 and "no rule reports anything at warning or above" in ran.err
 
 
 def test_for_a_profile_composes_what_the_findings_name(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from inspector.management.requesting import request_of
 from inspector.management.target import Chosen, Target, add_target_arguments, load
 from inspector.planning.preview import Preview
 from inspector.presentation.repair.observed_rejection import observed
-from inspector.presentation.repair.plan import plan_report, summary
+from inspector.presentation.repair.plan import own_members, plan_report, summary
 from inspector.presentation.trace.span_words import count
 from inspector.presentation.visible import beginning
 from inspector.profiles.catalogue import profile
@@ -241,6 +241,8 @@ class Command(AnsweringCommand):
         if not is_copy:
             self.say(f"  {plan.mode}: {mode_summary(chosen.format, plan.mode)}")
         self.say(f"  {summary(preview)}")
+        if own := own_members(preview):
+            self.say(f"  {own}")
         self.say(f"  {', '.join(sorted(plan.safety)) or 'safe: nothing is lost or invented'}")
         for line in _lines_by_rule(before.findings):
             self.say(f"  before: {line}")

@@ -28,6 +28,17 @@ def summary(preview: Preview) -> str:
     return f"{chunks_summary(preview.rows)}{facts_summary(preview)}; {records_summary(preview.changes)}"
 
 
+def own_members(preview: Preview) -> str:
+    """What the lines of a new conversation have of their own and no change is listed for; "" where that is nothing."""
+    names = preview.renamed_members
+    if not names:
+        return ""
+    shown = ", ".join(visible(name) for name in names[:_NAMES])
+    more = f" and {len(names) - _NAMES} more" if len(names) > _NAMES else ""
+    return f"Lines of the new conversation have their own {shown}{more}, and their own seq: only what else differs is listed as a change."
+
+
+_NAMES = 8
 _COUNTED = 4
 """Rules whose counts are in one line."""
 

@@ -20,7 +20,7 @@ from inspector.presentation.repair.alternatives import outcome, safety_words
 from inspector.presentation.repair.group_sum import Change as RuleChange
 from inspector.presentation.repair.group_sum import changes_of
 from inspector.presentation.repair.observed_rejection import Observed, observed
-from inspector.presentation.repair.plan import chunks_summary, headline, parts_of, summary
+from inspector.presentation.repair.plan import chunks_summary, headline, own_members, parts_of, summary
 from inspector.presentation.visible import size
 from inspector.profiles.base import Judgement
 from inspector.programs.formats import Cell, Change
@@ -144,6 +144,8 @@ class PreviewPart:
     answered: Recorded | None
     """What the provider answered last, where the store or a trace recorded an error."""
     chunks: str
+    own_members: str
+    """What is not listed among the chunks, since it is another conversation."""
     changes: tuple[Change, ...]
     """The first of them, each with the first bytes of its values."""
     change_total: int
@@ -367,6 +369,7 @@ def preview_part(preview: Preview, known: Sequence[Finding] = ()) -> PreviewPart
         damage=_damage(preview, known),
         answered=_answered(preview.before.case),
         chunks=chunks_summary(preview.rows),
+        own_members=own_members(preview),
         changes=tuple(_shown_change(change) for change in preview.changes[:CHANGES]),
         change_total=len(preview.changes),
         size=size(preview.bytes_written),
