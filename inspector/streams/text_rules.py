@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 
 from inspector.streams.assembling import arguments, shown
+from inspector.streams.call_syntax.catalogue import BY_ID
 from inspector.streams.leaked_calls import AnswerPart, leaked
 from inspector.streams.model import Assembled, StreamBlock, StreamViolation
 from inspector.streams.request_rules import RequestFacts
@@ -96,7 +97,7 @@ def _calls(answer: Assembled, request: RequestFacts) -> Iterator[StreamViolation
         if is_thinking or call.syntax != _PROXY_WRAPPER:
             row = "tool-text-in-reasoning" if is_thinking else "tool-text-in-content"
             name, part = shown(call.name) or "A tool call", "reasoning" if is_thinking else "answer"
-            text = f"{name} was written as text in the {part}, and not run. {call.reasons[0]} Its call syntax is {call.syntax}."
+            text = f"{name} was written as text in the {part}, and not run. {call.reasons[0]} Its call syntax is {call.syntax}, {BY_ID[call.syntax].title}."
             yield StreamViolation(row, block.last, text)
 
 

@@ -44,6 +44,7 @@ _STOPS = 31
 _APART = 2.5
 """Percent of the width of a chart that a letter takes."""
 _PLACE = re.compile(r"(?:\bseq )?\(?\b[\w.]{1,12}-\w{1,12}\b\)?")
+_ISSUE = re.compile(r"([\w.-]+/[\w.-]+) #(\d+)")
 _HTML = HtmlFormatter(nowrap=True, classprefix="p-")
 register.filter("letter", row_words.letter)
 register.filter("bytesize", text.size)
@@ -68,6 +69,16 @@ def with_code(value: str) -> SafeString:
 def unbroken(value: str) -> SafeString:
     """Places such as `seq 1-4` and `(OC-1)` stay on one line."""
     return mark_safe(_PLACE.sub(r'<span class="place">\g<0></span>', escape(text.visible(value))))  # noqa: S308 (every text goes through `escape`)
+
+
+@register.filter
+def reference(value: str) -> SafeString:
+    """What the catalogue of providers relies on: a link where it names an issue of a repository."""
+    issue = _ISSUE.fullmatch(value)
+    if issue is None:
+        return format_html('<span class="mono">{}</span>', text.visible(value))
+    address = f"https://github.com/{issue[1]}/issues/{issue[2]}"
+    return format_html('<a class="link mono" href="{}" rel="noreferrer">{}</a>', address, value)
 
 
 @register.filter

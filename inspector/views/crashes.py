@@ -55,7 +55,7 @@ def crash_links(row: Conversation, format_name: str, ending: Ending | None, cras
         return None
     if row.is_crash:
         conversation = loading.stored(row).conversation
-        crash = _crash(row, conversation)
+        crash = crash_of(row, conversation)
         linked_by = LINKED_BY.get(conversation.fact("linkedBy") or "", "")
         alignment = panels.aligned(loading.stored(crash.session).conversation, conversation) if crash.session else None
         return CrashLinks(crash, linked_by, alignment, (), None)
@@ -73,10 +73,10 @@ def newest_crashes() -> tuple[tuple[Crash, ...], int]:
     """The SHOWN newest, and how many there are; also those that belong to no session."""
     total = ConversationCount.objects.counted().filter(is_crash=True, is_gone=False).aggregate(n=Sum("conversations"))["n"] or 0
     rows = crash_files().select_related("source").order_by("place", "id")[:SHOWN] if total else ()
-    return tuple(_crash(row, loading.stored(row).conversation) for row in rows), total
+    return tuple(crash_of(row, loading.stored(row).conversation) for row in rows), total
 
 
-def _crash(row: Conversation, conversation: Core) -> Crash:
+def crash_of(row: Conversation, conversation: Core) -> Crash:
     session = conversation.fact("session")
     session_row = row.source.conversations.filter(oid=Conversation.oid_of(row.source, session)).first() if session else None
     return Crash(row, conversation.fact("error") or "", session_row)

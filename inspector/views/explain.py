@@ -9,7 +9,7 @@ from django.http import HttpResponse, HttpResponseRedirect
 
 from inspector.actions.planning import reader_named
 from inspector.actions.problems import Refused
-from inspector.conversation.model import Chunk
+from inspector.conversation.model import Chunk, Kind
 from inspector.middleware import OperatorRequest, accepts
 from inspector.models import Conversation, loading
 from inspector.models.transactions import one_snapshot
@@ -39,7 +39,7 @@ from inspector.rules.base import Case, Finding, Rule
 from inspector.strategies.base import Strategy
 from inspector.views.analysis import analysis
 from inspector.views.conversation_list import DAMAGED, newest_first
-from inspector.views.crashes import crash_files, crash_links
+from inspector.views.crashes import Crash, crash_files, crash_links, crash_of
 from inspector.views.judges import chosen_judges
 from inspector.views.pages import as_json, page
 
@@ -158,7 +158,7 @@ class ExplainPage:
     lookup: Lookup
     counts_crash: bool
     """Whether places count in the crash file, which numbers its chunks for itself."""
-    recorded: tuple[Conversation, ...]
+    recorded: tuple[Crash, ...]
     """Crash files with this very error, where no conversation is named."""
     named: tuple[Conversation, ...]
     """Jobs with a call that the error names, where no conversation is named."""
@@ -170,6 +170,24 @@ class ExplainPage:
     is_linkable: bool
     nothing: str = NOT_RECOGNISED
     examples: tuple[tuple[str, str], ...] = EXAMPLES
+
+    @property
+    def affected(self) -> Conversation | None:
+        """The newest session of which a crash file records this error."""
+        return next((crash.session for crash in self.recorded if crash.session), None)
+
+    @property
+    def choices(self) -> tuple[Conversation, ...]:
+        """Conversations to choose from, those in which the error was found first; () where there are too many for a list."""
+        sessions = [crash.session for crash in self.recorded if crash.session]
+        return tuple(dict.fromkeys([*sessions, *self.named, *self.rejected, *self.offered])) if len(self.offered) < OFFERED else ()
+
+    @property
+    def unanswered(self) -> frozenset[str]:
+        """Ids of the calls of the session of a crash that have no stored result."""
+        chunks = self.lookup.repairable[1].conversation.chunks if self.lookup.repairable else ()
+        answered = {chunk.call_id for chunk in chunks if chunk.kind is Kind.TOOL_RESULT}
+        return frozenset(chunk.call_id for chunk in chunks if chunk.kind is Kind.TOOL_CALL) - answered
 
     @property
     def rejected_now(self) -> tuple[Conversation, ...]:
@@ -263,12 +281,10 @@ def _pointed_at(answers: tuple[Explanation, ...], crash: CrashMatch | None) -> s
     return fires | {seq for explanation in answers for place in explanation.places for seq in place.seqs}
 
 
-def _recorded(error: str) -> tuple[Conversation, ...]:
+def _recorded(error: str) -> tuple[Crash, ...]:
     """The newest crash files with this error."""
-    rows = newest_first(crash_files())
-    newest = rows[:CRASHES_SEARCHED]
-    same = (crash_row for crash_row in newest if same_refusal(error, loading.stored(crash_row).conversation.fact("error") or ""))
-    return tuple(islice(same, 5))
+    newest = (crash_of(row, loading.stored(row).conversation) for row in newest_first(crash_files())[:CRASHES_SEARCHED])
+    return tuple(islice((crash for crash in newest if same_refusal(error, crash.error)), 5))
 
 
 def _named(error: str) -> tuple[Conversation, ...]:

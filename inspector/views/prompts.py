@@ -12,6 +12,7 @@ from inspector.planning.recommend import composed
 from inspector.presentation.conversation import show
 from inspector.presentation.conversation.profile_verdicts import ProfileVerdict, profile_verdicts
 from inspector.presentation.conversation.recorded_errors import Recorded, latest_rejection
+from inspector.presentation.explain.advice import Advice, advice_of
 from inspector.presentation.prompt.causes import HOW, with_causes
 from inspector.presentation.prompt.side_by_side import MissingResult, SideBySide, SideBySideRow, elsewhere, place_of, side_by_side
 from inspector.presentation.repair.alternatives import LARGEST, Attempt, reader_alternatives, strategy_alternatives
@@ -22,12 +23,13 @@ from inspector.profiles.judging import judged
 from inspector.projections.base import Prompt
 from inspector.projections.catalogue import all_projections
 from inspector.readers.catalogue import names
-from inspector.rules.base import Case
+from inspector.rules.base import Case, Finding, Severity
 from inspector.strategies.catalogue import STRATEGIES
 from inspector.text import jsontext
 from inspector.text.error_words import words_of_error
 from inspector.views import facts
 from inspector.views.analysis import WHOLE, Analysis
+from inspector.views.analysis import analysis as analysis_of
 from inspector.views.choice import Choice, looked_up
 from inspector.views.chunks import TEXT_SHOWN
 from inspector.views.crashes import crash_links
@@ -75,6 +77,8 @@ class PromptPage:
     is_cut: bool
     answered: Recorded | None
     """What the provider refused last, where that is recorded, and another rule than the first of this verdict."""
+    advice: Advice | None
+    """What to do with the session of a crash file."""
     largest: int = LARGEST
     how: str = HOW
 
@@ -99,6 +103,29 @@ class PromptPage:
     @property
     def missing(self) -> list[MissingResult]:
         return [result for line, _ in self.lines for result in line.missing]
+
+    @property
+    def cause_in_words(self) -> str:
+        """Of what the provider answered, where that is a result which it missed; "" else."""
+        if not self.is_explained or not self.missing:
+            return ""
+        first = self.missing[0]
+        tool = first.call.tool_name or "a call"
+        return f"no result of {tool} is stored" if first.seq is None else f"the result of {tool} is stored, and not sent"
+
+    @property
+    def causes(self) -> list[tuple[str, Finding]]:
+        """Errors of the store of which a repair makes the request acceptable, with their ids: the one at the first violation, then the worst of another rule."""
+        if self.look.strategies or self.analysis.observed or self.look.judgement.sendable:
+            return []
+        passing = {one.name for one in self.passing_strategies}
+        seqs = set(self.look.judgement.violations[0].seqs)
+        findings = [(oid, one) for oid, one in self.analysis.findings if one.severity is Severity.ERROR and passing & set(one.repaired_by)]
+        there = next(((oid, one) for oid, one in findings if seqs & set(one.seqs)), None)
+        if there is None:
+            return []
+        same = set(there[1].repaired_by)
+        return [there, *((oid, one) for oid, one in findings if one.code != there[1].code and same & set(one.repaired_by))][:2]
 
     @property
     def following(self) -> list[str]:
@@ -200,6 +227,7 @@ def _page(request: OperatorRequest, row: Conversation, choice: Choice, analysis:
         text=visible(beginning(text, TEXT_SHOWN)),
         is_cut=len(text) > TEXT_SHOWN,
         answered=_answered(look) if is_small else None,
+        advice=_advice(session, choice) if session else None,
     )
 
 
@@ -209,6 +237,11 @@ def _session(row: Conversation) -> tuple[Conversation | None, dict[str, Chunk]]:
     if links is None or links.crash is None or links.alignment is None:
         return None, {}
     return links.crash.session, {piece.sent.key: piece.stored for piece in links.alignment.pieces if piece.stored is not None}
+
+
+def _advice(session: Conversation, choice: Choice) -> Advice:
+    analysed = analysis_of(session, session.source.reader, choice.projection, choice.profile, session.revision)
+    return advice_of(analysed.case, analysed.recommended, analysed.why_not, choice.profile, choice.projection, "")
 
 
 def _answered(look: Look) -> Recorded | None:

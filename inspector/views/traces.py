@@ -15,7 +15,7 @@ from inspector.presentation.trace.concerns import Concern, concerns
 from inspector.presentation.trace.report import trace_report
 from inspector.presentation.trace.waterfall import LogLine, SpanRow, TurnRows
 from inspector.presentation.visible import beginning
-from inspector.rules.base import Severity
+from inspector.rules.base import Origin, Severity
 from inspector.text import jsontext
 from inspector.text.jsontext import Unreadable
 from inspector.traces.model import Step, Trace
@@ -67,8 +67,12 @@ class TracePage:
     logs: tuple[LogLine, ...]
     logs_cut: int
     is_empty: bool
-    is_end_missing: bool
     step: str
+
+    @property
+    def merging(self) -> ConversationRule | None:
+        """The worst finding on how a reader reads several messages: why a prompt may have fewer of them."""
+        return next((rule for rule in self.damage if rule.first.origin == Origin.READER and len(rule.first.seqs) > 1), None)
 
     @property
     def missing(self) -> int:
@@ -157,7 +161,6 @@ def _trace_page(conversation: Conversation, turn: str, step: str) -> TracePage:
         logs=tuple(map(LogLine, observed.logs[-LANE_SHOWN:])),
         logs_cut=max(0, len(observed.logs) - LANE_SHOWN),
         is_empty=not (observed.turns or observed.lane or observed.logs),
-        is_end_missing=waterfall.is_end_missing(observed),
         step=step,
     )
 

@@ -29,7 +29,7 @@ def test_an_error_leads_to_the_chunk_and_to_a_proposed_repair(page: Page, live_s
     page.get_by_role("link", name="Diagnose", exact=True).click()
     page.get_by_label("Paste it").fill(ERROR)
     page.get_by_role("button", name="Diagnose").click()
-    page.get_by_label("Conversation", exact=True).fill(session.oid)
+    page.get_by_label("Conversation", exact=True).select_option(session.oid)
     page.get_by_role("button", name="Explain").click()
     expect(page.locator("h1")).to_contain_text("AN-16")
     expect(page.locator("h1")).to_contain_text("stored at seq 30")

@@ -73,14 +73,29 @@ def test_it_begins_with_the_decision_and_says_what_to_change_in_the_client(
     client: Client, session: Conversation, crash: Conversation
 ) -> None:
     text = words(page(client, FIRST_SENTENCE, session.oid))
-    cause = text[text.index("Likely cause:") : text.index("The crash file of this rejection")]
-    assert "Behind it, in the session: TOOL102 A call of bash at seq 29 has no result" in cause
+    cause = text[text.index("Likely cause") : text.index("The crash file of this rejection")]
+    assert cause.startswith("Likely cause TOOL102 A call of bash at seq 29 has no result, and later messages follow.")
+    assert "Effect messages.5 was made of the stored messages on lines 15-16: 2 responses merged into one turn." in cause
+    assert "The provider rejects that with AN-16 ." in cause
     do = text[text.index("What to do") :]
+    assert do.index("Show the request that passes") < do.index("Preview this repair") < do.index("In the client:")
     assert do.startswith("What to do Update the client: as rollouts reads the store, the next request passes.")
     assert do.index("In the client: Put results for interrupted calls") < do.index("conversation Find out why")
     session.source.reader = "rollouts-legacy"
     alone = words(page(client, FIRST_SENTENCE))
-    assert "In the client: Put results for interrupted calls" in alone and "For displaced-result" in alone
+    assert "In the client: Put results for interrupted calls" in alone and "In a store, THINK204 merged-thinking finds it." in alone
+    assert "When a tool result is elsewhere than directly after the message of its call." in alone
+
+
+def test_without_a_conversation_those_with_the_error_come_first_and_repairs_lead_to_their_preview(
+    client: Client, session: Conversation, crash: Conversation
+) -> None:
+    text = page(client, ERROR)
+    assert re.findall(r'<option value="(\w+)">([^<]+) · ', text)[0] == (session.oid, session.title)
+    assert f'href="/conversations/{session.oid}/repairs/new/?strategy=thinking-to-text">Preview it on the session' in text
+    assert 'href="https://github.com/anthropics/claude-code/issues/63203" rel="noreferrer"' in text
+    Conversation.objects.filter(pk=crash.pk).update(is_gone=True)
+    assert "Preview it on the session" not in page(client, ERROR)
 
 
 def test_the_message_that_the_error_names_is_drawn_as_stored_and_as_sent(
@@ -89,7 +104,8 @@ def test_the_message_that_the_error_names_is_drawn_as_stored_and_as_sent(
     drawn = page(client, ERROR, crash.oid).partition('<table class="drawn">')[2].partition("</table>")[0]
     rows = [words(row) for row in re.findall(r"<tr.*?</tr>", drawn, re.DOTALL)][1:]
     assert [row.split(" ")[1] for row in rows if row.startswith("seq")] == ["27", "28", "29", "30", "31", "32"]
-    assert rows[3:5] == [
+    assert rows[3:6] == [
+        "no result of bash is stored its result belongs here, in a message of its own",
         "next stored message same message: merged",
         "seq 30 thinking The command hung and was interrupted. Reading the file itself is enough. = messages.5.content.3 thinking AN-16 which the error names",
     ]

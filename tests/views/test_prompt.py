@@ -86,7 +86,9 @@ def test_a_chunk_of_a_crash_file_names_its_chunk_in_the_session(client: Client, 
     assert f'href="/conversations/{session.oid}/?at=30#seq-30">session 30</a>' in page
 
 
-def test_a_call_that_a_rule_names_by_its_id_is_marked_and_what_the_provider_answered_is_said(client: Client, crash: Conversation) -> None:
+def test_a_call_that_a_rule_names_by_its_id_is_marked_and_what_the_provider_answered_is_said(
+    client: Client, session: Conversation, crash: Conversation
+) -> None:
     page = prompt(client, crash)
     blocks = {
         path: words(block) for path, block in re.findall(r'<div class="wire-block [^"]*refused" id="([^"]+)">(.*?)</td>', page, re.DOTALL)
@@ -94,16 +96,21 @@ def test_a_call_that_a_rule_names_by_its_id_is_marked_and_what_the_provider_answ
     assert list(blocks) == ["messages.5.content.2", "messages.5.content.3"]
     assert "AN-1 {" in blocks["messages.5.content.2"] and "toolu_03roles" in blocks["messages.5.content.2"]
     assert "AN-4t follows from AN-1" in blocks["messages.5.content.3"]
-    assert words(page.partition("<h1>")[2].partition("</h1>")[0]) == "Rejected by the provider with AN-16, caused by AN-1"
+    assert words(page.partition("<h1>")[2].partition("</h1>")[0]) == (
+        "Rejected: no result of bash is stored, so two answers run together in one message"
+    )
     chain = words(page.partition('<dl class="pairs chain">')[2].partition("</dl>")[0])
     assert chain == (
         "Cause AN-1 A call is not answered by the results at the start of what the user sends next: no result of bash is stored. Go to messages.5 "
         "Effect Two answers run together in one message: AN-4t thinking follows a call in the assistant's turn, AN-16 thinking of the latest assistant turn is not as it was received. "
         "Repaired with AN-1. Answer AN-16 messages.5.content.3: thinking or redacted_thinking blocks in the latest assistant message cannot be "
-        "modified. These blocks must remain as they were in the original response. (seq 34 of the crash file) "
-        "Repair The session that it was made of ; nothing is written to the record of a request."
+        "modified. These blocks must remain as they were in the original response. (seq 34 of the crash file) Explain AN-16 "
+        "Repair The session passes now, as rollouts reads it: update the client. For an older client, repair it by insert-interrupted-result "
+        "invented : passes all known rules. The recorded request stays as it is."
     )
     assert "Chunks of the crash file · 34 rows" in words(page) and "none of 3 readers and 8 strategies is accepted" in words(page)
+    buttons = re.findall(r'<a class="btn( main)?" href="/conversations/(\w+)/([^"?]+)', page)
+    assert buttons == [("", session.oid, "repairs/new/"), (" main", session.oid, "prompt/")]
     signature = re.search(r"signature.*?(\S{24}… 172 characters)", blocks["messages.5.content.3"])
     assert signature is not None, "the beginning of a signature, and how long it is"
 
@@ -121,8 +128,16 @@ def test_the_place_of_a_missing_result_is_drawn_after_its_call(client: Client, c
 
 def test_what_is_tried_names_what_the_profile_accepts(client: Client, incident: Conversation) -> None:
     page = words(prompt(client, incident))
-    assert "Accepted after renumber-messages safe , or promote-leaked-call invented ; read by dispatch-role-split , or" in page
+    assert "Repair Accepted after renumber-messages safe , or promote-leaked-call invented Reader Accepted as it is, read by" in page
     assert re.search(r"Tried in memory, nothing is written: accepted with 9 of \d+ readers and 4 of \d+ strategies Under each reader", page)
+
+
+def test_the_finding_whose_repair_makes_the_request_acceptable_is_its_cause(client: Client, incident: Conversation) -> None:
+    """THINK301 is an error of the same store; the result at seq 12 is where the provider rejects."""
+    page = words(prompt(client, incident))
+    assert "Cause TOOL202 The result at seq 12 is read without its call: the call (seq 10) is inside MSG 0, which is read as user." in page
+    assert "which is read as user. Same repair: MSG101 merged-messages. Repair" in page
+    assert "Cause TOOL202" not in words(prompt(client, incident, "?strategy=renumber-messages"))
 
 
 def test_a_crash_file_is_never_repaired_and_says_so_before_anything_is_chosen(client: Client, crash: Conversation) -> None:

@@ -91,6 +91,18 @@ def test_the_title_is_one_sentence_and_only_the_findings_explain_it(client: Clie
     assert words(page).count("very likely the intended call") == 1
 
 
+def test_the_message_counts_the_characters_that_the_rows_count(client: Client, captured: Mapping[str, Stream]) -> None:
+    """The event that begins the call begins with a new line: it counts with the call in both."""
+    page = words(get(client, f"/streams/{captured[LEAKED].oid}/"))
+    assert "21 thinking deltas, 134 characters" in page and "5 thinking deltas, 80 characters" in page
+    assert "thinking 134 characters" in page and "a tool call, written as text 80 characters" in page
+
+
+def test_the_lanes_say_their_colors_and_where_their_time_begins(client: Client, captured: Mapping[str, Stream]) -> None:
+    page = words(get(client, f"/streams/{captured[LEAKED].oid}/"))
+    assert "388 ms after the capture began" in page and "start thinking finish, terminal, end an error is found there" in page
+
+
 def test_the_missing_side_is_said_once(client: Client, captured: Mapping[str, Stream]) -> None:
     page = words(get(client, f"/streams/{captured[LEAKED].oid}/"))
     assert page.count("side was captured") == 1 and "What this capture cannot say" not in page

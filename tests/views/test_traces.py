@@ -111,8 +111,10 @@ def turns_of(page: str) -> list[str]:
 
 
 def concerns_of(page: str) -> list[str]:
+    """The first is the title."""
     wrong = page.partition('<dl class="pairs chain">')[2].partition("</dl>")[0]
-    return [text(words).strip() for words in re.findall(r"<dd>([^<]+):", wrong)]
+    title = re.findall(r"<h1>.*?: <span[^>]*>([^<]+)</span></h1>", page)
+    return [*title, *(text(words).strip() for words in re.findall(r"<dd>\s*([^<\s][^<]*):", wrong))]
 
 
 def test_every_span_is_a_row_and_turns_of_like_length_have_one_axis(client: Client, incident: Conversation) -> None:
@@ -280,17 +282,32 @@ def test_the_worst_of_a_trace_is_its_first_sentence(client: Client, incident: Co
         "1 span has only one end recorded",
     ]
     assert '?step=turn-1782655381204-x0m2ha%230#here">turn 2, step 0</a>' in page
+    assert re.findall(r"turn \d, step \d \(\d of \d\)", text(page)) == [
+        "turn 2, step 0 (2 of 3)",
+        "turn 3, step 0 (2 of 5)",
+        "turn 3, step 1 (5 of 8)",
+    ]
 
 
-def test_a_trace_whose_end_is_missing_says_so_first(client: Client, incident: Conversation) -> None:
-    """In the incident the last request was never closed."""
-    assert re.search(r"Trace of hello\s*, its end is missing", text(get(client, incident)))
+def test_a_prompt_that_left_messages_out_names_the_finding_in_these_messages(client: Client, incident: Conversation) -> None:
+    page = get(client, incident)
+    finding = incident.findings.get(code="MSG101")
+    assert row(page, "prompt", "2 messages of the 3 stored before it MSG101")
+    assert page.count(f'href="/findings/{finding.oid}/" title="merged-messages, found in these messages"') == 3
+    incident.findings.filter(code="MSG101").update(origin="store")
+    assert "found in these messages" not in get(client, incident), "only what is about reading can explain what a prompt leaves out"
+
+
+def test_the_twin_of_a_trace_says_that_its_end_is_missing(client: Client, incident: Conversation) -> None:
+    """In the incident the last request was never closed: the cache warming, and no turn. The title is about the prompts."""
+    assert "end is missing" not in text(get(client, incident))
     assert client.get(f"/conversations/{incident.oid}/trace.json").json()["end_missing"] is True
 
 
 def test_a_span_that_was_not_closed_before_the_last_turn_leaves_the_end_as_it_is(client: Client, with_trace: Any) -> None:
-    page = get(client, with_trace([opened("a", "turn", 0, "t0"), opened("t", "turn", 100), closed("t", "turn", 200, 100)]))
-    assert concerns_of(page) == ["1 span has only one end recorded"] and "its end is missing" not in page
+    conversation = with_trace([opened("a", "turn", 0, "t0"), opened("t", "turn", 100), closed("t", "turn", 200, 100)])
+    assert concerns_of(get(client, conversation)) == ["1 span has only one end recorded"]
+    assert client.get(f"/conversations/{conversation.oid}/trace.json").json()["end_missing"] is False
 
 
 def test_a_request_that_failed_is_the_worst_and_its_error_is_quoted(client: Client, with_trace: Any) -> None:

@@ -11,7 +11,7 @@ from inspector.presentation.json_text import Json, json_fields
 from inspector.profiles.judging import judged
 from inspector.programs.base import Meaning
 from inspector.programs.registry import crash_prefix_of
-from inspector.rules.base import Case, findings
+from inspector.rules.base import Case, Rule, findings
 from inspector.rules.catalogue import RULES
 from inspector.strategies.base import Strategy
 from inspector.strategies.catalogue import STRATEGIES
@@ -29,9 +29,9 @@ class Remedy:
     is_recommended: bool = False
 
     @property
-    def rules(self) -> tuple[str, ...]:
-        """Names of the rules whose findings it repairs."""
-        return tuple(rule.name for rule in RULES if self.strategy.name in rule.repaired_by)
+    def rules(self) -> tuple[Rule, ...]:
+        """Those whose findings it repairs."""
+        return tuple(rule for rule in RULES if self.strategy.name in rule.repaired_by)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from functools import cache
 from inspector.profiles.base import Judgement
 from inspector.profiles.catalogue import PROFILES
 
-HOW = "Two answers run together in one message:"
+HOW = "two answers run together in one message"
 """How the rules that follow from a cause come to fail."""
 
 

@@ -103,7 +103,15 @@ def _messages(analysis: StreamAnalysis) -> tuple[SideMessage, ...]:
 
 
 def _written_calls(side: ConsumedSide, request: RequestFacts) -> list[tuple[Span, str]]:
-    return [((call.start, call.end), "as-text") for call in text_calls_of(side, request) if call.is_call]
+    """With the space before it that came in the same event: a row of the table counts whole events."""
+    return [((_event_start(side, call.start), call.end), "as-text") for call in text_calls_of(side, request) if call.is_call]
+
+
+def _event_start(side: ConsumedSide, place: int) -> int:
+    start = place
+    while start and side.words[start - 1].isspace() and side.event_at(start - 1) == side.event_at(place):
+        start -= 1
+    return start
 
 
 def _uncompared(side: Side, answer: Assembled, is_other: bool = False) -> SideMessage:

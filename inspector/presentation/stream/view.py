@@ -94,6 +94,16 @@ class OverviewTick:
     label: str
 
 
+_COLORS = (
+    ("start", "usage"),
+    ("text", "thinking", "refusal"),
+    ("call", "arguments"),
+    ("finish", "terminal", "end"),
+    ("error", "malformed"),
+)
+"""Kinds that are drawn in one color; all others in another one."""
+
+
 @dataclass(frozen=True, slots=True)
 class Steps:
     """The finding before and after the selected one; None at the ends. `number` of `total`, 0 where none is selected."""
@@ -113,6 +123,17 @@ class Overview:
     after_close: Mapping[str, tuple[float, float]]
     start: str
     end: str
+
+    @property
+    def legend(self) -> tuple[tuple[str, str], ...]:
+        """A kind of each color that is drawn, with the kinds that have it."""
+        kinds = list(dict.fromkeys(tick.kind for tick in self.ticks))
+        others = tuple(kind for kind in kinds if not any(kind in color for color in _COLORS))
+        drawn = [[kind for kind in color if kind in kinds] for color in (others, *_COLORS)]
+        return (
+            *((names[0], ", ".join(names)) for names in drawn if names),
+            *([("wrong", "an error is found there")] if self.wrong else []),
+        )
 
 
 def viewed(analysis: StreamAnalysis) -> StreamView:

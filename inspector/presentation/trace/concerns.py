@@ -37,6 +37,8 @@ class Place:
     words: str
     turn_id: str
     step_id: str
+    detail: str = ""
+    """How much of it is there: 2 of 3."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +77,7 @@ def _placed(turns: Iterable[TurnRows], lane: Sequence[SpanRow]) -> Iterator[tupl
             if row.step or row.depth <= depth:
                 step, depth = row.step, row.depth
             where = f"turn {turn.number}, step {step.index}" if step else f"turn {turn.number}"
-            yield row, step, Place(where, turn.turn.turn_id, step.step_id if step else "")
+            yield row, step, Place(where, turn.turn.turn_id, step.step_id if step else "", row.share)
     for row in lane:
         yield row, None, Place(f"{row.name} outside of turns", "", "")
 

@@ -65,12 +65,19 @@ class SpanRow:
     """Names of attributes that the page shows once for all spans."""
     timings: tuple["SpanRow", ...] = ()
     """Of a request: how it went on, drawn in its bar."""
+    written_from: int | None = None
+    """Of a prompt: the first seq that its step wrote."""
 
     @property
     def fewer(self) -> str:
         """Of a prompt with fewer messages than were stored before it: a reader merged, dropped or compacted some."""
+        return f"of the {self.messages_before:,} stored before it" if self.share else ""
+
+    @property
+    def share(self) -> str:
+        """Of such a prompt, in figures: 2 of 3."""
         count, before = self.span.attributes.get("messageCount"), self.messages_before
-        return f"of the {before:,} stored before it" if isinstance(count, int) and before is not None and count < before else ""
+        return f"{count:,} of {before:,}" if isinstance(count, int) and before is not None and count < before else ""
 
     @property
     def is_failed_request(self) -> bool:
@@ -339,9 +346,7 @@ def _rows(
 ) -> Iterator[SpanRow]:
     """`ends` are the seqs with which the stored messages end, ascending."""
     steps = {id(step.span): step for step in turn.steps}
-    prompts = {
-        id(step.prompt): bisect_left(ends, by_step[step.step_id][0].seq) for step in turn.steps if step.prompt and step.step_id in by_step
-    }
+    prompts = {id(step.prompt): by_step[step.step_id][0].seq for step in turn.steps if step.prompt and step.step_id in by_step}
     attempts = {id(span): (place, len(step.requests)) for step in turn.steps for place, span in enumerate(step.requests, 1)}
     # The tokens of a step are those of its request, and of a turn of one step too: said once.
     requested = {id(step.span) for step in turn.steps if step.request is not None and span_words.has_usage(step.request)}
@@ -352,6 +357,7 @@ def _rows(
         stored = by_step.get(step.step_id, ()) if step else rows.of_call(turn, span) if span.name == "tool-call" else ()
         words = span_words.words(span, attempts.get(id(span)), with_usage=id(span) not in requested, shared=shared)
         problems = span_words.problems(span, step)
+        first = prompts.get(id(span))
         yield SpanRow(
             span,
             depth,
@@ -360,8 +366,9 @@ def _rows(
             problems,
             tuple(chunk.seq for chunk in stored),
             step,
-            prompts.get(id(span)),
+            None if first is None else bisect_left(ends, first),
             shared,
+            written_from=first,
         )
 
 
