@@ -104,7 +104,7 @@ def _account(folder: Path, programs: Path) -> str:
     """Whom the server runs as for root, as whom PostgreSQL refuses to run. Raises CannotStart: no folder is opened to others for this."""
     for path in (folder.parent, programs):
         if _run(Path("/usr/bin"), _ACCOUNT, "test", "-x", str(path)):
-            raise CannotStart(f"PostgreSQL does not run as root, and the account {_ACCOUNT} may not enter {path}")
+            raise CannotStart(f"PostgreSQL does not run as root, and the account {_ACCOUNT!r} has no access to {path}")
     return _ACCOUNT
 
 

@@ -15,8 +15,8 @@ from inspector.management.diagnosis import Diagnosis
 from inspector.management.requesting import request_of
 from inspector.management.target import Chosen
 from inspector.models import Source
-from inspector.presentation.conversation.resume_state import BROKEN
-from inspector.presentation.conversation.resuming import Obstacle, blocks, obstacle, resume_state
+from inspector.presentation.conversation.resume_state import BROKEN, DAMAGED, RESUMED
+from inspector.presentation.conversation.resuming import Obstacle, blocks, obstacle, restart_of, resume_state
 from inspector.presentation.visible import visible
 from inspector.profiles.judging import judged
 from inspector.programs.catalogue import FORMATS, NEW_FILE_ONLY, READ_ONLY
@@ -41,7 +41,7 @@ def diagnosis(chosen: Chosen, path: str) -> Diagnosis:
     state = resume_state(case, results, judgement)
     reason = obstacle(case, results, judgement)
     if state != BROKEN or reason is None:
-        return Diagnosis(state, native_id)
+        return Diagnosis(state, native_id, restart=restart_of(case, results) if state in (RESUMED, DAMAGED) else "")
     why = _why(chosen, reason)
     file = _own_file(chosen, path)
     title = visible(chosen.conversation.title)

@@ -100,7 +100,7 @@ def _part(text: str, number: int = 0) -> RecordPart:
             value = jsontext.parse(text)
     except json.JSONDecodeError as error:
         damage = TORN if text.lstrip()[:1] == "{" else NOT_JSON
-        return RecordPart(None, number, damage, f"not JSON: {error.msg} at character {error.pos:,} of {len(text):,}")
+        return RecordPart(None, number, damage, f"not JSON: {error.msg.removesuffix(' at')} at character {error.pos:,} of {len(text):,}")
     except RecursionError:
         return RecordPart(None, number, "too-deep", f"nested more than {jsontext.MAX_DEPTH} levels deep, which is over what is read here")
     except Unreadable as problem:

@@ -56,7 +56,7 @@ def parse(text: str) -> Any:
                 return value
         return _DECODER.decode(text)
     except json.JSONDecodeError as error:
-        raise Unreadable("not-json", f"not JSON: {error.msg} at character {error.pos} of {len(text):,}") from None
+        raise Unreadable("not-json", f"not JSON: {error.msg.removesuffix(' at')} at character {error.pos} of {len(text):,}") from None
     except Unreadable:
         raise
     except ValueError:
@@ -121,7 +121,7 @@ def values(text: str) -> list[Any]:
             parsed_values.append(value)
             at = _skip(text, end)
     except json.JSONDecodeError as error:
-        raise Unreadable("not-json", f"not JSON: {error.msg} at character {error.pos} of {len(text):,}") from None
+        raise Unreadable("not-json", f"not JSON: {error.msg.removesuffix(' at')} at character {error.pos} of {len(text):,}") from None
     except Unreadable:
         raise
     except ValueError:

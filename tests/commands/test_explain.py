@@ -10,6 +10,7 @@ from inspector.demo.dispatch_others import HEALTHY
 from inspector.demo.ownership import CAPTURES
 from inspector.demo.rollouts_incident import CRASH, SESSION, incident_files
 from tests.commands.running import make, run
+from tests.programs.claude_code import session_lines as cc
 
 pytestmark = pytest.mark.django_db
 THINKING = (
@@ -161,3 +162,11 @@ def test_what_passes_by_itself_is_said_to(rollouts: Path, text: str) -> None:
 def test_a_known_text_that_a_later_request_gets_again_is_not_called_transient() -> None:
     ran = run("explain", "Error code: 401 - {'error': {'type': 'authentication_error', 'message': 'invalid x-api-key'}}")
     assert ran.status == 0 and "Transient" not in ran.out and "Look at the key" in ran.out
+
+
+def test_of_a_history_that_is_too_long_it_says_what_to_do(tmp_path: Path) -> None:
+    lines = cc.lines(cc.u("u1", None, "hi"), cc.a("a1", "u1", "m1", cc.text("ok")))
+    store = cc.write(tmp_path, {f"{cc.PROJECT}/{cc.ID}.jsonl": lines})
+    ran = run("explain", "prompt is too long: 213000 tokens > 200000 maximum", "--target", store)
+    assert "No repair is known to help: compact the conversation" in ran.out and "`extract`" in ran.out
+    assert "nothing in the history" not in ran.out

@@ -177,6 +177,25 @@ def test_what_the_provider_rejects_fails_though_its_rule_is_a_warning(
     assert ran.status == status and ("cannot be resumed" in ran.out) == (first is UNSIGNED) and ": error," not in ran.out
 
 
+MISSING = "messages.1: `tool_use` ids were found without `tool_result` blocks immediately after: t1."
+TOO_LONG = "prompt is too long: 213000 tokens > 200000 maximum"
+
+
+@pytest.mark.parametrize(
+    ("error", "more", "is_told"), [(MISSING, [], True), (TOO_LONG, [], False), (MISSING, [cc.a("a3", "e1", "m3", cc.text("ok"))], False)]
+)
+def test_a_rejection_that_a_restart_ends_is_said_with_the_restart(
+    error: str, more: list[dict[str, str]], is_told: bool, tmp_path: Path
+) -> None:
+    call = {"type": "tool_use", "id": "t1", "name": "Read", "input": {}}
+    asked = cc.u("u1", None, "hi"), cc.a("a1", "u1", "m1", call), cc.u("u2", "a1", "and now?")
+    refused = cc.a("e1", "u2", "m2", cc.text(f"API Error: 400 {error}"), isApiErrorMessage=True)
+    path = cc.write(tmp_path, {f"{cc.PROJECT}/{cc.ID}.jsonl": cc.lines(*asked, refused, *more)})
+    for command in ("scan", "doctor"):
+        ran = run(command, path)
+        assert ("`claude --resume " in ran.out) == is_told and "cannot be resumed" not in ran.out
+
+
 def test_traces_add_what_was_observed(tmp_path: Path) -> None:
     store, observed = incident(tmp_path / "dispatch.db"), traces(tmp_path / "traces.db")
     ran = run("scan", store, "--traces", observed, "--json")

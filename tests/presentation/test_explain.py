@@ -7,7 +7,7 @@ from dataclasses import fields
 import pytest
 
 from inspector.conversation import notation
-from inspector.presentation.explain.answer import calls_named, explained_in, explanation_report, recognized
+from inspector.presentation.explain.answer import calls_named, explained_in, explanation_report, recognized, same_refusal
 from inspector.presentation.explain.meanings import meaning
 from inspector.profiles.base import ProviderRule
 from inspector.profiles.catalogue import PROFILES
@@ -152,3 +152,15 @@ def test_what_a_program_shows_by_the_words_of_our_rules_is_explained() -> None:
     for program, shown in quoted:
         assert meaning(shown, program.errors.meanings), shown
         assert not meaning("API Error: 400", program.errors.meanings)
+
+
+MISSING = "messages.{}: `tool_use` ids were found without `tool_result` blocks immediately after: {}."
+
+
+@pytest.mark.parametrize(
+    ("cut", "is_same"),
+    [(MISSING.format(1, "toolu_01X"), True), (MISSING.format(2, "toolu_01X"), False), (MISSING.format(1, "toolu_02"), False)],
+)
+def test_an_error_whose_end_is_cut_off_is_the_same_as_the_whole_one(cut: str, is_same: bool) -> None:
+    whole = f"{MISSING.format(1, 'toolu_01X')} Each `tool_use` block must have a corresponding `tool_result` block in the next message."
+    assert same_refusal(cut, whole) == is_same

@@ -5,6 +5,7 @@ import re
 import pytest
 
 from inspector.text.json_lines import FUSED, NOT_JSON, TORN, RecordStart, lines
+from inspector.text.jsontext import Unreadable, parse
 
 START = RecordStart(re.compile(r'\{"type":'), lambda value: "type" in value)
 
@@ -33,3 +34,9 @@ def test_a_character_that_json_takes_for_no_blank_is_a_fragment() -> None:
     (line,) = lines(b'{"type":"a"}\x1f', START)
     assert line.states == (FUSED,)
     assert [(part.value, part.damage) for part in line.parts] == [({"type": "a"}, ""), (None, TORN)]
+
+
+def test_a_string_without_its_end_is_said_with_one_at() -> None:
+    with pytest.raises(Unreadable) as error:
+        parse('{"a": "b')
+    assert error.value.reason == "not JSON: Unterminated string starting at character 6 of 8"

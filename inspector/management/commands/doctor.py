@@ -42,6 +42,8 @@ class Survey:
     broken: list[Diagnosis] = field(default_factory=list)
     sessions: int = 0
     damaged: list[Diagnosis] = field(default_factory=list)
+    rejected: list[Diagnosis] = field(default_factory=list)
+    """Can be resumed, and the provider rejected the last turn."""
     repaired: int = 0
     problem: str = ""
     skipped: list[str] = field(default_factory=list)
@@ -146,6 +148,8 @@ class Command(AnsweringCommand):
         for survey in surveys:
             if survey.damaged:
                 self.say(_of_damaged(survey))
+            for one in survey.rejected[:SHOWN]:
+                self.say(f"{shown(one.conversation, 60)}: {one.restart}")
 
 
 def _name(place: StorePlace, one: Diagnosis) -> str:
@@ -213,6 +217,7 @@ def _examine(survey: Survey, is_cached: bool) -> Iterator[None]:
     survey.broken = [one for one in broken if one.new_id not in names]
     survey.sessions = sum(one.state != UNASKED for one in diagnoses)
     survey.damaged = [one for one in diagnoses if one.state == DAMAGED]
+    survey.rejected = [one for one in diagnoses if one.restart]
     survey.repaired = len(broken) - len(survey.broken)
 
 

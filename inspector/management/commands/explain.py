@@ -165,7 +165,7 @@ class Command(AnsweringCommand):
                 self._print_others(others, subject)
                 self._print_where(subject, matches)
                 if advice is not None:
-                    self._print_advice(advice, subject, options)
+                    self._print_advice(explanations, advice, subject, options)
         if not explanations and meaning is None and not client_rows:
             if not options["json"]:
                 self.note(
@@ -239,7 +239,7 @@ class Command(AnsweringCommand):
                 self.say(f"  {place.path}: {where}: {place.why}")
             if len(explanation.places) > PLACES_SHOWN:
                 self.say(f"  and {len(explanation.places) - PLACES_SHOWN} more places; --json lists them")
-            if subject.case is not None and not explanation.fires and not explanation.places:
+            if subject.case is not None and not explanation.fires and not explanation.places and not rule.unjudged:
                 self.say("  nothing in the history of the target breaks it now")
             if words := repaired_by_words(remedies(explanation, subject.repair_case, advice)):
                 self.say(f"  repaired by: {words}")
@@ -253,7 +253,7 @@ class Command(AnsweringCommand):
             breaks = ", and its request breaks the rule there" if other.is_broken else ""
             self.say(f"  --reader {other.reader}: {other.path} is seq {span_text(other.seqs)}{breaks}")
 
-    def _print_advice(self, advice: Advice, subject: ErrorSubject, options: dict[str, Any]) -> None:
+    def _print_advice(self, explanations: Sequence[Explanation], advice: Advice, subject: ErrorSubject, options: dict[str, Any]) -> None:
         if subject.repairable is None:
             return
         self.say(f"What to do with {shown(subject.repairable.conversation.native_id)} ({subject.repairable.oid}):")
@@ -262,7 +262,10 @@ class Command(AnsweringCommand):
         if advice.why_not:
             self.say(f"  {advice.why_not}")
         if not advice.strategies:
-            if not advice.why_not:
+            rule = explanations[0].candidate.rule
+            if rule.unjudged and rule.advice:
+                self.say(f"  No repair is known to help: {rule.advice}.")
+            elif not advice.why_not:
                 self.say("  No repair is recommended: what is sent now breaks no known rule, and no rule names a repair of the store.")
             return
         self.say(f"  after {', '.join(with_safety(strategy) for strategy in advice.strategies)}: {advice.after}")

@@ -21,8 +21,8 @@ from inspector.management.target import Chosen, Waiting, add_target_arguments, l
 from inspector.planning.suggested import suggested
 from inspector.presentation.conversation.message_counts import counted, message_counts
 from inspector.presentation.conversation.recorded_errors import recorded_errors
-from inspector.presentation.conversation.resume_state import WORDS
-from inspector.presentation.conversation.resuming import is_accepted, obstacle, resume_state
+from inspector.presentation.conversation.resume_state import DAMAGED, RESUMED, WORDS
+from inspector.presentation.conversation.resuming import is_accepted, obstacle, restart_of, resume_state
 from inspector.presentation.conversation.scan import conversation_report, source_report
 from inspector.presentation.conversation.verdict import verdict
 from inspector.presentation.json_text import json_text
@@ -194,6 +194,8 @@ def _lines(examined: Examined, prints_all: bool) -> Iterator[str]:
         yield f"  recorded at {shown(recorded.where)}: {shown(' '.join(beginning(recorded.text, 400).split()), 200)}"
         at = f", found at {recorded.fires}" if recorded.fires else ", not found in what is stored now" if recorded.rule else ""
         yield f"      {recorded.means}{f' ({belongs}{at})' if belongs else ''}"
+    if examined.state in (RESUMED, DAMAGED) and (restart := restart_of(examined.case, examined.findings)):
+        yield f"      {restart}"
     if examined.own_profile not in examined.judgements:
         for note in examined.usual.notes:
             yield f"  {note}"

@@ -234,8 +234,15 @@ def calls_named(text: str) -> frozenset[str]:
 
 def same_refusal(one: str, other: str) -> bool:
     """Whether two texts are the same refusal at the same place."""
-    matches = [{(candidate.rule.id, tuple(sorted(candidate.values.items()))) for candidate in recognized(text)} for text in (one, other)]
-    return bool(matches[0] & matches[1])
+    return bool(_refusals(one) & _refusals(other))
+
+
+def _refusals(text: str) -> set[tuple[object, ...]]:
+    """What may be meant, with ids as such: where a text is cut, a full stop or more may follow the last of them."""
+    return {
+        (candidate.rule.id, candidate.ids, *sorted(item for item in candidate.values.items() if item[0] != "ids"))
+        for candidate in recognized(text)
+    }
 
 
 def explanation_report(text: str, explanations: Sequence[Explanation], repaired_by: Mapping[str, Sequence[str]] | None = None) -> Json:

@@ -116,6 +116,7 @@ PROGRAM = Program(
         meanings=MEANINGS,
         facts=(("apiError", "the end of the session"),),
         of_older_versions=True,
+        restart="The provider rejected the last turn, and takes what Claude Code sends after a restart: end it, and go on with `claude --resume {id}`.",
         consequences={
             "unanswered-tail-call": "the turn was interrupted, or still runs.",
             "unreadable-line": "Claude Code skips it without an error.",
