@@ -41,14 +41,16 @@ def stores_within(path: Path, format_name: str | None = None) -> StoresWithin:
         return StoresWithin((itself,))
     shape = stores.identify(path)
     databases, skipped = _databases(path, shape.files)
-    sure = [format_ for format_ in FORMATS if format_.sniff(shape) >= _SURE]
-    if len({_title(format_) for format_ in (*sure, *(format_ for _, format_ in databases))}) > 1:
-        return _apart(path)
     main = _best(shape, FORMATS, _SURE if databases else 0.0)
     if main is None and not databases:
         return StoresWithin((itself,), tuple(skipped))
     program = program_of((main or databases[0][1]).name)
     trees = list(_trees(path, shape, main, program))
+    rest = _without(path, shape, [format_ for format_, _ in trees])
+    # A format may take files of another for its own: what is left tells whether there are some of its own.
+    others = [format_ for format_ in FORMATS if format_.sniff(rest) >= _SURE] + [format_ for _, format_ in databases]
+    if any(program_of(format_.name) != program for format_ in others):
+        return _apart(path)
     if main is None and (captures := reading.captures_within(path, shape)):
         names = shown(", ".join(captures), 300)
         skipped.append(
