@@ -44,6 +44,6 @@ RULE = Rule(
     check=check,
     trait=Trait.SIGNED_THINKING,
     references=("AN-17e and AN-18 of the rules on Anthropic", "langchain #29971"),
-    repaired_by=("drop-unsigned-thinking", "thinking-to-text"),
+    repaired_by=("unsigned-thinking-to-text", "drop-unsigned-thinking", "thinking-to-text"),
     fixed_in_code="Store a thinking block only once its signature has arrived, else as text.",
 )

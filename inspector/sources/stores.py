@@ -23,7 +23,7 @@ from inspector.programs.formats import (
 )
 from inspector.sources import clusters, folders, index_rows, own_program, postgres, postgres_writing, sqlite, table_rows
 from inspector.sources.dsn import Dsn, Place
-from inspector.sources.problems import SourceProblem
+from inspector.sources.problems import NoFolder, SourceProblem
 
 
 class NotServed(SourceProblem):
@@ -139,6 +139,8 @@ def copy(place: Place, out: Path, format_: Format) -> None:
     """A consistent copy in `out`, which must not be there yet. Raises AlreadyThere and other SourceProblem."""
     if isinstance(place, Dsn):
         raise OnlyRows(place)
+    if not out.absolute().parent.is_dir():
+        raise NoFolder(out)
     if isinstance(format_, InFiles):
         folders.copy(place, out, format_)
     else:

@@ -28,6 +28,8 @@ class Strategy:
     formats: tuple[str, ...] = ()
     """Formats of the program in whose folder it is, filled in when it is registered; () for a generic strategy."""
     manual_only: bool = False
+    reads_trace: bool = False
+    """It proposes nothing for a store without the traces of its requests."""
 
     def applies_to(self, format_name: str) -> bool:
         return not self.formats or format_name in self.formats

@@ -100,4 +100,5 @@ STRATEGY = Strategy(
     write_kind="W3",
     propose=propose,
     order=180,
+    reads_trace=True,
 )

@@ -19,6 +19,7 @@ from inspector.presentation.visible import visible
 from inspector.programs.registry import program_or_default, programs
 from inspector.rules.base import Rule, RuleEntry
 from inspector.rules.catalogue import RULES, UnknownRule, rule
+from inspector.strategies.catalogue import strategy
 from inspector.streams.violations import ALL_STREAM_RULES
 from inspector.views.paging import ListWindow, window
 from inspector.views.repair_rows import with_together
@@ -91,6 +92,8 @@ class ProblemRow:
     """A repair that leaves less of it waits for a review."""
     is_as_above: bool
     """The row before is of the same rule, in another source."""
+    has_traces: bool
+    """Traces belong to its source."""
 
     @property
     def code(self) -> str:
@@ -120,9 +123,18 @@ class ProblemRow:
         return first != last
 
     @property
+    def repairs(self) -> tuple[str, ...]:
+        """The strategies of its rule that can change something in conversations of its source; none of a problem of streams."""
+        if self.about is None or self.problem.is_of_streams:
+            return ()
+        chosen = (strategy(name) for name in self.about.repaired_by)
+        format_name = self.problem.source.format
+        return tuple(one.name for one in chosen if one.applies_to(format_name) and (self.has_traces or not one.reads_trace))
+
+    @property
     def repair(self) -> str:
-        """The first of the strategies that repair it, where it is one of conversations."""
-        return self.about.repaired_by[0] if self.about and self.about.repaired_by and not self.problem.is_of_streams else ""
+        """The first of them."""
+        return next(iter(self.repairs), "")
 
     def other_words(self, now: int) -> int:
         """Words of its row next to the summary: name, code, number, source, age, first day, a repair that waits, and what was decided. `now` in epoch milliseconds."""
@@ -251,7 +263,7 @@ def window_of(request: OperatorRequest, filters: ProblemFilters, rows: QuerySet[
 
 
 def rows_of(problems: Iterable[Problem]) -> tuple[ProblemRow, ...]:
-    """With what was new on each of the days that end with the last activity of all of them. Two queries."""
+    """With what was new on each of the days that end with the last activity of all of them. Three queries."""
     problems = list(problems)
     last = last_day(problem.last_seen for problem in problems)
     days: dict[int, dict[date, int]] = defaultdict(dict)
@@ -259,6 +271,9 @@ def rows_of(problems: Iterable[Problem]) -> tuple[ProblemRow, ...]:
     for pk, day, number in of_days.values_list("problem_id", "day").annotate(n=Sum("occurrences")).values_list("problem_id", "day", "n"):
         days[pk][day] = number
     waiting = _waiting(problems)
+    traced = set(
+        Source.objects.filter(pk__in={problem.source_id for problem in problems}, traces__isnull=False).values_list("pk", flat=True)
+    )
     return tuple(
         ProblemRow(
             problem,
@@ -266,6 +281,7 @@ def rows_of(problems: Iterable[Problem]) -> tuple[ProblemRow, ...]:
             sparkline(days[problem.pk], last, DAYS),
             (problem.source_id, problem.code) in waiting,
             at > 0 and problems[at - 1].code == problem.code,
+            problem.source_id in traced,
         )
         for at, problem in enumerate(problems)
     )

@@ -121,6 +121,16 @@ def test_a_folder_is_checked_conversation_by_conversation(tmp_path: Path) -> Non
     assert f"{folder / 'two.jsonl'} s2: " in ran.out and "TREE101 dangling-parent (error), line 3" in ran.out
 
 
+def test_a_file_that_cannot_be_read_is_no_success(tmp_path: Path) -> None:
+    folder = tmp_path / "requests"
+    folder.mkdir()
+    body(folder / "a.json", ACCEPTED)
+    assert run("check", folder).status == 0
+    (folder / "README").write_text("words")
+    ran = run("check", folder)
+    assert ran.status == 2 and "Not read, " in ran.err
+
+
 def test_a_folder_of_bodies_is_checked_file_by_file(tmp_path: Path) -> None:
     folder = tmp_path / "requests"
     folder.mkdir()
@@ -129,9 +139,9 @@ def test_a_folder_of_bodies_is_checked_file_by_file(tmp_path: Path) -> None:
     (folder / "README").write_text("words")
     ran = run("check", folder)
     assert ran.status == 1 and "1 of 2 conversations pass." in ran.out and f"{folder / 'b.json'}: " in ran.out
-    assert "Problem, " in ran.err and "README" in ran.err
+    assert "Not read, " in ran.err and "README" in ran.err
     (folder / "b.json").unlink()
-    assert run("check", folder).status == 0
+    assert run("check", folder).status == 2
     (folder / "a.json").unlink()
     assert run("check", folder).status == 2
 

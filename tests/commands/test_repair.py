@@ -190,6 +190,16 @@ def test_with_a_second_approver_it_stops_at_proposed(tmp_path: Path, settings: S
     assert ran.json["state"] == "proposed" and everything(store) == rows
 
 
+def test_a_copy_of_a_folder_makes_no_folder_around_itself(tmp_path: Path) -> None:
+    folder, out = tmp_path / "projects" / "-home-dev-app", tmp_path / "missing" / "copy"
+    folder.mkdir(parents=True)
+    (folder / f"{ID}.jsonl").write_bytes(
+        lines(u("u1", None), a("a1", "u1", "msg_1", text("x"), 1), u("u2", "a1", [text(""), text("b")], 2)) + b"\n"
+    )
+    ran = run("repair", folder, "--strategy", "drop-empty-blocks", "--out", out)
+    assert ran.status == 2 and "does not exist" in ran.err and not out.parent.exists()
+
+
 @pytest.mark.django_db
 def test_out_writes_a_repaired_copy_and_leaves_the_store(tmp_path: Path) -> None:
     store = incident(tmp_path / "dispatch.db")

@@ -59,6 +59,8 @@ class Command(AnsweringCommand):
         self._print("json" if options["json"] else options["output"], checked, problems)
         if not all(one.passes for one in checked):
             sys.exit(1)
+        if problems:
+            sys.exit(2)
 
     def _print(self, output: str, checked: list[Checked], problems: list[Problem]) -> None:
         if output == "json":
@@ -79,7 +81,7 @@ class Command(AnsweringCommand):
             for line in checked_lines(one):
                 self.say(line)
         for problem in problems:
-            self.note(f"Problem, {problem.where}: {problem.reason}")
+            self.note(f"Not read, {problem.where}: {problem.reason}")
         if len(checked) > 1:
             self.say(f"{sum(one.passes for one in checked):,} of {len(checked):,} conversations pass.")
 

@@ -71,7 +71,8 @@ def _where(serious: Sequence[Finding]) -> str:
     if Origin.STORE in faults:
         count = faults.count(Origin.STORE)
         return f"the store is damaged in {'one place' if count == 1 else f'{count} places'}"
-    return "the store is intact"
+    # What a stream gave is kept as it came, and a repair changes it there.
+    return "the store keeps what a stream delivered wrongly" if Origin.STREAM in faults else "the store is intact"
 
 
 def _done_by_reader(case: Case) -> list[str]:
