@@ -80,9 +80,10 @@ def apply_now(
         approve_repair(repair, operator, repair.plan_digest, BY_COMMAND)
     try:
         apply_repair(repair, operator, interactive=True)
-    except Refused:
+    except Refused as refusal:
         if waiting is None and repair.state == Repair.State.APPROVED and not repair.intent:
-            reject_repair(repair, operator)
+            # Nobody decided against it: who opens it reads why it was not written.
+            reject_repair(repair, operator, f"Not written, and withdrawn by the command: {refusal}")
         raise
     return _done(chosen, repair, preview, f"is {repair.state}. {repair.outcome}")
 

@@ -175,7 +175,10 @@ def test_a_store_in_use_is_not_written_and_the_repair_is_withdrawn(tmp_path: Pat
     rows = everything(store)
     ran = run("repair", store, *RENUMBER, "--apply")
     assert ran.status == 2 and "wait a minute" in ran.err and everything(store) == rows
-    assert [repair.state for repair in Repair.objects.all()] == ["rejected"]
+    repair = Repair.objects.get()
+    assert repair.state == "rejected"
+    text = repair.comments.get(verdict="reject").text
+    assert text.startswith("Not written, and withdrawn by the command: ") and "wait a minute" in text
 
 
 @pytest.mark.django_db

@@ -25,6 +25,9 @@ END = 100_000
 """Characters at the beginning and at the end of a text in which an error is looked for."""
 PYTHON = 5_000_000
 """Characters of Python values that are read: the parser of Python takes about a hundred bytes for each."""
+_DATABASE = b"SQLite format 3\0"
+_BROKEN = 10
+"""A text of which one character in so many is no UTF-8 is a file of another kind."""
 _BODY_OPTIONS = ("-d", "--data", "--data-raw", "--data-binary", "--data-ascii", "--json")
 _IN_DOLLAR = re.compile(r"\$'((?:[^'\\]|\\.)*)'", re.DOTALL)
 _ASSIGNED = re.compile(r"\A\s*[A-Za-z_][\w.]*\s*=\s*(?=[\[{(])")
@@ -68,6 +71,13 @@ def pasted(data: bytes) -> Pasted:
         return Pasted(Kind.STREAM, "a captured stream", data)
     if program_of_session(data):
         return Pasted(Kind.SESSION, "the file of a session", data)
+    if data.startswith(_DATABASE):
+        raise NotRecognized(
+            "This is an SQLite database, which holds many sessions: upload it at Sources, Add a source, or run import_source with its path; "
+            "each session then has a page of its own."
+        )
+    if "\0" in text or text.count("\ufffd") * _BROKEN > len(text):
+        raise NotRecognized("This is no text: choose the file that holds the error, request, stream or session as text in UTF-8.")
     ends = text if len(text) <= 2 * END else f"{beginning(text, END)}\n{ending(text, END)}"
     is_error = bool(recognized(ends)) or unrecognized_meaning(ends) is not None
     if body := next(_in_lines(text), None):

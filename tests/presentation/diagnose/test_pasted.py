@@ -87,6 +87,18 @@ def test_what_cannot_be_used_is_said_with_what_to_do(text: str, sentence: str) -
         pasted(text.encode())
 
 
+def test_a_file_that_is_no_text_is_never_shown_as_one() -> None:
+    recorded = b"messages.1: `tool_use` ids were found without `tool_result` blocks immediately after: toolu_1."
+    for data, sentence in (
+        (b"SQLite format 3\0\x10\0" + recorded, "SQLite database, which holds many sessions: upload it"),
+        (b"[\xff\xfe\xfd\xfc\xfb" + bytes(range(0x80, 0xFF)), "no text: choose the file"),
+        (b"PK\x03\x04\0\0" + recorded, "no text: choose the file"),
+    ):
+        with pytest.raises(NotRecognized, match=sentence):
+            pasted(data)
+    assert pasted(recorded + b" caf\xe9").kind is Kind.ERROR, "one character of another encoding"
+
+
 def test_json_that_is_no_request_goes_to_the_check_which_says_what_is_missing() -> None:
     assert pasted(b'{"a": 1}').kind is Kind.REQUEST
 
