@@ -264,7 +264,7 @@ def test_the_page_of_a_problem_quotes_what_one_finding_names(client: Client, tmp
     page = client.get(f"/problems/{problem.oid}/").content.decode()
     quoted = re.findall(r'<i>(\d+)</i> <em class="\w">(\w+)</em> <i>(.*?)</span>', page.partition('class="excerpt"')[2])
     assert quoted == [("1", "user", "text</i> hi"), ("2", "assistant", 'text</i> <b class="why">read as user</b> hello')]
-    consequences = re.findall(r"<li>(.*?)</li>", page.partition("Consequence")[2].partition("</ul>")[0])
+    consequences = re.findall(r"<li>(.*?)</li>", page.partition("all its findings together")[2].partition("</ul>")[0])
     first, *others = Conversation.objects.get().verdict.rstrip(".").split("; ")
     assert consequences == [f"<b>{others[0][0].upper()}{others[0][1:]}</b>", first]
     assert "accepted" in page.partition("next request")[2].partition("</dd>")[0]
