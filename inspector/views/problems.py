@@ -110,7 +110,7 @@ class Example(NamedTuple):
 
     @property
     def consequences(self) -> tuple[str, ...]:
-        """The parts of the verdict of its conversation, of which the next request is the last: here it is the first."""
+        """The parts of the verdict of its conversation, which is of all its findings, of which the next request is the last: here it is the first."""
         return tuple(reversed(self.row.subject.verdict.rstrip(".").split("; ")))
 
 
@@ -287,8 +287,10 @@ def _of_streams(problem: Problem, occurrences: tuple[Occurrence, ...]) -> tuple[
 
 
 def _most(problem: Problem, column: str) -> tuple[tuple[str, int], ...]:
-    days = ProblemDay.objects.filter(problem=problem).exclude(**{column: ""}).order_by()
-    return tuple(days.values_list(column).annotate(n=Sum("occurrences")).order_by("-n", column)[:VERSIONS])
+    """Those of which it is not known are "", and only counted next to others."""
+    days = ProblemDay.objects.filter(problem=problem).order_by().values_list(column).annotate(n=Sum("occurrences"))
+    most = tuple(days.order_by("-n", column)[:VERSIONS])
+    return most if any(name for name, _ in most) else ()
 
 
 def problem(request: OperatorRequest, oid: str) -> HttpResponse:
@@ -304,8 +306,8 @@ def _report(request: OperatorRequest, content: ProblemPage) -> Json:
     return {
         **problem_list.problem_report(content.row),
         "summary": about.summary if about else "",
-        "client_versions": [{"version": name, "occurrences": number} for name, number in content.versions],
-        "models": [{"model": name, "occurrences": number} for name, number in content.models],
+        "client_versions": [{"version": name, "occurrences": number} for name, number in content.versions if name],
+        "models": [{"model": name, "occurrences": number} for name, number in content.models if name],
         **json_fields(content, "page=here.number pages=here.pages"),
         "next": content.here.older.query(request.GET) if content.here.older else "",
         "occurrences": [_occurrence_report(row) for row in content.rows],

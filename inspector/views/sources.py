@@ -239,6 +239,11 @@ class SourcePage:
     may_remove: bool
     watch: "WatchPanel"
 
+    @property
+    def worst(self) -> Problem | None:
+        """What to look at first; no note, and nothing that somebody ignores."""
+        return next((problem for problem in self.rules if problem.severity != "note" and not problem.is_ignored), None)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WatchPanel:

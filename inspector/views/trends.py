@@ -62,8 +62,8 @@ class Mark:
     letter: str
     day: date
     place: int
-    names: tuple[tuple[str, str], ...]
-    """(what it is, name) of each."""
+    names: tuple[tuple[str, str, int], ...]
+    """(what it is, name, how many of what is new on the day have it) of each."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,6 +78,8 @@ class TrendsPage:
     """By severity, the worst first: they add up to `total`."""
     before: int
     open: int
+    open_problems: int
+    """The problems of the tab Open that `open` are the occurrences of."""
     repaired: int
     """Occurrences that ended by a repair, on the first day of the span or later."""
     rows: tuple[TrendRow, ...]
@@ -88,13 +90,21 @@ class TrendsPage:
     rules: tuple[tuple[str, str], ...]
 
     @property
-    def is_of_now(self) -> bool:
-        """Whether the span ends today, and not with the last day that there is anything of."""
-        return self.last == today()
+    def days_old(self) -> int:
+        """0 where the span ends today, and not with the last day that there is anything of."""
+        return (today() - self.last).days
 
     @property
     def first(self) -> date:
         return self.last - timedelta(days=self.span - 1)
+
+    @property
+    def first_before(self) -> date:
+        return self.first - timedelta(days=self.span)
+
+    @property
+    def last_before(self) -> date:
+        return self.first - timedelta(days=1)
 
     @property
     def moving(self) -> list[TrendRow]:
@@ -130,9 +140,9 @@ class TrendsPage:
         return rows[:NAMED], max(0, len(rows) - NAMED)
 
     @property
-    def mark_of_most(self) -> Mark | None:
-        """Of the day with the most, which is a place to look for the cause."""
-        return next((mark for mark in self.marks if mark.day == self.total.most_on), None)
+    def firsts_of_most(self) -> list[tuple[str, str, int]]:
+        """What occurs for the first time on the day with the most, and is in some of what is new then: a place to look for the cause."""
+        return [name for mark in self.marks if mark.day == self.total.most_on for name in mark.names if name[2]][:NAMED]
 
     @property
     def places(self) -> tuple[int, ...]:
@@ -184,24 +194,27 @@ def _page(request: OperatorRequest) -> TrendsPage:
         total=total,
         parts=parts,
         before=of_span_before.aggregate(n=Sum("occurrences", default=0))["n"],
-        open=_open_problems(code).aggregate(n=Sum("conversations", default=0))["n"],
+        **_open_problems(code).aggregate(open=Sum("conversations", default=0), open_problems=Count("pk")),
         repaired=repaired.count(),
         rows=rows,
         more=more,
-        marks=_marks(start, newest),
+        marks=_marks(of_span, start, newest),
         groups=tuple((name, words) for name, (words, _) in GROUPS.items()),
         spans=tuple((str(number), f"{number} days") for number in SPANS),
         rules=tuple((entry.code, f"{entry.code} {entry.name}") for entry in (*RULES, *ALL_STREAM_RULES) if entry.code in occurring),
     )
 
 
-def _marks(before: date, last: date) -> tuple[Mark, ...]:
-    """The last of them, whatever rule is chosen: a version does not begin with a rule."""
-    names: dict[date, list[tuple[str, str]]] = defaultdict(list)
+def _marks(of_days: QuerySet[ProblemDay], before: date, last: date) -> tuple[Mark, ...]:
+    """The last of them, whatever rule is chosen: a version does not begin with a rule. Only what they are in is counted of the chosen rule."""
+    names: dict[date, list[tuple[str, str, int]]] = defaultdict(list)
     for words, column in (GROUPS["version"], GROUPS["model"]):
         firsts = ProblemDay.objects.counted().exclude(**{column: ""}).order_by().values_list(column).annotate(first=Min("day"))
-        for name, first in firsts.filter(first__gt=before, first__lte=last).order_by(column):
-            names[first].append((words, name))
+        in_span = list(firsts.filter(first__gt=before, first__lte=last).order_by(column))
+        counts = of_days.filter(**{f"{column}__in": [name for name, _ in in_span]}).values_list(column, "day").annotate(Sum("occurrences"))
+        new = {(name, day): number for name, day, number in counts}
+        for name, first in in_span:
+            names[first].append((words, name, new.get((name, first), 0)))
     days = sorted(names)[-MARKS_SHOWN:]
     return tuple(Mark(ascii_uppercase[at], day, (day - before).days - 1, tuple(names[day])) for at, day in enumerate(days))
 
@@ -299,7 +312,7 @@ def trends_json(request: OperatorRequest) -> HttpResponse:
             "open": content.open,
             "repaired": content.repaired,
             "more": content.more,
-            "firsts": [{"day": mark.day.isoformat(), "what": what, "name": name} for mark in content.marks for what, name in mark.names],
+            "firsts": [{"day": mark.day.isoformat(), "what": what, "name": name} for mark in content.marks for what, name, _ in mark.names],
             "rows": [
                 json_fields(row, "key name total=days.total before open repaired most=days.most days=days.counts") for row in content.rows
             ],

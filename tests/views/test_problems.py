@@ -264,7 +264,7 @@ def test_the_page_of_a_problem_quotes_what_one_finding_names(client: Client, tmp
     page = client.get(f"/problems/{problem.oid}/").content.decode()
     quoted = re.findall(r'<i>(\d+)</i> <em class="\w">(\w+)</em> <i>(.*?)</span>', page.partition('class="excerpt"')[2])
     assert quoted == [("1", "user", "text</i> hi"), ("2", "assistant", 'text</i> <b class="why">read as user</b> hello')]
-    consequences = re.findall(r"<li>(.*?)</li>", page.partition("Consequence")[2].partition("</ul>")[0])
+    consequences = re.findall(r"<li>(.*?)</li>", page.partition("all its findings together")[2].partition("</ul>")[0])
     first, *others = Conversation.objects.get().verdict.rstrip(".").split("; ")
     assert consequences == [f"<b>{others[0][0].upper()}{others[0][1:]}</b>", first]
     assert "accepted" in page.partition("next request")[2].partition("</dd>")[0]
@@ -360,14 +360,29 @@ def test_trends_name_the_day_with_the_most_and_the_version_that_began_on_it(clie
     of_day(began, date(2026, 6, 21), 1, "2.0 <i>")
     page = words_of(client, "/trends/")
     assert (
-        "6 of 8 began on 2026-06-20 : merged-messages 5, unanswered-call . It is the first day with client version 2.0 &lt;i&gt; ." in page
+        "6 of 8 new occurrences began on 2026-06-20 : merged-messages 5, unanswered-call . All have client version 2.0 &lt;i&gt; ,"
+        " which occurs for the first time that day." in page
     )
-    assert "5 in the 30 days before." in page
+    assert "5 began from 2026-04-23 to 2026-05-22, the 30 days before." in page
     assert "New: unanswered-call . More: merged-messages (2 → 6). None any more: merged-into-assistant (3 → 0)." in page
-    assert "A 06-20 first with client version 2.0 &lt;i&gt;" in page and "with client version 1.0" not in page, "it was there before"
+    assert "A 06-20 first with client version 2.0 &lt;i&gt; , 6 new" in page and "with client version 1.0" not in page, (
+        "it was there before"
+    )
     assert client.get("/trends.json?rule=MSG102&days=90").json()["firsts"] == [
         {"day": "2026-05-01", "what": "client version", "name": "1.0"}
     ], "of the chosen span, whatever the rule"
+
+
+def test_trends_count_how_much_of_a_day_has_the_version_that_began_on_it(client: Client, tmp_path: Path) -> None:
+    store(tmp_path / "a.db", rows("one", MERGED))
+    ProblemDay.objects.all().delete()
+    problem, other = Problem.objects.get(), of_rule("MSG102")
+    of_day(problem, date(2026, 6, 19), 1, "1.0")
+    of_day(problem, date(2026, 6, 20), 4, "1.0")
+    of_day(other, date(2026, 6, 20), 3, "2.0")
+    assert "Only 3 of the 7 have client version 2.0 , which occurs for the first time that day." in words_of(client, "/trends/")
+    of_the_rule = words_of(client, "/trends/?rule=MSG101")
+    assert "4 of 5 new occurrences began on 2026-06-20" in of_the_rule and "which occurs for the first time" not in of_the_rule
 
 
 def test_a_day_of_the_trends_leads_to_the_problems_that_began_on_it(client: Client, tmp_path: Path) -> None:

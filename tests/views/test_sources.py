@@ -114,7 +114,7 @@ def test_a_source_shows_what_is_wrong_in_it_and_leads_to_each_problem(client: Cl
     worst = found.rule_problems.get(code="MSG101")
     text = client.get(f"/sources/{found.oid}/").content.decode()
     assert f'href="/problems/{worst.oid}/">{worst.rule}</a>' in text and f"{worst.conversations} conversations" in text
-    assert text.count('href="/problems/') == 5 and f'href="/?source={found.oid}">All problems of this source</a>' in text
+    assert text.count('href="/problems/') == 6 and f'href="/?source={found.oid}">All problems of this source</a>' in text
     healthy = store(tmp_path / "healthy.db", rows("one", HEALTHY))
     watching.set_watching(healthy, "tester", on=False)
     text = client.get(f"/sources/{healthy.oid}/").content.decode()
