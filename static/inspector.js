@@ -201,8 +201,21 @@
 
   // The lines of a text have numbers, and what is said of one leads to it. A long text is not sent while it is typed.
   document.querySelectorAll(".editor textarea").forEach((field) => {
-    const count = () => { field.previousElementSibling.textContent = Array.from((field.value || field.placeholder).split("\n"), (_, at) => at + 1).join("\n"); };
+    const count = () => {
+      const wrong = new Set();
+      document.querySelectorAll("#verdict .spot:first-of-type [data-last]").forEach(({ dataset }) => { for (let at = Number(dataset.line); at <= dataset.last; at += 1) { wrong.add(at); } });
+      const rows = document.createDocumentFragment();
+      (field.value || field.placeholder).split("\n").forEach((_, at) => {
+        const number = document.createElement("span");
+        number.id = `line-${at + 1}`;
+        number.textContent = `${at + 1}\n`;
+        number.classList.toggle("hit", wrong.has(at + 1));
+        rows.append(number);
+      });
+      field.previousElementSibling.replaceChildren(rows);
+    };
     field.addEventListener("input", count);
+    document.addEventListener("htmx:afterSettle", count);
     count();
   });
   document.addEventListener("click", (event) => {
@@ -221,6 +234,8 @@
     if (!(Number(target.dataset?.most) < target.value?.length)) { return; }
     event.preventDefault();
     document.querySelector(target.getAttribute("hx-target")).textContent = "A text of this length is not judged while you type: press Check.";
+    document.getElementById("title").textContent = "Check a request";
+    document.getElementById("detail").replaceChildren();
   });
 
   // A link may lead to what is folded.

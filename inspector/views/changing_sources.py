@@ -106,6 +106,20 @@ class AddPage:
         return tuple(sorted(cards, key=lambda card: (not card.has_sessions, not card.stores)))
 
     @property
+    def example(self) -> str:
+        """Of what may be typed as a path."""
+        return visible(next(iter(self.addresses), f"{self.roots[0]}/..." if self.roots else ""))
+
+    @property
+    def absent_cards(self) -> tuple[ProgramCard, ...]:
+        """Those of which nothing is on this machine, where that is known."""
+        return () if self.is_listed or not settings.INSPECTOR_LOCAL else tuple(card for card in self.cards if not card.stores)
+
+    @property
+    def shown_cards(self) -> tuple[ProgramCard, ...]:
+        return tuple(card for card in self.cards if card not in self.absent_cards)
+
+    @property
     def others(self) -> tuple[str, ...]:
         """Programs without a default place."""
         return tuple(program.title for program in programs() if not program.homes)

@@ -2,6 +2,7 @@
 
 import base64
 import binascii
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -13,14 +14,15 @@ from inspector.cache_headers import exact
 from inspector.installation import program
 from inspector.masked_answers import own_content
 from inspector.middleware import OperatorRequest, accepts
-from inspector.presentation.check.lines import Line, error_line, line_of, listing, on_lines
+from inspector.presentation.check.lines import Line, error_line, lines_of, listing, on_lines
 from inspector.presentation.conversation import scan
 from inspector.presentation.conversation.profile_verdicts import ProfileVerdict
+from inspector.presentation.masking import presentable
 from inspector.presentation.prompt.checking import Checked, checked
 from inspector.presentation.repair import plan
 from inspector.presentation.repair.preview_part import PreviewPart, preview_part
 from inspector.presentation.visible import visible
-from inspector.profiles.base import Profile, Violation
+from inspector.profiles.base import Judgement, Profile, Violation
 from inspector.profiles.catalogue import PROFILES, UnknownProfile
 from inspector.programs.catalogue import FORMATS, UnknownFormat
 from inspector.programs.formats import Format
@@ -58,22 +60,20 @@ EXAMPLES = (
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """`line` of the request as it is shown; None where that is not known."""
+    """`lines` of the request as it is shown; None where they are not known."""
 
     violation: Violation
-    line: int | None
+    lines: range | None
 
 
 @dataclass(frozen=True, slots=True)
 class VerdictRow:
-    """What a profile says, with the lines of the first violations."""
+    """What profiles say that say the same, with the lines of the first violations."""
 
-    verdict: ProfileVerdict
+    names: tuple[str, ...]
+    projection: str
+    judgement: Judgement
     placed: tuple[Placed, ...]
-
-    @property
-    def name(self) -> str:
-        return self.verdict.name
 
 
 class NoBody(Exception):
@@ -91,12 +91,14 @@ class CheckPage:
     problem: str
     checked: Checked | None
     part: PreviewPart | None
+    headline: str = ""
+    """Why the chosen profile rejects it, in plain words."""
     findings: tuple[Finding, ...] = ()
     own: tuple[VerdictRow, ...] = ()
     """Profiles of the wire shape that the body is in, the chosen one first."""
     others: tuple[VerdictRow, ...] = ()
     lines: tuple[Line, ...] = ()
-    """The request with what the chosen profile says below the line that it is about; () of one that is no JSON, or too large."""
+    """The request with what the chosen profile says below the line that it is about, where it cannot be edited: of one with secrets, or a long one."""
     is_reformatted: bool = False
     """It came without lines, and is shown with a line for each value."""
     wrong_line: int | None = None
@@ -107,17 +109,25 @@ class CheckPage:
     """As what the body was recognized, where it was not pasted here."""
     error: str = ""
     """A provider's error that came with it."""
+    is_live: bool = False
+    """It is the answer to what somebody types, which stays as it is."""
 
     examples = EXAMPLES
 
     @property
+    def numbers(self) -> tuple[tuple[int, bool], ...]:
+        """Of the lines of `text`, each with whether the chosen profile rejects it."""
+        wrong = {number for row in self.own[:1] for placed in row.placed for number in placed.lines or ()}
+        return tuple((number, number in wrong) for number in range(1, self.text.count("\n") + 2)) if self.checked and self.text else ()
+
+    @property
     def others_verdict(self) -> str:
         """What those of other wire shapes say of the same history; the fewer of the two kinds by name."""
-        passing = [row.name for row in self.others if row.verdict.judgement.sendable]
-        subject = f"{len(self.others)} profiles of other wire shapes, of the same history"
+        passing = [name for row in self.others if row.judgement.sendable for name in row.names]
+        rejecting = [name for row in self.others if not row.judgement.sendable for name in row.names]
+        subject = f"{len(passing) + len(rejecting)} profiles of other wire shapes, of the same history"
         if not passing:
             return f"{subject}: all reject it"
-        rejecting = [row.name for row in self.others if not row.verdict.judgement.sendable]
         if not rejecting:
             return f"{subject}: it passes all"
         if len(passing) <= len(rejecting):
@@ -132,15 +142,17 @@ def _body(request: OperatorRequest) -> bytes:
         if (upload.size or 0) > LARGEST:
             raise NoBody("This file is over 50 MB, which no provider takes as a request: check that it is the right one.")
         return bytes(upload.read())
-    text = request.POST.get("body", "")
-    if text.strip():
-        # A form sends every line end as CR LF.
-        return text.replace("\r\n", "\n").encode("utf-8", "surrogatepass")
+    # A form sends every line end as CR LF.
+    text = request.POST.get("body", "").replace("\r\n", "\n")
     try:
         carried = base64.b64decode(request.POST.get("held", ""), validate=True)
     except (binascii.Error, ValueError):
         carried = b""
-    if not carried:
+    if text.strip():
+        # What came without lines was shown with some: as long as nobody edits it, its own bytes are meant.
+        is_carried = bool(carried) and text == on_lines(carried.decode("utf-8", "replace"))
+        return carried if is_carried else text.encode("utf-8", "surrogatepass")
+    if not carried or request.htmx:
         raise NoBody("There is no body to check: paste the JSON of the request, or choose a file.")
     return carried
 
@@ -177,42 +189,66 @@ def check_page(request: OperatorRequest, given: bytes | None = None, what: str =
     formats = tuple(format_ for format_ in FORMATS if wire_of(format_.name))
     text = (request.POST.get("body", "") if given is None else given.decode("utf-8", "replace")) if problem else ""
     carried = base64.b64encode(data).decode() if result and len(data) <= CARRIED else ""
-    profile = result.profile if result else request.POST.get("profile", "")
     part = preview_part(result.repair) if result and result.repair else None
-    chosen = result.format.name if result else request.POST.get("format", "")
     given_text = data.decode("utf-8", "replace") if result else ""
     shown = on_lines(given_text)
-    own, others = (tuple(_row(verdict, shown) for verdict in verdicts) for verdicts in _by_wire(result))
+    own, others = (_rows(verdicts, shown) for verdicts in _by_wire(result))
+    # With a mask or an escape in it, what is shown is not what was sent.
+    is_editable = len(shown) <= TYPED and shown == visible(presentable(shown))
     content = CheckPage(
         formats=formats,
         profiles=PROFILES,
-        format=chosen,
-        profile=profile,
-        text=text[:CARRIED],
+        format=request.POST.get("format", ""),
+        profile=request.POST.get("profile", ""),
+        text=shown if is_editable and shown else text[:CARRIED],
         carried=carried,
         problem=problem,
         checked=result,
         part=part,
+        headline=_headline(result),
         findings=result.findings if result else (),
         own=own,
         others=others,
-        lines=listing(shown, _marks(own)) if shown else (),
+        lines=listing(shown, _marks(own)) if shown and not is_editable else (),
         is_reformatted=shown != given_text,
         wrong_line=error_line(text) if text.strip() else None,
         what=what,
         error=error,
+        is_live=bool(request.htmx),
     )
     return content, 400 if problem else 200
 
 
-def _row(verdict: ProfileVerdict, shown: str) -> VerdictRow:
-    violations = verdict.judgement.violations[:MOST]
-    return VerdictRow(verdict, tuple(Placed(violation, line_of(shown, violation.path) if shown else None) for violation in violations))
+def _headline(result: Checked | None) -> str:
+    """The first rule that rejects it, in plain words; "" where none does."""
+    if result is None or result.judgement.sendable:
+        return ""
+    first = result.judgement.violations[0]
+    rules = next(profile.rules for profile in PROFILES if profile.name == result.profile)
+    return next((rule.summary for rule in rules if rule.id == first.id), first.text)
+
+
+def _rows(verdicts: Iterable[ProfileVerdict], shown: str) -> tuple[VerdictRow, ...]:
+    same: dict[Any, list[ProfileVerdict]] = {}
+    for verdict in verdicts:
+        same.setdefault((verdict.projection, verdict.judgement.violations, verdict.judgement.notes), []).append(verdict)
+    return tuple(
+        VerdictRow(
+            tuple(verdict.name for verdict in equal),
+            equal[0].projection,
+            equal[0].judgement,
+            tuple(
+                Placed(violation, lines_of(shown, violation.path, violation.text) if shown else None)
+                for violation in equal[0].judgement.violations[:MOST]
+            ),
+        )
+        for equal in same.values()
+    )
 
 
 def _marks(rows: tuple[VerdictRow, ...]) -> list[tuple[int, str]]:
     """What the chosen profile says, by lines."""
-    return [(place.line, f"{place.violation.id} {place.violation.text}") for row in rows[:1] for place in row.placed if place.line]
+    return [(place.lines.start, f"{place.violation.id} {place.violation.text}") for row in rows[:1] for place in row.placed if place.lines]
 
 
 def _by_wire(result: Checked | None) -> tuple[tuple[ProfileVerdict, ...], tuple[ProfileVerdict, ...]]:

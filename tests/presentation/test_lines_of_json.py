@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from inspector.presentation.check.lines import AROUND, error_line, line_of, listing, on_lines
+from inspector.presentation.check.lines import AROUND, error_line, lines_of, listing, on_lines
 
 BODY = """{
   "model": "m",
@@ -20,27 +20,35 @@ BODY = """{
 
 
 @pytest.mark.parametrize(
-    ("path", "line"),
+    ("path", "lines"),
     [
-        ("model", 2),
-        ("messages", 3),
-        ("messages.0", 4),
-        ("messages.1", 5),
-        ("messages.1.content", 7),
-        ("messages.1.content.1", 8),
-        ("messages.1.content.1.id", 8),
-        ("messages.7", 3),
+        ("model", range(2, 3)),
+        ("messages", range(3, 11)),
+        ("messages.0", range(4, 5)),
+        ("messages.1", range(5, 10)),
+        ("messages.1.content", range(7, 9)),
+        ("messages.1.content.1", range(8, 9)),
+        ("messages.1.content.1.id", range(8, 9)),
+        ("messages.7", range(3, 11)),
         ("contents.0", None),
     ],
 )
-def test_a_path_begins_on_a_line(path: str, line: int | None) -> None:
-    assert line_of(BODY, path) == line
+def test_a_path_has_its_lines(path: str, lines: range | None) -> None:
+    assert lines_of(BODY, path) == lines
+
+
+def test_of_a_message_the_block_whose_id_is_named_is_meant() -> None:
+    blocks = [{"type": "text"}, {"id": "call_1"}, {"id": "call_12", "input": {}}]
+    body = json.dumps({"messages": [{"content": blocks}]}, indent=1)
+    assert lines_of(body, "messages.0", "no result for call_12.") == range(11, 15)
+    assert lines_of(body, "messages.0", "no result for call_1, call_12.") == range(8, 15)
+    assert lines_of(body, "messages.0", "no result for call_2.") == range(3, 17)
 
 
 def test_a_bare_list_has_the_paths_of_a_body() -> None:
-    assert line_of('[\n {"role": "user"},\n {"role": "tool"}]', "messages.1") == 3
-    assert line_of("[\n 1,\n 2]", "1") == 3
-    assert line_of("7", "messages") is None and line_of("{}", "messages") is None
+    assert lines_of('[\n {"role": "user"},\n {"role": "tool"}]', "messages.1") == range(3, 4)
+    assert lines_of("[\n 1,\n 2]", "1") == range(3, 4)
+    assert lines_of("7", "messages") is None and lines_of("{}", "messages") is None
 
 
 def test_a_text_without_lines_gets_one_for_each_value() -> None:

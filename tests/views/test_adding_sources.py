@@ -141,7 +141,12 @@ def test_in_local_mode_without_a_list_only_the_folders_of_programs_are_offered(
     assert "only what is in the folders where programs keep" in said(client, path=str(tmp_path / "a.db")) and not Source.objects.exists()
     (tmp_path / "home" / ".claude" / "projects").mkdir(parents=True)
     page = client.get("/sources/add/").content.decode()
-    assert page.count(">empty<") == 1 and 'aria-label="Import Claude Code' not in page and "Allowed here: what is in " in page
+    assert (
+        page.count(">empty<") == 1
+        and 'aria-label="Import Claude Code' not in page
+        and "Allowed here: what is in <code>" in page
+        and "not on this machine: " in page
+    )
     assert (
         '<b>pi and OpenClaw</b><span class="badge ok">found</span>' in page and f'<div class="quiet">1 file, {len(SESSION)} B</div>' in page
     )

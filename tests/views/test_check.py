@@ -1,6 +1,7 @@
 """Check: a pasted or uploaded request is judged, repaired and given back, and nothing of it is kept."""
 
 import base64
+import html
 import json
 import re
 
@@ -42,7 +43,8 @@ def post(client: Client, body: str, status: int = 200, **fields: str) -> str:
 
 def test_a_refused_body_shows_the_place_the_repair_and_stores_nothing(client: Client) -> None:
     text = post(client, json.dumps(LATE))
-    assert "<h1>anthropic-2026-07: rejected at messages.1 (AN-1)</h1>" in text and "not valid as a prefix" in text
+    assert ">A call is not answered by the results at the start of what the user sends next <" in text
+    assert "<h2>anthropic-2026-07: rejected at messages.1 (AN-1)</h2>" in text and "not valid as a prefix" in text
     assert "move-results" in text and "passes all known rules" in text
     assert all(f'/profiles/#{each.name}"' in text for each in PROFILES)
     assert not any(model.objects.exists() for model in (Source, Conversation, Record, Payload))
@@ -71,18 +73,34 @@ def test_a_good_body_needs_nothing_and_downloads_unchanged(client: Client) -> No
 
 
 def test_another_profile_can_be_asked_for(client: Client) -> None:
-    assert "<h1>mistral-strict: rejected at" in post(client, json.dumps(LATE), profile="mistral-strict")
+    assert "<h2>mistral-strict: rejected at" in post(client, json.dumps(LATE), profile="mistral-strict")
 
 
 def test_each_violation_leads_to_its_line_of_the_request(client: Client) -> None:
     text = post(client, json.dumps(LATE, indent=2))
-    assert 'href="#line-9">line 9</a>' in text and re.search(
-        r'class="hit" id="line-9"><span class="number">9</span><code class="words"> *{</code>', text
-    )
-    assert "with a line for each value" not in text
-    one_line = post(client, json.dumps(LATE))
-    assert 'href="#line-9">line 9</a>' in one_line and "with a line for each value" in one_line
-    assert 'id="request"' not in post(client, json.dumps({**LATE, "x": "x" * LARGEST}), format="anthropic-request")
+    assert 'href="#line-12"' in text and ">lines 12–19</a>" in text
+    assert re.findall(r'<span id="line-(\d+)" class="hit">', text) == [str(number) for number in (*range(12, 20), *range(38, 43))]
+    assert ">lines 12–19</a>" in post(client, json.dumps(LATE)), "with a line for each value"
+    assert 'class="hit"' not in post(client, json.dumps({**LATE, "x": "x" * LARGEST}), format="anthropic-request")
+
+
+def test_the_text_stays_to_be_edited_and_its_own_bytes_are_meant_until_then(client: Client) -> None:
+    given = json.dumps(GOOD)
+    page = post(client, given)
+    (held,) = re.findall(r'name="held" value="([^"]+)"', page)
+    lines = json.dumps(GOOD, indent=2)
+    assert lines in html.unescape(page)
+    assert client.post("/check/", {"held": held, "body": lines.replace("\n", "\r\n"), "do": "download"}).content == given.encode()
+    edited = lines.replace("hi", "hello")
+    assert client.post("/check/", {"held": held, "body": edited, "do": "download"}).content == edited.encode()
+
+
+def test_a_body_with_a_secret_is_shown_by_lines_and_no_mask_is_sent_back(client: Client) -> None:
+    secret = "sk-ant-api03-" + "aB3" * 30
+    page = post(client, json.dumps(LATE | {"system": f"The key is {secret}"}))
+    assert 'class="listing"' in page and ">lines 12–19</a>" in page and secret not in page
+    (field,) = re.findall(r'<textarea id="body".*?>([^<]*)</textarea>', page, re.DOTALL)
+    assert field == ""
 
 
 def test_while_somebody_types_the_verdict_alone_comes_back(client: Client) -> None:
@@ -92,8 +110,9 @@ def test_while_somebody_types_the_verdict_alone_comes_back(client: Client) -> No
         return answer.content.decode()
 
     text = typed(json.dumps(LATE, indent=2))
-    assert "<h2>anthropic-2026-07: rejected at messages.1 (AN-1)</h2>" in text and 'data-line="9">line 9</a>' in text
+    assert "<h2>anthropic-2026-07: rejected at messages.1 (AN-1)</h2>" in text and 'data-line="12" data-last="19">lines 12–19</a>' in text
     assert "move-results" in text and "<html" not in text
+    assert 'id="title" hx-swap-oob="true"' in text and "Download the repaired body" in text
     assert "data-line" not in typed(json.dumps(LATE)), "all of it is on one line"
     torn = typed(json.dumps(LATE, indent=2)[:-40])
     assert "<h2>No request yet</h2>" in torn and re.search(r'data-line="\d+">line \d+</a> on', torn)

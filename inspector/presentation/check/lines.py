@@ -1,15 +1,19 @@
 """The lines of a JSON text: on which one a path begins, and the text with what is wrong below the line that it is about."""
 
 import json
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from json.decoder import WHITESPACE  # type: ignore[attr-defined]
+from typing import Any
 
 AROUND = 4
 """Lines that are shown before and after one that is marked, in a text of more than MOST."""
 MOST = 120
 LARGEST = 1_000_000
 """Characters of a text whose lines are shown."""
+DEPTH = 3
+"""Steps below a path that are looked at for an id: a message has blocks, and a block its call."""
 _DECODER = json.JSONDecoder()
 
 
@@ -45,8 +49,11 @@ def error_line(text: str) -> int | None:
     return None
 
 
-def line_of(text: str, path: str) -> int | None:
-    """The line on which the value at `path` begins, as deep as the text has it; None where it has not even the first step. `text` is JSON."""
+def lines_of(text: str, path: str, words: str = "") -> range | None:
+    """The lines of the value at `path`, as deep as the text has it; of its parts that have an id among `words` alone, where there are such.
+
+    None where it has not even the first step. `text` is JSON.
+    """
     at = _blank(text, 0)
     steps = path.split(".")
     if text[at : at + 1] == "[" and not steps[0].isdigit():
@@ -56,12 +63,36 @@ def line_of(text: str, path: str) -> int | None:
         at = _value_at(text, at, steps.pop(0))
         if at < 0:
             return None
+    at = _inner(text, at, steps)
+    value, _ = _DECODER.raw_decode(text, at)
+    places = [_inner(text, at, named) for named in _named(value, words, DEPTH)] or [at]
+    end = max(_DECODER.raw_decode(text, place)[1] for place in places)
+    return range(text.count("\n", 0, min(places)) + 1, text.count("\n", 0, end) + 2)
+
+
+def _inner(text: str, at: int, steps: Iterable[str]) -> int:
+    """Where the value after `steps` from the one at `at` begins, or the deepest before it that is there."""
     for step in steps:
         inner = _value_at(text, at, step)
         if inner < 0:
             break
         at = inner
-    return text.count("\n", 0, at) + 1
+    return at
+
+
+def _named(value: Any, words: str, depth: int) -> Iterator[list[str]]:
+    """The steps to the objects that have an id among `words`."""
+    members = tuple(value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ())
+    for step, member in members:
+        if isinstance(member, str) and str(step).lower().endswith("id") and member and _is_among(member, words):
+            yield []
+            return
+    for step, member in members if depth else ():
+        yield from ([str(step), *steps] for steps in _named(member, words, depth - 1))
+
+
+def _is_among(name: str, words: str) -> bool:
+    return name in words and re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", words) is not None
 
 
 def _blank(text: str, at: int) -> int:
