@@ -7,6 +7,7 @@ from django.db.models import Count, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
 from inspector.models import Repair
+from inspector.models.problem import SEVERITIES
 from inspector.planning.preview import safety_of
 from inspector.presentation.clock import age
 from inspector.presentation.repair.alternatives import safety_words
@@ -14,6 +15,8 @@ from inspector.presentation.repair.group_sum import NOTES, Change, changes_of, s
 from inspector.presentation.repair.plan import parts_of
 from inspector.programs.catalogue import format_named
 from inspector.programs.formats import mode_risk
+from inspector.rules.base import Severity
+from inspector.rules.catalogue import RULES
 from inspector.strategies.catalogue import STRATEGIES
 
 SHOWN_CHANGES = 4
@@ -36,8 +39,8 @@ class RepairRow:
     strategies: tuple[str, ...]
     together: int
     whole: int
-    left: tuple[str, ...]
-    """Rules that are found after it as often as before, but for those of notes; () of a group."""
+    left: tuple[tuple[str, str], ...]
+    """Code and severity of the rules that are found after it as often as before, errors first, but for those of notes; () of a group."""
     risk: str
     """What its mode does to the conversation that is there."""
 
@@ -47,6 +50,11 @@ class RepairRow:
             return str(self.repair.conversation.title or self.repair.conversation.short_native_id)
         share = f"{self.whole}" if self.together == self.whole else f"{self.together} of {self.whole}"
         return f"{share} conversation{'' if self.whole == 1 else 's'}: {group.rule}"
+
+    @property
+    def act(self) -> str:
+        """What its strategies do, as the first words of a title."""
+        return ", then ".join(name.replace("-", " ") for name in self.strategies).capitalize()
 
     @property
     def next_request(self) -> str:
@@ -97,11 +105,8 @@ def _row(repair: Repair) -> RepairRow:
         changed = changes_of((code, before, after) for code, (before, after) in repair.counts.items())
         (did, outcome), strategies, whole = parts_of(repair.summary), repair.strategies, 1
         safety = safety_of_names(strategies)
-    left = (
-        ()
-        if group or "no error" in outcome
-        else tuple(sorted(code for code, (before, after) in repair.counts.items() if after == before and code not in NOTES))
-    )
+    same = () if group or "no error" in outcome else (code for code, (before, after) in repair.counts.items() if after == before)
+    left = sorted(((code, severity_of(code)) for code in same if code not in NOTES), key=lambda rule: (SEVERITIES.index(rule[1]), rule[0]))
     together = getattr(repair, "together", whole) or whole
     return RepairRow(
         repair,
@@ -113,9 +118,14 @@ def _row(repair: Repair) -> RepairRow:
         tuple(strategies),
         min(together, whole),
         whole,
-        left[:SHOWN_CHANGES],
+        tuple(left[:SHOWN_CHANGES]),
         mode_risk(format_named(repair.conversation.source.format), repair.mode),
     )
+
+
+def severity_of(code: str) -> str:
+    """Of a rule; that of a note for one that only an older Inspector had."""
+    return next((str(rule.severity) for rule in RULES if rule.code == code), str(Severity.NOTE))
 
 
 def safety_of_names(names: Collection[str]) -> str:

@@ -288,7 +288,7 @@ def test_the_list_names_the_strategies_of_every_conversation_of_a_group(client: 
     group = propose(client, problem)
     group.members[-1]["strategies"] = ["renumber-messages", "insert-interrupted-result"]
     group.save()
-    assert "renumber-messages, insert-interrupted-result" in text(client, "/repairs/")
+    assert "Renumber messages, then insert interrupted result in" in text(client, "/repairs/")
 
 
 def test_the_sum_says_first_what_gets_worse_and_how_much_it_leaves_out() -> None:

@@ -522,7 +522,7 @@ def test_the_list_has_the_newest_first_and_its_twin(client: Client, merged_one: 
     third = proposed(merged_one, RENUMBER, who="grace")
     page = text(client, "/repairs/")
     assert page.index(third.oid) < page.index(first.oid) and second.oid not in page
-    assert 'Approval <div class="quiet">by anybody who may</div>' in page
+    assert 'Approval <div class="quiet">you may approve</div>' in page and "Renumber messages in " in page
     assert ">New conversation, the original stays<" in text(client, "/repairs/?tab=approved") and ">Edits the original<" in page
     assert second.oid in text(client, "/repairs/?tab=approved") and "No repair is closed." in text(client, "/repairs/?tab=closed")
     assert [each["repair"] for each in client.get("/repairs.json?tab=approved").json()["repairs"]] == [second.oid]
