@@ -154,6 +154,11 @@ class NewRepairPage:
         return tuple((rule.code, names) for rule, names in ticked if rule is not None and len(names) > 1)
 
     @property
+    def writes_new(self) -> bool:
+        """Whether the mode writes a new conversation, and leaves the one that is there."""
+        return any(mode.name == self.mode and mode.alias == "fork" for mode in self.modes)
+
+    @property
     def same(self) -> Repair | None:
         """The one of these that does what is previewed, or would be."""
         chosen = (list(self.ticked), self.mode)
