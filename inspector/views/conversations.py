@@ -20,6 +20,7 @@ from inspector.presentation.conversation.overview import Overview, recorded_step
 from inspector.presentation.conversation.placed import BLOCK
 from inspector.presentation.conversation.profile_verdicts import Profiles
 from inspector.presentation.conversation.timeline import Timeline, timeline
+from inspector.presentation.conversation.verdict import FROM_STREAM, INTACT
 from inspector.presentation.conversation.windows import Filter, shown
 from inspector.presentation.tree.text import tree_lines, tree_report
 from inspector.presentation.tree.view import SMALL, TreeView, tree_view
@@ -125,11 +126,13 @@ class ConversationPage:
 
     @property
     def sentence(self) -> str:
-        """The verdict without what the chips above it say: that the store is intact, that the next request is rejected, and where."""
+        """The verdict without what the chips above it say: that the store has no damage of its own, that the next request is rejected, and where."""
         judged, words = self.overview.judged, self.overview.verdict
         is_repeated = not (judged.sendable or judged.pending or self.overview.failure or self.overview.is_running)
         words = f"{words.rpartition('; ')[0]}." if is_repeated and "; " in words else words
-        return words.replace("the store is intact, but ", "", 1)
+        for of_store in (INTACT, FROM_STREAM):
+            words = words.replace(f"{of_store}, but ", "", 1)
+        return words
 
     @property
     def damage(self) -> str:

@@ -145,9 +145,9 @@ def cells(text: str, label: str) -> list[str]:
 
 def report_page(text: str) -> Shown:
     chunks, read = re.search(r"<b>(\d+)</b> chunks", text), re.search(r"<b>(\d+)</b>\s*read by", text)
-    steps = re.search(r'class="step">\s*\d+ of (\d+)', text)
+    steps = re.search(r'class="step">.*?(\d+)/(\d+)', text, re.DOTALL)
     assert chunks and read and steps
-    yield from of_conversation(int(chunks[1]), int(steps[1]), int(read[1]) > 1)
+    yield from of_conversation(int(chunks[1]), int(steps[2]), int(read[1]) > 1)
     yield "rows", len(re.findall(r'id="seq-\d+"', text)) - TEXTS
 
 

@@ -14,6 +14,9 @@ NAMED = 3
 LEAKED = "tool-call-in-thinking"
 MASKED = "masked-content"
 
+INTACT, FROM_STREAM = "the store is intact", "the store keeps what a stream delivered wrongly"
+"""What is said of a store without damage of its own."""
+
 
 def verdict(case: Case, findings: Sequence[Finding], judgement: Judgement) -> str:
     masked = [finding for finding in findings if finding.rule == MASKED and finding.severity is not Severity.NOTE]
@@ -72,7 +75,7 @@ def _where(serious: Sequence[Finding]) -> str:
         count = faults.count(Origin.STORE)
         return f"the store is damaged in {'one place' if count == 1 else f'{count} places'}"
     # What a stream gave is kept as it came, and a repair changes it there.
-    return "the store keeps what a stream delivered wrongly" if Origin.STREAM in faults else "the store is intact"
+    return FROM_STREAM if Origin.STREAM in faults else INTACT
 
 
 def _done_by_reader(case: Case) -> list[str]:
