@@ -512,6 +512,11 @@ def mode_summary(format_: Format, name: str) -> str:
     return next((mode.summary for mode in format_.modes if mode.name == name), "")
 
 
+def mode_word(format_: Format, name: str) -> str:
+    """The word that every format shares, where the mode is one of those; else its name."""
+    return next((mode.alias for mode in format_.modes if mode.name == name), "") or name
+
+
 def mode_risk(format_: Format, name: str) -> str:
     """`WriteMode.risk`; the name where the format says nothing more of it."""
     return next((mode.risk for mode in format_.modes if mode.name == name), "") or f"mode {name}"

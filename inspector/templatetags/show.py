@@ -25,6 +25,8 @@ from pygments.token import Keyword, Name, Number, String, Text
 from inspector.access import permits
 from inspector.conversation.model import Chunk
 from inspector.conversation.queries import span_text
+from inspector.models import Source
+from inspector.models.loading import format_of
 from inspector.planning.preview import DiffRow
 from inspector.presentation import visible as text
 from inspector.presentation.clock import age, moment
@@ -35,6 +37,7 @@ from inspector.presentation.repair.changed_members import changed_members as _ch
 from inspector.presentation.sparkline import HEIGHT, STEP, Sparkline
 from inspector.presentation.stream import words as stream_words
 from inspector.profiles.catalogue import PROFILES
+from inspector.programs.formats import mode_word
 from inspector.rules.base import Finding
 from inspector.streams.model import How
 
@@ -52,6 +55,11 @@ register.filter("moment", stream_words.when)
 register.filter("safety", safety_words)
 # Highlighting is quadratic on some hostile inputs; beyond this, plain text.
 HIGHLIGHT_LIMIT = 20_000
+
+
+@register.filter(name="mode_of")
+def _mode_of(name: str, source: Source) -> str:
+    return text.visible(mode_word(format_of(source), name))
 
 
 @register.filter

@@ -188,7 +188,7 @@ def proposed(ann: Person) -> None:
     ann.press(ann.page.locator("summary", has_text="Options: strategy, mode"))
     ann.choose(ann.page.get_by_label("in-place"))
     ann.press(ann.page.get_by_role("button", name="Preview"))
-    expect(ann.page.locator(".facts")).to_contain_text("mode same-rows")
+    expect(ann.page.locator(".facts")).to_contain_text("mode in-place")
     ann.type(ann.page.get_by_label("Reason"), "Every append counted from 0")
     ann.press(ann.page.get_by_role("button", name="Propose 3 repairs"))
     expect(ann.page.locator(".facts .badge").first).to_have_text("3 proposed")

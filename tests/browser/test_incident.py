@@ -110,7 +110,7 @@ def test_the_mode_that_is_chosen_is_the_one_that_is_proposed(page: Page, live_se
     assert "csrf" not in page.url
     page.get_by_role("button", name="Propose this repair").click()
     expect(page.locator("body")).to_contain_text("Rehearsed on a copy")
-    expect(page.locator("body")).to_contain_text("Mode same-rows:")
+    expect(page.locator("body")).to_contain_text("Mode in-place:")
     assert Repair.objects.get().mode == "same-rows"
 
 

@@ -102,7 +102,10 @@ def test_the_page_of_a_repair_says_what_its_mode_writes(client: Client, merged_o
     for mode in ("fork", "in-place"):
         page = text(client, f"/repairs/{proposed(merged_one, RENUMBER, mode=mode).oid}/")
         (own,) = [each for each in DISPATCH.modes if each.alias == mode]
-        assert f"<b>Mode {own.name}:</b> {own.summary}." in page and "This plan:</b> 4 chunks renumbered (content identical); " in page
+        assert (
+            f"<b>Mode {own.alias or own.name}:</b> {own.summary}." in page
+            and "This plan:</b> 4 chunks renumbered (content identical); " in page
+        )
 
 
 def test_what_was_found_is_recommended(client: Client, path: Path) -> None:
@@ -236,7 +239,7 @@ def test_a_refused_proposal_keeps_all_that_was_typed(client: Client, merged_one:
     answer = client.post(f"/conversations/{merged_one.oid}/repairs/new/", typed)
     page = answer.content.decode()
     assert answer.status_code == 409 and not Repair.objects.exists()
-    assert f">{reason}</textarea>" in page and "<span>mode same-rows</span>" in page and "u:p@x" not in page
+    assert f">{reason}</textarea>" in page and "<span>mode in-place</span>" in page and "u:p@x" not in page
 
 
 def test_a_strategy_that_is_none_is_said(client: Client, merged_one: Conversation) -> None:
@@ -256,7 +259,7 @@ def test_what_is_chosen_is_proposed_and_only_after_its_preview(client: Client, m
     assert "Nothing is proposed yet: what is chosen now is another plan than the preview showed." in page
     assert (
         '<input type="radio" name="mode" id="choose-mode-same-rows" value="same-rows" checked>' in page
-        and "<span>mode same-rows</span>" in page
+        and "<span>mode in-place</span>" in page
         and "4 chunks renumbered" in page
     )
     (action,) = re.findall(r'formaction="([^"]*)"', page)
