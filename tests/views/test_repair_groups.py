@@ -147,7 +147,7 @@ def test_somebody_is_asked_to_review_all_that_wait(client: Client, problem: Prob
 def test_the_review_says_what_is_wrong_and_where_it_is_written(client: Client, problem: Problem) -> None:
     group = propose(client, problem)
     page = text(client, f"/repair-groups/{group.oid}/")
-    assert rule(problem.code).why[:60] in page and ">mode same-rows<" in page
+    assert rule(problem.code).why[:60] in page and ">mode in-place<" in page
     assert ">mode in-place<" in text(client, f"/repairs/{group.current[0].oid}/")
 
 
