@@ -24,6 +24,8 @@ from inspector.traces.model import Problem
 
 _SURE = 0.5
 """How sure a format must be of a folder that holds something else too: below that it goes by how the name of a file ends."""
+_LOOKED_AT = 50
+"""Files of one folder that are asked whose they are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,16 +43,13 @@ def stores_within(path: Path, format_name: str | None = None) -> StoresWithin:
         return StoresWithin((itself,))
     shape = stores.identify(path)
     databases, skipped = _databases(path, shape.files)
+    titles = {_title(format_) for _, format_ in databases}
+    if len(titles | _sure(shape)) > 1 and len(titles | _titles(path)) > 1:
+        return _apart(path)
     main = _best(shape, FORMATS, _SURE if databases else 0.0)
     if main is None and not databases:
         return StoresWithin((itself,), tuple(skipped))
-    program = program_of((main or databases[0][1]).name)
-    trees = list(_trees(path, shape, main, program))
-    rest = _without(path, shape, [format_ for format_, _ in trees])
-    # A format may take files of another for its own: what is left tells whether there are some of its own.
-    others = [format_ for format_ in FORMATS if format_.sniff(rest) >= _SURE] + [format_ for _, format_ in databases]
-    if any(program_of(format_.name) != program for format_ in others):
-        return _apart(path)
+    trees = list(_trees(path, shape, main, program_of((main or databases[0][1]).name)))
     if main is None and (captures := reading.captures_within(path, shape)):
         names = shown(", ".join(captures), 300)
         skipped.append(
@@ -92,6 +91,28 @@ def _apart(path: Path) -> StoresWithin:
     titles = {format_.name: _title(format_) for format_ in FORMATS}
     named = tuple(replace(part, program=titles[part.format]) for part in parts if part.format)
     return StoresWithin(named or (StorePlace("", "", path),), tuple(skipped))
+
+
+def _sure(shape: Shape) -> set[str]:
+    """The programs whose files these may be."""
+    return {_title(format_) for format_ in FORMATS if format_.sniff(shape) >= _SURE}
+
+
+def _titles(path: Path) -> set[str]:
+    """The programs of the files below: a folder may look like one of several programs, and a file alone is of one."""
+    try:
+        shape = stores.identify(path)
+    except SourceProblem:
+        return set()
+    sure = _sure(shape)
+    if len(sure) <= 1:
+        return sure
+    if not folders.is_folder(path):
+        best = _best(shape, FORMATS)
+        return {_title(best)} if best else set()
+    children = [child for child in path.iterdir() if not child.is_symlink()]
+    below = [child for child in children if folders.is_folder(child)]
+    return set().union(*map(_titles, (*below, *[child for child in children if not folders.is_folder(child)][:_LOOKED_AT])))
 
 
 def _best(shape: Shape, formats: Sequence[Format], least: float = 0.0) -> Format | None:

@@ -19,7 +19,7 @@ _KINDS = {
 
 _LABELS = {
     "failed": "Failed",
-    "fewer": "Left out",
+    "fewer": "Fewer",
     "unrecorded": "Unknown",
     "tool": "Tool error",
     "orphaned": "No result",
