@@ -34,6 +34,11 @@ def age(milliseconds: int, now: int) -> str:
     return moment(milliseconds, "%Y-%m-%d")
 
 
+def age_words(milliseconds: int, now: int) -> int:
+    """The most words that an age has until it is a day: a page that counts its words is the same a minute later."""
+    return 3 if len(age(milliseconds, now).split()) > 1 else 1
+
+
 def turn_times(messages: Sequence[Message], trace: Trace | None) -> dict[int, int]:
     """Index of a turn's first message -> epoch milliseconds. A turn that nothing dates is not in it."""
     times: dict[int, int] = {}

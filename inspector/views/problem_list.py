@@ -12,7 +12,7 @@ from django.template.defaultfilters import capfirst, truncatewords
 from inspector.middleware import OperatorRequest
 from inspector.models import Problem, ProblemDay, Repair, Source
 from inspector.models.problem import SEVERITIES, ProblemState, in_states, today
-from inspector.presentation.clock import age, moment
+from inspector.presentation.clock import age_words, moment
 from inspector.presentation.json_text import Json, json_fields
 from inspector.presentation.sparkline import Sparkline, sparkline
 from inspector.presentation.visible import visible
@@ -140,7 +140,7 @@ class ProblemRow:
         """Words of its row next to the summary: name, code, number, source, age, first day, a repair that waits, and what was decided. `now` in epoch milliseconds."""
         problem = self.problem
         decided = (problem.state != "open") + min(2, len(problem.assigned_to.split()))
-        aged = len(age(problem.last_seen, now).split())
+        aged = age_words(problem.last_seen, now)
         return (
             3
             + self.waits

@@ -9,7 +9,7 @@ from django.db.models.functions import Coalesce
 from inspector.models import Repair
 from inspector.models.problem import SEVERITIES
 from inspector.planning.preview import safety_of
-from inspector.presentation.clock import age
+from inspector.presentation.clock import age_words
 from inspector.presentation.repair.alternatives import safety_words
 from inspector.presentation.repair.group_sum import NOTES, Change, changes_of, sum_of
 from inspector.presentation.repair.plan import parts_of
@@ -81,7 +81,7 @@ class RepairRow:
             min(3, len(repair.conversation.source.name.split())) + min(2, len(repair.proposed_by.split())) + min(2, len(repair.reviewers))
         )
         others = len(self.safety.split()) + 2 + len(self.strategies) + len(self.outcome.split()) + (not repair.reviewers)
-        return rules + names + others + len(age(int(repair.proposed_at.timestamp() * 1000), now).split())
+        return rules + names + others + age_words(int(repair.proposed_at.timestamp() * 1000), now)
 
 
 def with_together(rows: QuerySet[Repair], states: Iterable[str]) -> QuerySet[Repair]:
