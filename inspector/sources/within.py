@@ -112,7 +112,8 @@ def _titles(path: Path) -> set[str]:
         return {_title(best)} if best else set()
     children = [child for child in path.iterdir() if not child.is_symlink()]
     below = [child for child in children if folders.is_folder(child)]
-    return set().union(*map(_titles, (*below, *[child for child in children if not folders.is_folder(child)][:_LOOKED_AT])))
+    looked_at = [child for child in children if child not in set(below)][:_LOOKED_AT]
+    return set().union(*map(_titles, (*below, *looked_at)))
 
 
 def _best(shape: Shape, formats: Sequence[Format], least: float = 0.0) -> Format | None:
