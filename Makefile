@@ -49,7 +49,7 @@ judges: $(DEV) ## Install the real judges of histories (npm, pip) and ask them a
 	@PYTHON="$(PYTHON)" sh tests/judges/install.sh
 	@$(PY) -m pytest -m judges -rs tests/judges $(ARGS)
 
-programs: $(DEV) ## Install the programs that keep sessions (npm, 2.1 GB) and let them read again; INSPECTOR_PROGRAMS=FOLDER
+programs: $(DEV) ## Install the programs that keep sessions (npm, 2.4 GB) and let them read again; INSPECTOR_PROGRAMS=FOLDER
 	@sh tests/published_programs/install.sh
 	@$(PY) -m pytest -m programs -rs tests/published_programs $(ARGS)
 

@@ -1,4 +1,4 @@
-"""Claude Code itself, on sessions of ours: what six of its versions send when they resume them, to an endpoint on this machine, kept in claude_code.json.
+"""Claude Code itself, on sessions of ours: what seven of its versions send when they resume them, to an endpoint on this machine, kept in claude_code.json.
 
 A resume needs neither an account nor a key that is one. `python -m tests.published_programs.claude_code` asks them again and writes the file again.
 """
@@ -26,6 +26,7 @@ from tests.published_programs.running import FOLDER, HERE
 KEPT = HERE / "claude_code.json"
 VERSIONS = {
     "claude-code": "2.1.332",
+    "claude-code-2.1.126": "2.1.200",
     "claude-code-2.1.92": "2.1.112",
     "claude-code-2.1.80": "2.1.86",
     "claude-code-2.1.47": "2.1.75",
@@ -33,7 +34,7 @@ VERSIONS = {
     "claude-code-1": "1.0.124",
 }
 """By our reader of them."""
-NEWEST = VERSIONS["claude-code"]
+NEWEST, BEFORE = VERSIONS["claude-code"], VERSIONS["claude-code-2.1.126"]
 PROMPT = "and now?"
 SECONDS = 30
 _LARGE = 1_000_000
@@ -151,7 +152,7 @@ def _has(messages: Sequence[Any], words: str) -> bool:
 
 def _texts(message: Any) -> list[str]:
     content = message["content"]
-    return [content] if isinstance(content, str) else [block["text"] for block in content if block["type"] == "text"]
+    return [content] if isinstance(content, str) else [block["text"] for block in content if isinstance(block, dict) and "text" in block]
 
 
 def said(messages: Sequence[Any]) -> Said:
@@ -160,8 +161,11 @@ def said(messages: Sequence[Any]) -> Said:
     for message in messages:
         role, content = message["role"], message["content"]
         for block in [{"type": "text", "text": content}] if isinstance(content, str) else content:
-            words = _words[block["type"]](block) if block["type"] in _words else block["type"]
-            is_own = block["type"] == "text" and (words.startswith(_OWN_BEGINS) or words in _OWN)
+            try:
+                words = _words[block["type"]](block) if block["type"] in _words else block["type"]
+            except (KeyError, TypeError):
+                words = json.dumps(block)
+            is_own = words.startswith(_OWN_BEGINS) or words in _OWN
             if role != "system" and not is_own:
                 blocks.append(f"{role}:{words}")
     return blocks

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Puts the published programs into a folder: sh tests/published_programs/install.sh [FOLDER]. Needs node 20 with npm, about 2.1 GB, and the npm registry.
+# Puts the published programs into a folder: sh tests/published_programs/install.sh [FOLDER]. Needs node 20 with npm, about 2.4 GB, and the npm registry.
 # None of their install scripts are run; nothing of them is kept in this repository.
 set -eu
 
@@ -29,12 +29,13 @@ fi
 # The packages of its binaries, one for each kind of machine, need nothing else.
 with_npm opencode-1.18.33 opencode-linux-x64@1.18.33
 
-# One version for each of our readers. The newest is an optional dependency too, the older ones are JavaScript.
-if [ ! -e claude-code-2.1.332/installed ]; then
-    mkdir -p claude-code-2.1.332
-    (cd claude-code-2.1.332 && echo '{"private": true}' >package.json && npm install --ignore-scripts --no-audit --no-fund @anthropic-ai/claude-code@2.1.332)
-    touch claude-code-2.1.332/installed
-fi
+# One version for each of our readers. The newest two are optional dependencies too, the older ones are JavaScript.
+for version in 2.1.332 2.1.200; do
+    [ -e "claude-code-$version/installed" ] && continue
+    mkdir -p "claude-code-$version"
+    (cd "claude-code-$version" && echo '{"private": true}' >package.json && npm install --ignore-scripts --no-audit --no-fund "@anthropic-ai/claude-code@$version")
+    touch "claude-code-$version/installed"
+done
 for version in 2.1.112 2.1.86 2.1.75 2.1.12 1.0.124; do
     with_npm "claude-code-$version" "@anthropic-ai/claude-code@$version"
 done

@@ -1,14 +1,18 @@
-"""What six versions of Claude Code send when they resume sessions of ours: what our readers of them say, and of the newest after a repair what was promised."""
+"""What seven versions of Claude Code send when they resume sessions of ours: what our readers of them say, and of the newest after a repair what was promised."""
+
+from pathlib import Path
 
 import pytest
 
 from inspector.projections.catalogue import projection
 from inspector.rules.base import case_of
 from inspector.rules.catalogue import all_findings, rule
+from tests.commands.running import run
 from tests.folding import in_one_test
-from tests.programs.claude_code.session_lines import stored
+from tests.programs.claude_code.session_lines import ID, PROJECT, stored, write
+from tests.programs.claude_code.test_families_lines import FAMILIES
 from tests.published_programs import claude_code
-from tests.published_programs.claude_code import NEWEST, VERSIONS, Said, said
+from tests.published_programs.claude_code import BEFORE, NEWEST, VERSIONS, Said, said
 
 SENT = claude_code.kept()
 SESSIONS = claude_code.sessions()
@@ -34,9 +38,9 @@ def test_our_reader_gives_what_is_sent(reader: str, name: str) -> None:
     assert (ours(SESSIONS[name], reader) == sent) is (f"{reader}: {name}" not in OTHERWISE)
 
 
-def test_what_is_refused_is_named_by_a_rule_that_blocks_the_resume() -> None:
-    refused = [name for name, sent in SENT[NEWEST].items() if sent is None]
-    assert refused
+def test_what_a_version_refuses_to_resume_is_named_by_a_rule_that_blocks_the_resume() -> None:
+    refused = [name for name, sent in SENT[BEFORE].items() if sent is None]
+    assert refused and None not in SENT[NEWEST].values()
     for name in refused:
         case = case_of(stored(SESSIONS[name].removesuffix(b"\n")).conversation, "claude-code")
         assert any(rule(finding.code).blocks_resume for finding in all_findings(case)), name
@@ -48,3 +52,16 @@ def test_claude_code_sends_again_what_is_kept(version: str) -> None:
     if reason := claude_code.missing(version):
         pytest.skip(reason)
     assert claude_code.ask(version) == SENT[version]
+
+
+@pytest.mark.programs
+@pytest.mark.django_db
+@pytest.mark.parametrize("name", [name for name, answer in SENT[BEFORE].items() if answer is None and name in FAMILIES])
+def test_what_a_version_refuses_it_resumes_after_the_repair(tmp_path: Path, name: str) -> None:
+    if reason := claude_code.missing(BEFORE):
+        pytest.skip(reason)
+    path = write(tmp_path, {f"{PROJECT}/{ID}.jsonl": FAMILIES[name].data}) / f"{PROJECT}/{ID}.jsonl"
+    assert claude_code.sent(BEFORE, path.read_bytes()) is None
+    strategies = [word for strategy in FAMILIES[name].strategies for word in ("--strategy", strategy)]
+    assert run("repair", path, *strategies, "--mode", "same-file", "--apply", "--json").status == 0
+    assert tuple(claude_code.sent(BEFORE, path.read_bytes()) or ()) == FAMILIES[name].after

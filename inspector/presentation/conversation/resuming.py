@@ -77,7 +77,7 @@ def is_pending(case: Case, judgement: Judgement) -> bool:
     """
     is_stored = not wire_of(case.conversation.format)
     if judgement.sendable:
-        return bool(left_out_at_the_end(case))
+        return bool(left_out_at_the_end(case) or settled_at_the_end(case))
     return judgement.prefix_valid and is_stored and not case.program.sends_open_end
 
 
@@ -86,6 +86,12 @@ def left_out_at_the_end(case: Case) -> list[int]:
     left = {chunk.key for dropped in case.reading.dropped if not dropped.intentional for chunk in dropped.chunks}
     calls = [call for index, call in unanswered(case) if is_tail(case, index)] if left else []
     return [call.seq for call in calls] if all(call.key in left for call in calls) else []
+
+
+def settled_at_the_end(case: Case) -> bool:
+    """Whether the reader puts a result of its own next to the last calls, which have none in the store."""
+    filled = {chunk.key for message in case.reading.messages[-2:] for chunk in message.chunks if chunk.key.startswith("synthesized:")}
+    return bool(filled) and any(f"synthesized:{call.key}" in filled for index, call in unanswered(case) if is_tail(case, index))
 
 
 def pending_words(case: Case) -> str:

@@ -1,6 +1,6 @@
 """What Claude Code itself answers with when it does not resume a session, apart from errors of the provider.
 
-Texts of 2.1.332 as it printed them on sessions with one such line each (`claude -p --resume`), and of the public reports that
+Texts of versions between 2.1.156 and 2.1.222 as they printed them on sessions with one such line each (`claude -p --resume`), and of the public reports that
 `formats/claude_code_codex.md` 7 lists for F11 to F13. A name that the program's build shortened (`e`, `_`) differs from version to version.
 """
 
@@ -11,7 +11,7 @@ _SHAPE = (
     "text nor a list of blocks: the resume fails, or every turn after it"
 )
 _REPAIR = (
-    "Choose drop-malformed-record for the line that the rule names, where nothing of it can be read: the lines below it take its parent. "
+    "Update Claude Code: 2.1.277 and later leave such a line out. Or choose drop-malformed-record for the line that the rule names, where nothing of it can be read: the lines below it take its parent. "
     "Deleting the line by hand breaks the chain of parents."
 )
 _MEMBERS = "files|addedLines|addedNames|addedBlocks|removedNames|attachment|message|content|at|length|type"

@@ -3,6 +3,7 @@
 Measured with published versions (`sending`, `path`); compaction, and what is shown only, by recorded sessions (`formats/claude_code_codex.md` 1.5 to 1.9).
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import takewhile
 
@@ -12,12 +13,14 @@ from inspector.conversation.tree import about_of
 from inspector.programs.claude_code.lines import SYNTHETIC
 from inspector.programs.claude_code.path import ENDS, Loader, is_boundary, path_as
 from inspector.programs.claude_code.sending import (
+    COMMAND,
     DROPS_EMPTY_TEXTS,
     DROPS_ERRORS,
     SENDS_COMMANDS,
     Left,
     Version,
     answer_id,
+    last_calls,
     paired,
     sent_lines,
     without_empty_texts,
@@ -34,8 +37,15 @@ _PAIRED = (
 LOADERS = (
     Loader(
         "claude-code",
-        "2.1.126 and later",
+        "2.1.281 and later",
         (2, 1, 332),
+        f"{_FETCHED}; {_BRIDGED}; {_PAIRED}; calls of the last answer get a result which says that none was recorded, results before their calls come behind them, "
+        "and malformed blocks are left out",
+    ),
+    Loader(
+        "claude-code-2.1.126",
+        "2.1.126 to 2.1.280",
+        (2, 1, 200),
         f"{_FETCHED}; {_BRIDGED}; {_PAIRED}; of several records on one line the first is read",
     ),
     Loader(
@@ -81,7 +91,8 @@ def read_as(loader: Loader, path: Conversation) -> Reading:
         dropped[_COMPACTED] = compacted
     above = {chunk.key for chunk in compacted}
     lines = []
-    for line in queries.true_messages([_spoken(chunk) for chunk in path.chunks] if loader.version >= SENDS_COMMANDS else path.chunks):
+    spoken = list(queries.true_messages([_spoken(chunk) for chunk in path.chunks] if loader.version >= SENDS_COMMANDS else path.chunks))
+    for line in spoken:
         if line.chunks[0].key in above:
             continue
         if loader.version >= DROPS_ERRORS and (why := unsent(line.chunks[0])):
@@ -89,7 +100,7 @@ def read_as(loader: Loader, path: Conversation) -> Reading:
         else:
             lines.append(line)
     grouped = _joined(lines)
-    messages, left = _as_resumed(lines, loader.version) if loader.resumes else (grouped, {})
+    messages, left = _as_resumed(lines, loader.version, last_calls(spoken)) if loader.resumes else (grouped, {})
     ends = {
         "dangling": "the first line on the path names a parent that is in no line: what was said before it is hidden",
         "cycle": "the parents form a cycle: versions before 2.1.30 never end the walk, later ones cut the session there",
@@ -106,15 +117,15 @@ def read_as(loader: Loader, path: Conversation) -> Reading:
     )
 
 
-def _as_resumed(lines: list[Message], version: Version) -> tuple[list[Message], Left]:
-    kept, left = sent_lines(lines, version)
+def _as_resumed(lines: list[Message], version: Version, settled: Sequence[Chunk]) -> tuple[list[Message], Left]:
+    kept, left = sent_lines(lines, version, settled)
     messages = paired(_joined(kept), version, left)
     return without_empty_texts(messages, left) if version >= DROPS_EMPTY_TEXTS else messages, left
 
 
 def _spoken(chunk: Chunk) -> Chunk:
     """What a command of the person printed is a line of the system, and sent as the person's words."""
-    if chunk.kind is not Kind.CONTROL or about_of(chunk).get("subtype") != "local_command":
+    if chunk.kind is not Kind.CONTROL or about_of(chunk).get("subtype") != COMMAND:
         return chunk
     return replace(chunk, role="user", kind=Kind.TEXT, chunk_idx=0, payload={**chunk.payload, "type": "text"})
 

@@ -1,11 +1,12 @@
 """What Claude Code does to the messages of a session that it resumes before it sends them, by its version.
 
-Measured with 21 published versions from 1.0.72 to 2.1.332, which resumed sessions of ours and sent their request to an endpoint on the same machine
+Measured with 30 published versions from 1.0.72 to 2.1.332, which resumed sessions of ours and sent their request to an endpoint on the same machine
 (`tests/published_programs/claude_code.py`). Each constant is the oldest measured version that does it; the one before that does not is in its comment.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import dropwhile
 
 from inspector.conversation.model import Chunk, Kind, Message
 from inspector.conversation.tree import about_of
@@ -26,17 +27,27 @@ FILLS = (2, 1, 92)  # not 2.1.86
 CALLS_LAST = (2, 1, 126)  # not 2.1.112
 DROPS_EMPTY_TEXTS = (2, 1, 156)  # not 2.1.142
 DROPS_THINKING_OF_OTHERS = (2, 1, 156)  # not 2.1.142
+DROPS_BLANKS_OF_THINKING = (2, 1, 261)  # not 2.1.245
+SKIPS_UNREAD = (2, 1, 277)  # not 2.1.275, which fails on some shapes
+SETTLES = (2, 1, 281)  # not 2.1.280
 
 MISSING = "[Tool result missing due to internal error]"
+UNRECORDED = (
+    "[Tool call interrupted: the session ended before this call's result was recorded, so its outcome is unknown. "
+    "Check whether it took effect before relying on it or running it again.]"
+)
 INTERRUPTED, NO_CONTENT = "[Tool use interrupted]", "(no content)"
+COMMAND = "local_command"
 UNANSWERED = "a call that has no result anywhere in the session: the program leaves it out of every request"
 BLANK = "an answer of blanks only: the program leaves it out of every request"
 ONLY_THINKING = "thinking of an answer that says nothing else: the program leaves it out of every request"
 ORPHAN = "a result whose call is not in the answer before it: the program leaves it out of every request"
 REPEATED = "a second call or result with an id that is there already: the program leaves it out of every request"
 OF_OTHERS = "thinking of another model than the last answer's: the program leaves it out while the next request names that one"
-EMPTY = "an empty text next to other blocks: the program leaves it out of every request"
+EMPTY = "a blank text: the program leaves it out of every request"
+UNREAD = "something else where the program reads a block: it leaves it out of every request"
 _THINKING = (Kind.THINKING, Kind.REDACTED_THINKING)
+_ODD = (Kind.CONTROL, Kind.UNREADABLE)
 
 Left = dict[str, list[Chunk]]
 """What is left out, by the reason."""
@@ -49,17 +60,24 @@ def answer_id(message: Message) -> str:
     return id_ if isinstance(id_, str) else ""
 
 
-def sent_lines(lines: Sequence[Message], version: Version) -> tuple[list[Message], Left]:
-    """The lines that become messages, before pieces of one answer are joined: without calls that nothing answers, blank answers, and lonely thinking."""
+def sent_lines(lines: Sequence[Message], version: Version, settled: Sequence[Chunk]) -> tuple[list[Message], Left]:
+    """The lines that become messages, before pieces of one answer are joined: without calls that nothing answers, blank answers, and lonely thinking.
+
+    `settled` are calls that get a result which says that none was recorded, where they have none."""
     left: Left = {}
-    answered = {chunk.call_id for line in lines for chunk in line.chunks if chunk.kind is Kind.TOOL_RESULT}
+    if version >= SKIPS_UNREAD:
+        lines = _readable(lines, left)
+    # A call without an id is answered by a result without one.
+    answered = {chunk.call_id for line in lines for chunk in line.chunks if _is_result(chunk)}
+    waiting = [call for call in settled if call.call_id not in answered] if version >= SETTLES else []
+    answered |= {call.call_id for call in waiting}
     result: list[Message] = []
     model = next((model for line in reversed(lines) if line.role == ASSISTANT and line.chunks and (model := model_of(line.chunks[0]))), "")
     for line in lines:
         if line.role == ASSISTANT and line.chunks and version >= DROPS_THINKING_OF_OTHERS and model_of(line.chunks[0]) not in ("", model):
             line = _without_thinking(line, left)
         if line.role == ASSISTANT:
-            calls = [chunk for chunk in line.chunks if chunk.kind is Kind.TOOL_CALL]
+            calls = [chunk for chunk in line.chunks if _is_call(chunk)]
             lost = [call for call in calls if call.call_id not in answered]
             if lost and (version < DROPS_BLANKS or len(lost) == len(calls)):
                 # Since then all that is on the line goes with its calls, and nothing goes where one of them has a result.
@@ -71,16 +89,116 @@ def sent_lines(lines: Sequence[Message], version: Version) -> tuple[list[Message
             ):
                 left.setdefault(BLANK, []).extend(line.chunks)
                 continue
+            elif version >= DROPS_BLANKS_OF_THINKING and len(line.chunks) > 1 and _is_thinking_and_blanks(line):
+                line = _left_out(line, [chunk for chunk in line.chunks if chunk.kind is Kind.TEXT], BLANK, left)
         if line.chunks:
             result.append(line)
-    return (_with_words(result, left) if version >= DROPS_THINKING else result), left
+    result += [_synthetic("tool", call, UNRECORDED) for call in waiting]
+    spoken = _with_words(result, left) if version >= DROPS_THINKING else result
+    return (_results_after_calls(spoken) if version >= SETTLES else spoken), left
+
+
+def _readable(lines: Sequence[Message], left: Left) -> Sequence[Message]:
+    """Without blocks in whose place something else is, and without empty texts of an answer."""
+    result: list[Message] = []
+    for line in lines:
+        for chunk in line.chunks:
+            if chunk.kind in _ODD and _is_unread(chunk):
+                line = _left_out(line, [chunk], UNREAD, left)
+            elif line.role == ASSISTANT and chunk.kind is Kind.TEXT and not chunk.text:
+                line = _left_out(line, [chunk], EMPTY, left)
+        result.append(line)
+    return result
+
+
+def _is_unread(chunk: Chunk) -> bool:
+    if chunk.kind is not Kind.CONTROL:
+        return chunk.kind is Kind.UNREADABLE
+    block = chunk.payload.get("block")
+    if not isinstance(block, Mapping):
+        return "empty" in chunk.payload
+    kind = block.get("type")
+    return not isinstance(kind, str) or (kind == "text" and not isinstance(block.get("text"), str))
+
+
+def _is_malformed(chunk: Chunk, kind: str) -> bool:
+    """Whether it is a block of that type without a member that it has to have."""
+    block = chunk.payload.get("block")
+    return chunk.kind is Kind.CONTROL and isinstance(block, Mapping) and block.get("type") == kind
+
+
+def _is_call(chunk: Chunk) -> bool:
+    return chunk.kind is Kind.TOOL_CALL or (chunk.kind is Kind.CONTROL and _is_malformed(chunk, "tool_use"))
+
+
+def _is_result(chunk: Chunk) -> bool:
+    return chunk.kind is Kind.TOOL_RESULT or (chunk.kind is Kind.CONTROL and _is_malformed(chunk, "tool_result"))
+
+
+def _is_thinking_and_blanks(line: Message) -> bool:
+    """First thinking, then nothing but blanks: blanks before thinking stay, as measured."""
+    after = dropwhile(lambda chunk: chunk.kind in _THINKING, line.chunks)
+    return line.chunks[0].kind in _THINKING and all(_is_blank(chunk) for chunk in after)
+
+
+def _is_blank(chunk: Chunk) -> bool:
+    return chunk.kind is Kind.TEXT and not chunk.text.strip()
+
+
+def last_calls(lines: Sequence[Message]) -> list[Chunk]:
+    """The calls of the last answer, where nobody said anything after it."""
+    calls: list[Chunk] = []
+    last = ""
+    for line in reversed([line for line in lines if line.chunks]):
+        if line.role != ASSISTANT:
+            spoken = [chunk for chunk in line.chunks if chunk.kind is not Kind.TOOL_RESULT and not _is_unread(chunk)]
+            if spoken and about_of(spoken[0]).get("subtype") != COMMAND:
+                break
+        elif not all(chunk.kind in _THINKING or _is_blank(chunk) for chunk in line.chunks):
+            if last and answer_id(line) != last:
+                break
+            last = answer_id(line) or line.chunks[0].key
+            calls = [chunk for chunk in line.chunks if chunk.kind is Kind.TOOL_CALL] + calls
+    return calls
+
+
+def _results_after_calls(lines: Sequence[Message]) -> list[Message]:
+    """A line of results whose calls come later is put after their answer, as long as the user said nothing between."""
+    moved: dict[int, int] = {}
+    early: dict[str, list[int]] = {}
+    seen_ids: set[str] = set()
+    for number, line in enumerate(lines):
+        results = {chunk.call_id for chunk in line.chunks if chunk.kind is Kind.TOOL_RESULT}
+        if line.role == ASSISTANT:
+            calls = [chunk.call_id for chunk in line.chunks if chunk.kind is Kind.TOOL_CALL]
+            seen_ids.update(calls)
+            if early and calls:
+                end = _last_piece(lines, number)
+                for call_id in calls:
+                    moved |= {place: end for place in early.pop(call_id, ()) if place not in moved}
+        elif not results:
+            early.clear()
+        elif seen_ids.isdisjoint(results):
+            for call_id in results:
+                early.setdefault(call_id, []).append(number)
+    if not moved:
+        return list(lines)
+    after: dict[int, list[Message]] = {}
+    for place, end in sorted(moved.items()):
+        after.setdefault(end, []).append(lines[place])
+    return [message for number, line in enumerate(lines) if number not in moved for message in (line, *after.get(number, ()))]
+
+
+def _last_piece(lines: Sequence[Message], number: int) -> int:
+    """Of the pieces of one answer that are next to each other, the last."""
+    answer = answer_id(lines[number])
+    while answer and number + 1 < len(lines) and answer_id(lines[number + 1]) == answer:
+        number += 1
+    return number
 
 
 def _without_thinking(line: Message, left: Left) -> Message:
-    of_other = [chunk for chunk in line.chunks if chunk.kind in _THINKING]
-    if of_other:
-        left.setdefault(OF_OTHERS, []).extend(of_other)
-    return _without(line, of_other)
+    return _left_out(line, [chunk for chunk in line.chunks if chunk.kind in _THINKING], OF_OTHERS, left)
 
 
 def _with_words(lines: Sequence[Message], left: Left) -> list[Message]:
@@ -117,17 +235,15 @@ def paired(messages: Sequence[Message], version: Version, left: Left) -> list[Me
         if version >= PAIRS and (answer is not None or version >= PAIRS_FIRST):
             following = _own_results(following, waiting, version, left, is_first=answer is None)
         if answer is not None and version >= PAIRS:
-            given = {chunk.call_id for message in following for chunk in message.chunks if chunk.kind is Kind.TOOL_RESULT}
-            result += [
-                _synthetic("tool", call, MISSING) for call in answer.chunks if call.kind is Kind.TOOL_CALL and call.call_id not in given
-            ]
+            given = {chunk.call_id for message in following for chunk in message.chunks if _is_result(chunk)}
+            result += [_synthetic("tool", call, MISSING) for call in answer.chunks if _is_call(call) and call.call_id not in given]
         result += _results_first(following) if version >= HOISTS else following
     return result
 
 
 def _calls_once(answer: Message, seen_ids: set[str], version: Version, left: Left) -> tuple[Message, set[str]]:
     """An answer without calls whose id it has already, or an answer before it; and the ids of its calls."""
-    calls = [chunk for chunk in answer.chunks if chunk.kind is Kind.TOOL_CALL]
+    calls = [chunk for chunk in answer.chunks if _is_call(chunk)]
     if not calls:
         return answer, set()
     own: set[str] = set()
@@ -144,7 +260,7 @@ def _calls_once(answer: Message, seen_ids: set[str], version: Version, left: Lef
         if not answer.chunks:
             answer = _synthetic(ASSISTANT, repeated[0], INTERRUPTED)
     if version >= CALLS_LAST and len(own) < len(answer.chunks):
-        answer = replace(answer, chunks=tuple(sorted(answer.chunks, key=lambda chunk: chunk.kind is Kind.TOOL_CALL)))
+        answer = replace(answer, chunks=tuple(sorted(answer.chunks, key=_is_call)))
     return answer, own
 
 
@@ -156,7 +272,7 @@ def _own_results(following: Sequence[Message], waiting: set[str], version: Versi
     for message in following:
         orphans, repeated = [], []
         for chunk in message.chunks:
-            if chunk.kind is not Kind.TOOL_RESULT:
+            if not _is_result(chunk):
                 continue
             if chunk.call_id not in waiting:
                 orphans.append(chunk)
@@ -181,15 +297,40 @@ def _results_first(following: Sequence[Message]) -> list[Message]:
 
 
 def without_empty_texts(messages: Iterable[Message], left: Left) -> list[Message]:
-    result = []
+    """Without blank texts of the user next to other blocks of the same turn, which become one message of the request."""
+    result: list[Message] = []
+    turn: list[Message] = []
     for message in messages:
-        if message.role == "user" and len(message.chunks) > 1:
-            empty = [chunk for chunk in message.chunks if chunk.kind is Kind.TEXT and not chunk.text]
-            if empty and len(empty) < len(message.chunks):
-                left.setdefault(EMPTY, []).extend(empty)
-                message = _without(message, empty)
-        result.append(message)
-    return result
+        if message.role == ASSISTANT:
+            result += _turn_without_blanks(turn, left)
+            result.append(message)
+            turn = []
+        else:
+            turn.append(message)
+    return result + _turn_without_blanks(turn, left)
+
+
+def _turn_without_blanks(turn: list[Message], left: Left) -> list[Message]:
+    chunks = [chunk for message in turn for chunk in message.chunks if chunk.kind is not Kind.TOOL_RESULT]
+    blank = [chunk for chunk in chunks if _is_blank(chunk) or _is_malformed(chunk, "text")]
+    if not blank:
+        return turn
+    if len(blank) < sum(len(message.chunks) for message in turn):
+        return [message for message in (_left_out(message, blank, EMPTY, left) for message in turn) if message.chunks]
+    if blank[0].text or len(blank) > 1:
+        return turn
+    left.setdefault(EMPTY, []).extend(blank)
+    return [_synthetic("user", blank[0], NO_CONTENT)]
+
+
+def _left_out(message: Message, chunks: Sequence[Chunk], why: str, left: Left) -> Message:
+    """Without those of the chunks that are in it."""
+    own = {id(chunk) for chunk in message.chunks}
+    gone = [chunk for chunk in chunks if id(chunk) in own]
+    if not gone:
+        return message
+    left.setdefault(why, []).extend(gone)
+    return _without(message, gone)
 
 
 def _without(message: Message, chunks: Sequence[Chunk]) -> Message:

@@ -46,6 +46,8 @@ def lost(when: str) -> Lines:
 
 START, END = u("u1", ABOVE), (a("z1", ABOVE, "msg_z", text("done")), u("z2", ABOVE, "go on"))
 ONE, CALL = a("a1", ABOVE, "msg_1", text("one")), a("a2", ABOVE, "msg_1", call("toolu_1"))
+SECOND, OTHER = a("a3", ABOVE, "msg_1", call("toolu_2")), a("b1", ABOVE, "msg_2", text("between"))
+MORE = (u("u2", ABOVE, "more"), *END)
 SESSIONS: dict[str, Lines] = {
     "a pending call": in_a_row(START, ONE, CALL),
     "a pending call alone": in_a_row(START, CALL),
@@ -107,5 +109,37 @@ SESSIONS: dict[str, Lines] = {
         line("saved_hook_context", "h1", ABOVE, None, content=["context"]),
         *END,
     ),
+    "two pending calls": in_a_row(START, ONE, CALL, SECOND),
+    "two pending calls, one with a result": in_a_row(START, ONE, CALL, SECOND, r("r1", ABOVE, "toolu_1")),
+    "a pending call and thinking": in_a_row(START, a("a1", ABOVE, "msg_1", thinking()), CALL),
+    "a pending call before words of the same answer": in_a_row(START, CALL, a("a3", ABOVE, "msg_1", text("after"))),
+    "a pending call before another answer": in_a_row(START, CALL, a("b1", ABOVE, "msg_2", text("after"))),
+    "a pending call before words of the user": in_a_row(START, ONE, CALL, u("u2", ABOVE, "stop")),
+    "a pending call before an error": in_a_row(
+        START, CALL, with_model("<synthetic>", a("e1", ABOVE, "msg_e", text("API Error: 400"), isApiErrorMessage=True))
+    ),
+    "a pending call before a result of no call": in_a_row(START, CALL, r("r1", ABOVE, "toolu_9", "orphan")),
+    "a result before its call, which ends the session": in_a_row(START, r("r1", ABOVE, "toolu_1", "early"), CALL),
+    "a result before its call, with an answer between": in_a_row(START, r("r1", ABOVE, "toolu_1", "early"), OTHER, CALL, *END),
+    "a result before its call, with words between": in_a_row(START, r("r1", ABOVE, "toolu_1", "early"), u("u2", ABOVE, "so"), CALL, *END),
+    "a result before its call, and one after it": in_a_row(
+        START, r("r1", ABOVE, "toolu_1", "early"), CALL, r("r2", ABOVE, "toolu_1", "late"), *END
+    ),
+    "results before their calls": in_a_row(
+        START, r("r2", ABOVE, "toolu_2", "two"), r("r1", ABOVE, "toolu_1", "one"), CALL, SECOND, u("u2", ABOVE, "so"), *END
+    ),
+    "a result before its call, on a line with another": in_a_row(
+        START, CALL, results("r1", result("toolu_1", "one"), result("toolu_2", "early")), a("b1", ABOVE, "msg_2", call("toolu_2")), *END
+    ),
+    "blanks and thinking in a line": in_a_row(START, blocks("a1", "msg_1", text(" "), thinking()), u("u2", ABOVE, "stop"), *END),
+    "thinking, blanks and words in a line": in_a_row(START, blocks("a1", "msg_1", thinking(), text(" "), text("so")), *MORE),
+    "words and an empty text in a line": in_a_row(START, blocks("a1", "msg_1", text("one"), text("")), *MORE),
+    "a blank text next to another": in_a_row(START, ONE, results("u2", text(" "), text("more")), *END),
+    "an empty text alone": in_a_row(START, ONE, results("u2", text("")), *END),
     "content that is a number": in_a_row(START, ONE, u("u2", ABOVE, 5), *END),
+    "content that is an object": in_a_row(START, ONE, u("u2", ABOVE, text("five")), *END),
+    "an answer whose content is null": in_a_row(START, {**ONE, "message": {**ONE["message"], "content": None}}, *MORE),
+    "a block that is text": in_a_row(START, ONE, u("u2", ABOVE, [text("more"), "words"]), *END),
+    "a text without text": in_a_row(START, ONE, u("u2", ABOVE, [{"type": "text"}, text("more")]), *END),
+    "a call without an id": in_a_row(START, blocks("a1", "msg_1", text("one"), {"type": "tool_use", "name": "Bash", "input": {}}), *MORE),
 }

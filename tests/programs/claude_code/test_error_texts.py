@@ -1,4 +1,4 @@
-"""Errors that Claude Code itself answers with are explained: texts of 2.1.332 on sessions with one such line, and of public reports."""
+"""Errors that Claude Code itself answers with are explained: texts of versions before 2.1.277 on sessions with one such line, and of public reports."""
 
 import pytest
 
@@ -18,7 +18,7 @@ CALLER = 'n.type==="tool_use"&&("caller"in n)&&n.caller!==null'
     [
         ("No conversation found with session ID: 9d1f6f6e-0000-4000-8000-000000000001", "STORE903"),
         ("RangeError: Maximum call stack size exceeded.\n    at parse (unknown)", "STORE801"),
-        # One malformed line each, resumed by 2.1.332.
+        # One malformed line each, resumed by versions before 2.1.277.
         ("undefined is not an object (evaluating 'e.files.length')", "STORE901"),
         ("null is not an object (evaluating 'e.files.length')", "STORE901"),
         ("undefined is not an object (evaluating 'e.addedLines.length')", "STORE901"),

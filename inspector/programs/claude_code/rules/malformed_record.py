@@ -8,7 +8,8 @@ from inspector.conversation.model import Chunk, Kind
 from inspector.conversation.tree import Entry
 from inspector.programs.claude_code.chain import Chain, chain_of, name
 from inspector.programs.claude_code.lines import ASSISTANT, USER
-from inspector.programs.claude_code.versions import ATTACHMENTS, BLOCKS, known_defects
+from inspector.programs.claude_code.sending import SKIPS_UNREAD, Version
+from inspector.programs.claude_code.versions import ATTACHMENTS, BLOCKS, known_defects, number_of
 from inspector.rules.base import Case, Match, Origin, Rule, Severity, bounded, cached_per_case
 from inspector.text import jsontext
 
@@ -19,7 +20,9 @@ _LISTS = {
     "mcp_instructions_delta": ("removedNames",),
     "agent_listing_delta": ("addedLines",),
 }
-"""Members that 2.1.332 reads as lists without looking."""
+"""Members that versions before 2.1.223 read as lists without looking."""
+_READ_SINCE = {ATTACHMENT: (2, 1, 223)}
+"""The oldest measured version that leaves such an attachment out and resumes: 2.1.222 fails on diagnostics without files."""
 _UNTYPED = "its attachment has no type"
 _EMPTY = {USER: ("missing", "null"), ASSISTANT: ("missing", "null", "")}
 """Contents without anything that are no list, by the type of the line; an empty text of the user's is sent as it is."""
@@ -38,6 +41,11 @@ class Malformed:
     @property
     def is_text(self) -> bool:
         return self.why == _TEXT
+
+    @property
+    def read_since(self) -> Version:
+        """The oldest measured version that resumes the session all the same."""
+        return _READ_SINCE.get(str(self.entry.type), SKIPS_UNREAD)
 
 
 @cached_per_case
@@ -70,7 +78,7 @@ def _problem(entry: Entry) -> Malformed | None:
 
 
 def _fails_everywhere(entry: Entry, chunk: Chunk) -> bool:
-    """A line without a message, and a block that is null in a line of the user's: 2.1.332 looks into these before it chooses the path."""
+    """A line without a message, and a block that is null in a line of the user's: before 2.1.252 these are looked into before the path is chosen."""
     if "block" not in chunk.payload:
         return _value(chunk).get("message") is None
     return entry.type == USER and chunk.payload["block"] is None
@@ -107,7 +115,8 @@ def _attachment_problem(chunk: Chunk) -> str:
 
 
 def check(case: Case) -> Iterator[Match]:
-    yield from bounded(_match(chain_of(case), record) for record in malformed(case))
+    last = number_of(case.conversation.fact("version"))
+    yield from bounded(_match(chain_of(case), record, last) for record in malformed(case))
 
 
 def fails_off_path(chain: Chain, record: Malformed) -> bool:
@@ -116,23 +125,43 @@ def fails_off_path(chain: Chain, record: Malformed) -> bool:
     return record.is_everywhere and index not in chain.on_path and chain.segments[index] == max(chain.segments.values())
 
 
-def _match(chain: Chain, record: Malformed) -> Match:
+def _match(chain: Chain, record: Malformed, last: tuple[int, ...]) -> Match:
+    """`last` is the version that wrote last, () where that is not known: who went on with a session has that version or a later one."""
     entry = record.entry
     is_attachment = entry.type == ATTACHMENT
     start = f"The {'attachment' if is_attachment else 'message'} {name(entry)} is malformed: {record.why}"
     evidence = known_defects(entry.about.get("version"), ATTACHMENTS if is_attachment else BLOCKS)
-    if entry.index not in chain.on_path:
-        if fails_off_path(chain, record):
-            text = f"{start}: it is not on the path of a resume, and Claude Code 2.1.332 fails on it with a TypeError all the same."
-            return Match(entry.chunks, text, evidence=evidence, repaired_by=(_QUARANTINE,))
+    since = ".".join(map(str, record.read_since))
+    wrote = f"; {'.'.join(map(str, last))} wrote it last" if last else ""
+    is_fatal = entry.index in chain.on_path or fails_off_path(chain, record)
+    if not is_fatal:
         text = f"{start}; it is not on the path of a resume."
         return Match(entry.chunks, text, severity=Severity.NOTE, repaired_by=(), no_repair_reason="No request depends on it.")
-    if record.why == _UNTYPED:
-        return Match(entry.chunks, f"{start}; Claude Code 2.1.332 skips it.", severity=Severity.NOTE, evidence=evidence)
+    if last >= record.read_since or record.why == _UNTYPED:
+        then = "sends it as a list of one text" if record.is_text else "leaves it out of every request"
+        return Match(
+            entry.chunks,
+            f"{start}. Claude Code {then}{wrote}.",
+            severity=Severity.NOTE,
+            evidence=evidence,
+            repaired_by=_repairs(chain, record),
+        )
     then = _SENT if _is_sent(entry, record.lost) else _FAILS
-    repaired_by = (_LIST,) if record.is_text else (_DROP,) if record.lost else ()
-    reason = "" if repaired_by else "The block holds words: put them into a text block by hand, on a copy."
-    return Match(entry.chunks, f"{start}: {then}", evidence=evidence, repaired_by=repaired_by, no_repair_reason=reason)
+    place = "it is not on the path of a resume, and " if entry.index not in chain.on_path else ""
+    text = f"{start}: {place}{then.format(since=since)}{wrote}. From {since} on {'it is sent as a list of one text' if record.is_text else 'it is left out'}."
+    repaired_by = _repairs(chain, record)
+    reason = (
+        ""
+        if repaired_by
+        else f"The block holds words: put them into a text block by hand, on a copy, or update Claude Code to {since} or later, which leaves them out."
+    )
+    return Match(entry.chunks, text, evidence=evidence, repaired_by=repaired_by, no_repair_reason=reason)
+
+
+def _repairs(chain: Chain, record: Malformed) -> tuple[str, ...]:
+    if record.entry.index not in chain.on_path:
+        return (_QUARANTINE,)
+    return (_LIST,) if record.is_text else (_DROP,) if record.lost else ()
 
 
 def _is_sent(entry: Entry, lost: Sequence[Chunk]) -> bool:
@@ -143,8 +172,8 @@ def _is_sent(entry: Entry, lost: Sequence[Chunk]) -> bool:
 
 
 _DROP, _LIST, _QUARANTINE = "drop-malformed-record", "list-answer-text", "quarantine-unreadable-lines"
-_FAILS = "Claude Code fails to resume the session with a TypeError, or fails on every turn (2.1.332 and versions before it)."
-_SENT = "Claude Code 2.1.332 puts it into every request as it is, and Anthropic rejects a block that is no object."
+_FAILS = "Claude Code before {since} fails to resume the session with a TypeError, or fails on every turn"
+_SENT = "Claude Code before {since} puts it into every request as it is, and Anthropic rejects a block that is no object"
 
 RULE = Rule(
     code="STORE901",
@@ -155,13 +184,18 @@ RULE = Rule(
     origin=Origin.STORE,
     summary="a message or an attachment has a shape that makes a resume fail",
     why=(
-        "Claude Code reads the members of attachments, deltas, diagnostics and messages without looking at their types: one such line, and the session cannot be resumed, "
-        "or fails on every turn. The changelog names fixes up to 2.1.234; 2.1.332 still fails on each shape that is an error here (`claude -p --resume`, one line each)."
+        "Claude Code before 2.1.277 reads the members of messages without looking at their types, and before 2.1.223 those of attachments, deltas and diagnostics too: one such line, "
+        "and the session cannot be resumed, or fails on every turn. Later versions leave such a line or block out of what they send (both as measured with `claude -p --resume`, one line each); "
+        "where one of them wrote last, this is a note."
     ),
     example='@format claude-code\n1 user 1.0 text go\n2 assistant 2.0 unreadable 42 damage=wrong-type reason="the content is no list" entry=a1\n3 user 3.0 text more',
     check=check,
     blocks_resume=True,
-    references=("Claude Code 2.1.332, run", "changelog 2.1.105, 2.1.217, 2.1.218, 2.1.223, 2.1.234", "formats/claude_code_codex.md, F13"),
+    references=(
+        "Claude Code 2.1.200, 2.1.222, 2.1.223, 2.1.275, 2.1.277 and 2.1.332, run",
+        "changelog 2.1.105, 2.1.217, 2.1.218, 2.1.223, 2.1.234",
+        "formats/claude_code_codex.md, F13",
+    ),
     repaired_by=(_DROP, _LIST, _QUARANTINE),
-    fixed_in_code="Check what is stored before its members are read, and skip what has another shape.",
+    fixed_in_code="Update Claude Code to 2.1.277 or later. In a program that reads such files: check what is stored before its members are read, and skip what has another shape.",
 )

@@ -21,11 +21,11 @@ def propose(case: Case) -> Iterator[Edit]:
 STRATEGY = Strategy(
     name="drop-malformed-record",
     safety=frozenset({Safety.LOSSY}),
-    summary="takes a message, a block or an attachment that no version can read out of the path; the lines below a line that goes take its parent",
+    summary="takes a message, a block or an attachment that nothing can be read of out of the path; the lines below a line that goes take its parent",
     cost="The line goes, or the block where its message has others. What an attachment said beyond its broken member (names of tools, the output of a hook) is not sent any more; the program writes most of them again with the next turn.",
     user_visible_effect="The session can be resumed again.",
     pros="Users cure such sessions by deleting the line, and break the chain of parents by that: here the lines below it take its parent, so that nothing else is lost.",
-    cons="What the line was to say is not known. An update of the program does not help: 2.1.332 fails on it too.",
+    cons="What the line was to say is not known. An update of the program helps too, and changes no line: 2.1.277 and later leave it out.",
     write_kind="W2",
     propose=propose,
     order=45,

@@ -65,9 +65,24 @@ def test_an_attachment_without_a_type_is_only_noted(attachment: Any) -> None:
     assert (finding.code, finding.severity, blocks(finding)) == ("STORE901", Severity.NOTE, False)
 
 
-def test_other_attachments_fail_whichever_version_wrote_last() -> None:
-    later = case(*with_attachment({"type": "diagnostics"}, "2.1.332"))
-    assert [(finding.code, finding.severity) for finding in all_findings(later)] == [("STORE901", Severity.ERROR)]
+@pytest.mark.parametrize(
+    ("version", "severity"),
+    [("2.1.222", Severity.ERROR), ("2.1.223", Severity.NOTE), ("2.1.332", Severity.NOTE), ("of tomorrow", Severity.ERROR)],
+)
+def test_versions_that_leave_a_malformed_attachment_out_resume_the_session(version: str, severity: Severity) -> None:
+    (finding,) = all_findings(case(*with_attachment({"type": "diagnostics"}, version)))
+    assert (finding.code, finding.severity, finding.repaired_by) == ("STORE901", severity, (NAME,))
+
+
+@pytest.mark.parametrize(("version", "severity"), [("2.1.275", Severity.ERROR), ("2.1.277", Severity.NOTE)])
+def test_versions_that_leave_a_malformed_message_out_resume_the_session(version: str, severity: Severity) -> None:
+    values = (
+        u("u1", None),
+        a("a1", "u1", "m1", text("done"), 1),
+        u("u2", "a1", 42, 2, version=version),
+        u("u3", "u2", "more", 3, version=version),
+    )
+    assert [finding.severity for finding in all_findings(case(*values)) if finding.code == "STORE901"] == [severity]
 
 
 @each_mode
