@@ -133,33 +133,28 @@ def _match(chain: Chain, record: Malformed, last: tuple[int, ...]) -> Match:
     evidence = known_defects(entry.about.get("version"), ATTACHMENTS if is_attachment else BLOCKS)
     since = ".".join(map(str, record.read_since))
     wrote = f"; {'.'.join(map(str, last))} wrote it last" if last else ""
-    is_fatal = entry.index in chain.on_path or fails_off_path(chain, record)
-    if not is_fatal:
+    is_on_path = entry.index in chain.on_path
+    if not is_on_path and not fails_off_path(chain, record):
         text = f"{start}; it is not on the path of a resume."
         return Match(entry.chunks, text, severity=Severity.NOTE, repaired_by=(), no_repair_reason="No request depends on it.")
+    repaired_by = _repairs(record, is_on_path)
+    later = "send it as a list of one text" if record.is_text else "leave it out of every request"
     if last >= record.read_since or record.why == _UNTYPED:
-        then = "sends it as a list of one text" if record.is_text else "leaves it out of every request"
-        return Match(
-            entry.chunks,
-            f"{start}. Claude Code {then}{wrote}.",
-            severity=Severity.NOTE,
-            evidence=evidence,
-            repaired_by=_repairs(chain, record),
-        )
-    then = _SENT if _is_sent(entry, record.lost) else _FAILS
-    place = "it is not on the path of a resume, and " if entry.index not in chain.on_path else ""
-    text = f"{start}: {place}{then.format(since=since)}{wrote}. From {since} on {'it is sent as a list of one text' if record.is_text else 'it is left out'}."
-    repaired_by = _repairs(chain, record)
+        text = f"{start}. Versions of Claude Code from {since} on {later}{wrote}."
+        return Match(entry.chunks, text, severity=Severity.NOTE, evidence=evidence, repaired_by=repaired_by)
+    then = (_SENT if _is_sent(entry, record.lost) else _FAILS).format(since=since)
+    place = "" if is_on_path else "It is not on the path of a resume; all the same "
+    text = f"{start}. {place}{then}{wrote}. An update helps too: later versions {later}."
     reason = (
         ""
         if repaired_by
-        else f"The block holds words: put them into a text block by hand, on a copy, or update Claude Code to {since} or later, which leaves them out."
+        else f"The block holds words: put them into a text block by hand, on a copy. Claude Code {since} and later leave them out."
     )
     return Match(entry.chunks, text, evidence=evidence, repaired_by=repaired_by, no_repair_reason=reason)
 
 
-def _repairs(chain: Chain, record: Malformed) -> tuple[str, ...]:
-    if record.entry.index not in chain.on_path:
+def _repairs(record: Malformed, is_on_path: bool) -> tuple[str, ...]:
+    if not is_on_path:
         return (_QUARANTINE,)
     return (_LIST,) if record.is_text else (_DROP,) if record.lost else ()
 
@@ -172,7 +167,7 @@ def _is_sent(entry: Entry, lost: Sequence[Chunk]) -> bool:
 
 
 _DROP, _LIST, _QUARANTINE = "drop-malformed-record", "list-answer-text", "quarantine-unreadable-lines"
-_FAILS = "Claude Code before {since} fails to resume the session with a TypeError, or fails on every turn"
+_FAILS = "Claude Code before {since} fails on it with a TypeError, at the resume or on every turn"
 _SENT = "Claude Code before {since} puts it into every request as it is, and Anthropic rejects a block that is no object"
 
 RULE = Rule(
