@@ -2,7 +2,9 @@
 
 import re
 from bisect import bisect_left
+from functools import lru_cache
 from html import escape, unescape
+from itertools import accumulate
 
 from inspector.presentation.masking import mask, secrets_in
 from inspector.presentation.secret_values import Span
@@ -16,6 +18,8 @@ _NAMES = frozenset(("/td", "/th", "/dt"))
 """After a name in a cell is its value: `password` and then `hunter2` are an assignment. Next to a heading is another heading."""
 _ATTRIBUTE = re.compile(r"(?<= )([\w:-]+)=(\"[^\"]{6,}\"|'[^']{6,}')")
 _OF_FORMS = "hx-headers"
+_LONGEST_NAME, _SHORT = 12, 400
+"""Characters of a tag: with a bracket and a slash; and of one that is kept."""
 
 
 def masked_html(page: str) -> tuple[str, int]:
@@ -23,21 +27,17 @@ def masked_html(page: str) -> tuple[str, int]:
     parts = _TAG.split(page)
     tags, count = _masked_tags(parts[1::2])
     parts[1::2] = tags
-    between = {tag: _between(tag) for tag in set(tags)}
-    starts: list[int] = []
-    texts: list[str] = []
-    at = 0
-    for index, part in enumerate(parts):
-        text = between[part] if index % 2 else unescape(part) if "&" in part else part
-        starts.append(at)
-        texts.append(text)
-        at += len(text)
+    texts = list(parts)
+    texts[::2] = [unescape(text) if "&" in text else text for text in parts[::2]]
+    texts[1::2] = [_between(tag[:_LONGEST_NAME]) for tag in tags]
     spans = secrets_in("".join(texts))
+    starts = list(accumulate(map(len, texts), initial=0)) if spans else []
     for span in reversed(spans):
         _mask_parts(parts, texts, starts, span)
     return ("".join(parts), count + len(spans)) if spans or count else (page, 0)
 
 
+@lru_cache(maxsize=512)
 def _between(tag: str) -> str:
     name = _TAG_NAME.match(tag)
     if name is None or name[1] in _WITHIN_WORDS:
@@ -63,11 +63,17 @@ def _mask_parts(parts: list[str], texts: list[str], starts: list[int], span: Spa
         parts[number] = escape(texts[number], quote=False)
 
 
+def _found(tag: str) -> tuple[str, ...]:
+    return tuple(value for name, value in _ATTRIBUTE.findall(tag) if name != _OF_FORMS)
+
+
+_values = lru_cache(maxsize=2048)(_found)
+"""Most tags of a page are those of every page."""
+
+
 def _masked_tags(tags: list[str]) -> tuple[list[str], int]:
     """Values of attributes, each by itself: titles, links, and what is in forms."""
-    values = dict.fromkeys(
-        value for tag in dict.fromkeys(tags) if "=" in tag for name, value in _ATTRIBUTE.findall(tag) if name != _OF_FORMS
-    )
+    values = dict.fromkeys(value for tag in dict.fromkeys(tags) if "=" in tag for value in (_values if len(tag) < _SHORT else _found)(tag))
     if not secrets_in("\n".join(map(unescape, values))):
         return tags, 0
     changed = {}

@@ -245,7 +245,16 @@ class _Colored(Filter):
     """Leaves the types that have a color in the style sheet: a span around each comma and space is half of a page of JSON."""
 
     def filter(self, lexer: Lexer | None, stream: Iterable[tuple[Any, str]]) -> Iterator[tuple[Any, str]]:
-        return ((type_ if type_ in _COLORED else Text, words) for type_, words in stream)
+        plain = ""
+        for type_, words in stream:
+            if type_ not in _COLORED:
+                plain += words
+                continue
+            if plain:
+                yield Text, plain
+                plain = ""
+            yield type_, words
+        yield Text, plain
 
 
 _COLORED = frozenset((Name.Tag, String.Double, Number.Integer, Number.Float, Keyword.Constant))
