@@ -159,10 +159,14 @@ class NewRepairPage:
         return any(mode.name == self.mode and mode.alias == "fork" for mode in self.modes)
 
     @property
+    def alike(self) -> tuple[Repair, ...]:
+        """Those that wait and do what is chosen, or would be, in whatever mode."""
+        return tuple(repair for repair in self.waiting if list(repair.strategies) == list(self.ticked))
+
+    @property
     def same(self) -> Repair | None:
-        """The one of these that does what is previewed, or would be."""
-        chosen = (list(self.ticked), self.mode)
-        return next((repair for repair in self.waiting if (list(repair.strategies), repair.mode) == chosen), None)
+        """The one of these in the chosen mode."""
+        return next((repair for repair in self.alike if repair.mode == self.mode), None)
 
 
 class DetectedRule(NamedTuple):
@@ -380,9 +384,13 @@ def written_of(request: HttpRequest) -> Written:
 
 
 def accounts(source: Source) -> tuple[str, ...]:
-    """Where people sign in, for those who may ask somebody: who can be asked to review."""
-    if settings.INSPECTOR_LOCAL or why_not("ask", source):
+    """For those who may ask somebody: who can be asked to review. Where nobody signs in, those who acted on a repair or were asked before."""
+    if why_not("ask", source):
         return ()
+    if settings.INSPECTOR_LOCAL:
+        latest = Repair.objects.values_list("proposed_by", "approved_by", "reviewers")[:OFFERED_ACCOUNTS]
+        names = {name for proposer, approver, reviewers in latest for name in (proposer, approver, *reviewers) if name}
+        return tuple(sorted(map(visible, names)))
     return tuple(approvers_of(source).values_list("username", flat=True)[:OFFERED_ACCOUNTS])
 
 
