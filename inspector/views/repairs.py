@@ -1,7 +1,7 @@
 """A repair from preview to undo. Every act is one POST that calls one public function."""
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -32,6 +32,7 @@ from inspector.actions.problems import NothingToRepair, Refused
 from inspector.actions.propose_repair import propose_repair
 from inspector.actions.settling import Interrupted
 from inspector.actions.shown_previews import (
+    Detected,
     Shown,
     base_of_page,
     first_ticked,
@@ -311,7 +312,7 @@ def _new_page(request: OperatorRequest, row: Conversation, work: Work | None) ->
         chosen=choice.strategies,
         ticked=ticked,
         strategies=strategies,
-        detected=_detected(row, preview.part, {of.name for of in strategies}),
+        detected=_detected(row, preview.part, offer.detected if choice.leaf else None, {of.name for of in strategies}),
         near=offer.named | {*offer.recommended, *choice.strategies},
         recommended=offer.recommended,
         outcomes=offer.outcomes,
@@ -337,10 +338,14 @@ def _new_page(request: OperatorRequest, row: Conversation, work: Work | None) ->
     )
 
 
-def _detected(row: Conversation, part: PreviewPart | None, names: Collection[str]) -> tuple[DetectedRule, ...]:
-    """Where there is a preview, what it found; else one query, for what the last import did."""
+def _detected(
+    row: Conversation, part: PreviewPart | None, at_leaf: Iterable[Detected] | None, names: Collection[str]
+) -> tuple[DetectedRule, ...]:
+    """Where there is a preview, what it found; of a chosen leaf what is found on its path; else one query, for what the last import did."""
     if part is not None:
         rows = [(damage.code, damage.severity, damage.times, damage.message) for damage in part.damage]
+    elif at_leaf is not None:
+        rows = [(rule.code, rule.severity, rule.number, rule.message) for rule in at_leaf]
     else:
         rules = row.rules.select_related("first").only("code", "severity", "findings", "first__message")
         rows = [(rule.code, rule.severity, rule.findings, rule.first.message) for rule in rules]

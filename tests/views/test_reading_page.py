@@ -59,6 +59,8 @@ def test_what_is_read_and_sent_as_it_is_stored_is_an_equals_sign(client: Client,
     merged = page(client, incident)
     read, sent = re.findall(r'<td class="(?:read|sent)".*?</td>', row(merged, 1), re.DOTALL)
     assert AS_STORED not in read and "11 chunks" in read
+    reasons = [re.findall(r">(lost[^<]*)</p>", row(merged, seq)) for seq in (2, 5, 10)]
+    assert reasons == [["lost: dropped from user messages"], ["lost"], ["lost"]], "the reason, once"
     # Of a merged message each row says what became of it, and its words are not said again.
     assert "hello" not in sent and [AS_STORED in row(merged, seq).rpartition("<td")[2] for seq in (2, 3, 10)] == [False, True, False]
 
