@@ -35,7 +35,7 @@ def chips(shown: str) -> list[tuple[str, str]]:
 
 def test_three_chips_lead_to_the_first_bad_points(client: Client, incident: Conversation) -> None:
     assert chips(page(client, incident)) == [
-        ("Stored 9 messages", ""),
+        ("Stored 9", ""),
         ("Read 9 → 3", "?at=2#seq-2"),
         ("Sent rejected at messages.1 (OC-2)", "?at=12#seq-12"),
     ]
