@@ -22,10 +22,7 @@ from inspector.sources.within import stores_within
 
 OWN_FOLDERS = ("uploads", "demo")
 """Folders in our data folder that pages may read whatever INSPECTOR_SOURCES lists: what is in them was brought or written by pages."""
-OUTSIDE_OF_HOMES = (
-    "In local mode pages add only what is in the folders where programs keep their sessions; for anything else use the command import_source, "
-    "which reads what you may read, or bring a copy of the file here."
-)
+OUTSIDE_OF_HOMES = "In local mode pages add only what is in the folders where programs keep their sessions; the command import_source reads what you may read."
 
 
 def uploads_folder() -> Path:

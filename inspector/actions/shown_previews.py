@@ -8,7 +8,7 @@ from collections.abc import Collection, Hashable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from inspector.access.context import unlimited
 from inspector.actions.kept_previews import RequestKey, around, base_case, kept_preview, key_of, read_at, request_named
@@ -27,7 +27,7 @@ from inspector.presentation.repair.preview_part import PreviewPart, PromptWindow
 from inspector.profiles.base import Judgement
 from inspector.profiles.judging import judged_case
 from inspector.programs.formats import Stored
-from inspector.rules.base import Case
+from inspector.rules.base import Case, by_rule
 from inspector.rules.catalogue import all_findings
 from inspector.strategies.catalogue import STRATEGIES
 
@@ -48,6 +48,17 @@ class Offered:
     named: frozenset[str]
     problem: str
     outcomes: Mapping[str, str] = field(default_factory=dict)
+    detected: "tuple[Detected, ...]" = ()
+    """Of the path to a chosen leaf, what the rules find on it."""
+
+
+class Detected(NamedTuple):
+    """How often a rule fires, with the sentence of the first."""
+
+    code: str
+    severity: str
+    number: int
+    message: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +131,9 @@ def _offered(pk: int, revision: int, read: tuple[Hashable, ...], reader: str, pr
         reported = suggested(case, reported, loading.stored(row, revision))
     named = frozenset(name for finding in reported for name in finding.repaired_by)
     recommended = tuple(strategy.name for strategy in recommendation.candidate.strategies)
-    return Offered(recommended, named, problem, _outcomes(case, named | {*recommended}, projection, judgement))
+    groups = by_rule(reported) if leaf else ()
+    detected = tuple(Detected(group[0].code, group[0].severity, len(group), group[0].message) for group in groups)
+    return Offered(recommended, named, problem, _outcomes(case, named | {*recommended}, projection, judgement), detected)
 
 
 def _outcomes(case: Case, named: Collection[str], projection: str, before: Judgement) -> dict[str, str]:

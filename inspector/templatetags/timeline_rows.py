@@ -183,6 +183,8 @@ class _Rows:
         self._pieces = {"read": 0, "sent": 0}
         """By column, how many of the next rows are in the merged message above them."""
         self._sent_label = ""
+        self._reasons = set[str]()
+        """Those that a row says of what is lost on the way."""
 
     def html(self) -> str:
         parts: list[str] = [self._cut()]
@@ -199,7 +201,9 @@ class _Rows:
         chunk = row.chunk
         turn = self._turn(row.turn) if row.turn else ""
         badges = "".join(self._badge(mark, chunk.seq) for mark in chunk.badges)
-        departs = f'<span class="departs severity {self._read_severity}">{chunk.departs}</span>' if chunk.departs else ""
+        departs = (
+            f'<span class="departs severity {self._read_severity}" title="From here on">{chunk.departs}</span>' if chunk.departs else ""
+        )
         began = f"; turn began {moment(chunk.at)}" if chunk.at is not None else ""
         address = f"{self._address}chunks/{chunk.position}/?rev={self._revision}"
         kind = "" if chunk.kind == Kind.TEXT else f'<span class="{"sr" if chunk.kind in _PLAIN else "kind"}">{chunk.kind}</span>'
@@ -256,11 +260,18 @@ class _Rows:
 
     def _sent_as(self, chunk: PlacedChunk) -> str:
         if chunk.sent_lost:
-            return f'<p class="why" title="{_shown(chunk.sent_lost)}">lost</p>'
+            return f'<p class="why" title="{_shown(chunk.sent_lost)}">lost{self._why_lost(chunk.kind, chunk.sent_lost)}</p>'
         seams = [_seam(chunk.role_letter, chunk.seq, part.text, part.left) for part in chunk.sent_parts if not part.is_as_stored]
         if not seams:
             return _PIECE_AS_STORED if chunk.sent_parts else ""
         return f'<div class="seams">{"".join(seams)}</div>'
+
+    def _why_lost(self, kind: str, why: str) -> str:
+        """The reason without its kind, which the row says, where no row above says the same."""
+        reason = why.removeprefix(f"{kind} ")
+        is_new = reason not in self._reasons
+        self._reasons.add(reason)
+        return f": {_shown(reason)}" if is_new else ""
 
     def _is_leaf(self, place: int) -> bool:
         """Whether the path ends with this row."""
@@ -289,7 +300,7 @@ class _Rows:
         words = f"{tree.lost:,} {'entry' if tree.lost == 1 else 'entries'} lost above this cut"
         address = f"?{self._branch_query}leaf={quote(tree.lost_leaf, safe='')}#tree" if tree.lost_leaf else "#tree"
         link = f'<a class="link" href="{address}" title="Read the path to the last of them">{words}</a>'
-        return self._rest_of_row(f'<tr class="offshoot cut">{_between(_line_of_rail(_PATH_X, "cut"), "", "", link)}', "", "")
+        return self._rest_of_row(f'<tr class="offshoot cut">{_between(_line_of_rail(_PATH_X, "cut"), "", "", "", link)}', "", "")
 
     def _branches_at(self, place: int) -> list[str]:
         """The rows of the branches that leave the path after a row, up to what was read and sent: each with its first entry, and with its leaf."""
@@ -299,19 +310,17 @@ class _Rows:
             first, last = offshoot.first, offshoot.last
             is_end = self._is_leaf(place) and offshoot is offshoots[-1]
             path = "" if is_end else _line_of_rail(_PATH_X, "other" if self._is_leaf(place) else "live")
-            address = f"?{self._branch_query}leaf={quote(offshoot.leaf, safe='')}#tree" if offshoot.leaf else f"#tree-{first.node.index}"
-            size = f", {offshoot.entries:,} entries" if last else ""
-            link = f'<a class="link" href="{address}" title="Read this branch">other branch{size}</a>'
-            rows.append(
-                _branch_row(
-                    first, f'{path}<path d="M{_PATH_X} 0C{_PATH_X} 14 {_BRANCH_X - 10} {_DOT_Y} {_BRANCH_X} {_DOT_Y}"/>', link, not last
-                )
-            )
+            address = f"?{self._branch_query}leaf={quote(offshoot.leaf, safe='')}" if offshoot.leaf else ""
+            words = f"other branch{f', {offshoot.entries:,} entries' if last else ''}"
+            note = f'<span class="quiet">{words}</span>' if address else f'<a class="link" href="#tree-{first.node.index}">{words}</a>'
+            act = f' <a class="link" href="{address}" title="Read, judge and repair the path to it">read this branch</a>' if address else ""
+            curve = f'{path}<path d="M{_PATH_X} 0C{_PATH_X} 14 {_BRANCH_X - 10} {_DOT_Y} {_BRANCH_X} {_DOT_Y}"/>'
+            rows.append(_branch_row(first, curve, note, address, "" if last else act, not last))
             if last:
-                rows.append(_branch_row(last, f"{path}{_line_of_rail(_BRANCH_X, 'other', 0, _DOT_Y)}", "", is_leaf=True))
+                rows.append(_branch_row(last, f"{path}{_line_of_rail(_BRANCH_X, 'other', 0, _DOT_Y)}", "", address, act, is_leaf=True))
         if len(offshoots) > _BRANCHES_SHOWN:
             words = f'<a class="link" href="#tree">+{len(offshoots) - _BRANCHES_SHOWN:,} other branches</a>'
-            rows.append(f'<tr class="offshoot">{_between(_line_of_rail(_PATH_X, "live"), "", "", words)}')
+            rows.append(f'<tr class="offshoot">{_between(_line_of_rail(_PATH_X, "live"), "", "", "", words)}')
         return rows
 
     def _rest_of_row(self, row: str, read: str, sent: str) -> str:
@@ -453,7 +462,8 @@ class _Rows:
         if cell.merged:
             return f'<div class="content">{name}{continued}{violations}</div>'
         gone = "; ".join(f"{what} ({why})" for what, why in _together(cell.lost))
-        lost = f'<p class="why" title="{_shown(gone)}">{len(cell.lost)} lost: {_shown(_kinds(cell.lost))}</p>' if cell.lost else ""
+        reasons = "".join(dict.fromkeys(self._why_lost(kind, why) for _, kind, why in cell.lost))
+        lost = f'<p class="why" title="{_shown(gone)}">{len(cell.lost)} lost: {_shown(_kinds(cell.lost))}{reasons}</p>' if cell.lost else ""
         seams = "" if same else self._seams(cell)
         return f'<div class="msg {cell.letter}"><div class="content">{same}{name}{continued}{violations}{seams}{lost}</div></div>'
 
@@ -492,18 +502,19 @@ def _line_of_rail(x: int, style: str, top: int = 0, bottom: int | str = "100%") 
     return f'<line class="{style}" x1="{x}" x2="{x}" y1="{top}" y2="{bottom}"/>'
 
 
-def _branch_row(entry: OffshootEntry, drawn: str, note: str, is_leaf: bool) -> str:
-    """The beginning of the row of an entry on another branch."""
+def _branch_row(entry: OffshootEntry, drawn: str, note: str, address: str, act: str, is_leaf: bool) -> str:
+    """The beginning of the row of an entry on another branch, whose path has that address."""
     drawn += "" if is_leaf else _line_of_rail(_BRANCH_X, "other", _DOT_Y)
     dot = f'<circle class="ring" cx="{_BRANCH_X}" cy="{_DOT_Y}" r="{6 if is_leaf else 5}"/>'
-    words = f'<span class="words">{_shown(entry.words)}</span>{_LEAF if is_leaf else ""}'
+    words = f'<span class="words">{_shown(entry.words)}</span>{_LEAF if is_leaf else ""}{act}'
+    seq = f'<a href="{address}&amp;at={entry.seq}#seq-{entry.seq}" title="On this branch">{entry.seq}</a>' if address else str(entry.seq)
     who = f'<b class="role">{_shown(entry.what)}</b>{note}'
-    return f'<tr class="offshoot {entry.letter}">{_between(drawn + dot, str(entry.node.line), who, words)}'
+    return f'<tr class="offshoot {entry.letter}">{_between(drawn + dot, seq, str(entry.node.line), who, words)}'
 
 
-def _between(drawn: str, line: str, who: str, words: str) -> str:
+def _between(drawn: str, seq: str, line: str, who: str, words: str) -> str:
     """The cells of a row that is no chunk of the path, up to its words."""
-    return f'<td class="mark"></td>{_rail_cell(drawn)}<td class="seq"></td><td class="idx">{line}</td><td class="who">{who}</td><td class="stored">{words}</td>'
+    return f'<td class="mark"></td>{_rail_cell(drawn)}<td class="seq">{seq}</td><td class="idx">{line}</td><td class="who">{who}</td><td class="stored">{words}</td>'
 
 
 def _together(lost: Iterable[tuple[int, str, str]]) -> Iterator[tuple[str, str]]:

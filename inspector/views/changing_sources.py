@@ -24,10 +24,14 @@ from inspector.presentation.typed import NOTHING, Typed, refused
 from inspector.presentation.visible import visible
 from inspector.programs.registry import programs
 from inspector.sources.browsing import Entry, entries
+from inspector.sources.places import is_dsn
 from inspector.sources.problems import SourceProblem
-from inspector.sources.reach import limited
+from inspector.sources.reach import OutOfReach, limited
 from inspector.sources.uploads import LARGEST
 from inspector.views.pages import as_json, page
+
+ADDRESS = "postgresql://reader@db.example.org/agents"
+"""An example of one."""
 
 
 class DefaultStore(NamedTuple):
@@ -76,6 +80,15 @@ class AddPage:
     tried: str = ""
     """The path that was read without importing it."""
     trials: tuple[Trial, ...] = ()
+    beyond: str = ""
+    """The place that was typed and may not be read."""
+
+    @property
+    def listing(self) -> str:
+        """INSPECTOR_SOURCES as it is when that place, or else any other folder and database, may be read too."""
+        above, _, name = self.beyond.rpartition("/")
+        folder = above if "." in name[1:] and not is_dsn(self.beyond) else self.beyond
+        return ",".join(dict.fromkeys([*self.roots, *self.addresses, *([folder] if folder else ("/srv/agents", ADDRESS))]))
 
     @property
     def path(self) -> str:
@@ -109,6 +122,10 @@ class AddPage:
     def example(self) -> str:
         """Of what may be typed as a path."""
         return visible(next(iter(self.addresses), f"{self.roots[0]}/..." if self.roots else ""))
+
+    @property
+    def address(self) -> str:
+        return ADDRESS
 
     @property
     def absent_cards(self) -> tuple[ProgramCard, ...]:
@@ -175,7 +192,8 @@ def _not_added(request: OperatorRequest, problem: Exception) -> HttpResponse:
     """With what was typed, as it was: masked, it would be imported so at the next attempt."""
     way = _way(request)
     typed = refused(way, {**request.POST.dict(), "text": ""}, problem, otherwise=way)
-    content = replace(_add_page(request), typed=typed, text=request.POST.get("text", ""))
+    beyond = visible(str(problem.place)) if isinstance(problem, OutOfReach) else ""
+    content = replace(_add_page(request), typed=typed, text=request.POST.get("text", ""), beyond=beyond)
     return exact(own_content(page(request, "source_add.html", content, twins=("json",), status=409)))
 
 

@@ -1,7 +1,7 @@
 """A repair from preview to undo. Every act is one POST that calls one public function."""
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -32,6 +32,7 @@ from inspector.actions.problems import NothingToRepair, Refused
 from inspector.actions.propose_repair import propose_repair
 from inspector.actions.settling import Interrupted
 from inspector.actions.shown_previews import (
+    Detected,
     Shown,
     base_of_page,
     first_ticked,
@@ -159,10 +160,14 @@ class NewRepairPage:
         return any(mode.name == self.mode and mode.alias == "fork" for mode in self.modes)
 
     @property
+    def alike(self) -> tuple[Repair, ...]:
+        """Those that wait and do what is chosen, or would be, in whatever mode."""
+        return tuple(repair for repair in self.waiting if list(repair.strategies) == list(self.ticked))
+
+    @property
     def same(self) -> Repair | None:
-        """The one of these that does what is previewed, or would be."""
-        chosen = (list(self.ticked), self.mode)
-        return next((repair for repair in self.waiting if (list(repair.strategies), repair.mode) == chosen), None)
+        """The one of these in the chosen mode."""
+        return next((repair for repair in self.alike if repair.mode == self.mode), None)
 
 
 class DetectedRule(NamedTuple):
@@ -307,7 +312,7 @@ def _new_page(request: OperatorRequest, row: Conversation, work: Work | None) ->
         chosen=choice.strategies,
         ticked=ticked,
         strategies=strategies,
-        detected=_detected(row, preview.part, {of.name for of in strategies}),
+        detected=_detected(row, preview.part, offer.detected if choice.leaf else None, {of.name for of in strategies}),
         near=offer.named | {*offer.recommended, *choice.strategies},
         recommended=offer.recommended,
         outcomes=offer.outcomes,
@@ -333,10 +338,14 @@ def _new_page(request: OperatorRequest, row: Conversation, work: Work | None) ->
     )
 
 
-def _detected(row: Conversation, part: PreviewPart | None, names: Collection[str]) -> tuple[DetectedRule, ...]:
-    """Where there is a preview, what it found; else one query, for what the last import did."""
+def _detected(
+    row: Conversation, part: PreviewPart | None, at_leaf: Iterable[Detected] | None, names: Collection[str]
+) -> tuple[DetectedRule, ...]:
+    """Where there is a preview, what it found; of a chosen leaf what is found on its path; else one query, for what the last import did."""
     if part is not None:
         rows = [(damage.code, damage.severity, damage.times, damage.message) for damage in part.damage]
+    elif at_leaf is not None:
+        rows = [(rule.code, rule.severity, rule.number, rule.message) for rule in at_leaf]
     else:
         rules = row.rules.select_related("first").only("code", "severity", "findings", "first__message")
         rows = [(rule.code, rule.severity, rule.findings, rule.first.message) for rule in rules]
@@ -380,9 +389,13 @@ def written_of(request: HttpRequest) -> Written:
 
 
 def accounts(source: Source) -> tuple[str, ...]:
-    """Where people sign in, for those who may ask somebody: who can be asked to review."""
-    if settings.INSPECTOR_LOCAL or why_not("ask", source):
+    """For those who may ask somebody: who can be asked to review. Where nobody signs in, those who acted on a repair or were asked before."""
+    if why_not("ask", source):
         return ()
+    if settings.INSPECTOR_LOCAL:
+        latest = Repair.objects.values_list("proposed_by", "approved_by", "reviewers")[:OFFERED_ACCOUNTS]
+        names = {name for proposer, approver, reviewers in latest for name in (proposer, approver, *reviewers) if name}
+        return tuple(sorted(map(visible, names)))
     return tuple(approvers_of(source).values_list("username", flat=True)[:OFFERED_ACCOUNTS])
 
 

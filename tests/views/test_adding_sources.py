@@ -100,6 +100,17 @@ def test_what_was_typed_is_there_again_with_the_sentence_next_to_it(
     assert not roots() and "only what is in the folders" in said(client, path="/etc/passwd")
 
 
+def test_a_refused_path_comes_with_the_setting_that_allows_it(tmp_path: Path, client: Client, settings: Settings) -> None:
+    settings.INSPECTOR_SOURCES = [tmp_path, place("postgresql://brain@db.example/brain")]
+    listed = f"INSPECTOR_SOURCES={tmp_path},postgresql://brain@db.example/brain,"
+    assert f"{listed}/srv/agents,postgresql://" in client.get("/sources/add/").content.decode(), "examples, before anything is refused"
+    assert f"{listed}/srv/other/in" in said(client, path="/srv/other/in/a.db"), "the folder of a file"
+    assert f"{listed}/srv/other" in said(client, path="/srv/other")
+    address = said(client, path="postgresql://me:hunter2@other.example/brain")
+    assert f"{listed}postgresql://me@other.example/brain" in address, "its password is no part of it"
+    assert f"INSPECTOR_SOURCES='{listed.partition('=')[2]}/srv/a b'" in said(client, path="/srv/a b"), "one word of a shell"
+
+
 def test_a_path_is_tried_without_an_import(tmp_path: Path, client: Client, settings: Settings) -> None:
     (tmp_path / "outside").mkdir()
     folder = tmp_path / "listed"
@@ -144,7 +155,7 @@ def test_in_local_mode_without_a_list_only_the_folders_of_programs_are_offered(
     assert (
         page.count(">empty<") == 1
         and 'aria-label="Import Claude Code' not in page
-        and "Allowed here: what is in <code>" in page
+        and "Allowed here: <code>" in page
         and "not on this machine: " in page
     )
     assert (

@@ -35,7 +35,7 @@ def chips(shown: str) -> list[tuple[str, str]]:
 
 def test_three_chips_lead_to_the_first_bad_points(client: Client, incident: Conversation) -> None:
     assert chips(page(client, incident)) == [
-        ("Stored 9 messages", ""),
+        ("Stored 9", ""),
         ("Read 9 → 3", "?at=2#seq-2"),
         ("Sent rejected at messages.1 (OC-2)", "?at=12#seq-12"),
     ]
@@ -59,6 +59,8 @@ def test_what_is_read_and_sent_as_it_is_stored_is_an_equals_sign(client: Client,
     merged = page(client, incident)
     read, sent = re.findall(r'<td class="(?:read|sent)".*?</td>', row(merged, 1), re.DOTALL)
     assert AS_STORED not in read and "11 chunks" in read
+    reasons = [re.findall(r">(lost[^<]*)</p>", row(merged, seq)) for seq in (2, 5, 10)]
+    assert reasons == [["lost: dropped from user messages"], ["lost"], ["lost"]], "the reason, once"
     # Of a merged message each row says what became of it, and its words are not said again.
     assert "hello" not in sent and [AS_STORED in row(merged, seq).rpartition("<td")[2] for seq in (2, 3, 10)] == [False, True, False]
 

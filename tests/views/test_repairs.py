@@ -571,7 +571,7 @@ def test_where_nothing_can_be_repaired_all_strategies_are_open(client: Client, p
 
 def test_only_a_made_up_row_is_called_synthetic_in_the_diff(client: Client, path: Path) -> None:
     page = text(client, f"/conversations/{imported(path, broken()).oid}/repairs/new/?strategy=insert-interrupted-result")
-    lines = re.findall(r'<div class="line (\w+)".*?</div>', page, re.DOTALL)
+    lines = re.findall(r'<div class="line (\w+)[ "].*?</div>', page, re.DOTALL)
     said = [line for line in re.findall(r'<div class="line .*?</div>', page, re.DOTALL) if "synthetic: not from a tool" in line]
     assert len(said) == lines.count("inserted") == 1 and "interrupted: tool execution did not complete" in said[0]
 

@@ -130,6 +130,42 @@ def test_another_repair_of_the_conversation_that_waits_is_named(client: Client, 
     assert "Another repair of" not in text(client, f"/repairs/{one.oid}/")
 
 
+def test_what_waits_already_is_said_where_it_would_be_chosen_and_proposed_again(client: Client, conversation: Conversation) -> None:
+    address = f"/conversations/{conversation.oid}/repairs/new/"
+    assert "<summary>Propose it once more" not in text(client, f"{address}?strategy={RENUMBER}&mode=in-place")
+    repair = proposed(conversation, RENUMBER)
+    options = text(client, address)
+    assert f'<a class="badge warn" href="/repairs/{repair.oid}/">proposed, in-place</a>' in options, "next to the strategy"
+    of_renumber, of_another = (
+        client.get(f"{address}?strategy={strategy}&outcome=", headers={"HX-Request": "true", "HX-Target": "outcome"}).content.decode()
+        for strategy in (RENUMBER, "drop-orphaned-results")
+    )
+    assert "Already proposed, in-place: " in of_renumber and "Already proposed" not in of_another, "next to the outcome, in whatever mode"
+    same, other = (text(client, f"{address}?strategy={RENUMBER}&mode={mode}") for mode in ("in-place", "fork"))
+    assert (
+        "<details> <summary>Propose it once more</summary>" in re.sub(r"\s+", " ", same)
+        and 'class="btn main"' not in same.partition("<aside")[2]
+    )
+    assert "<summary>Propose it once more" not in other
+    again = client.post(address, {"strategy": RENUMBER, "mode": "in-place", "incident": "javascript:", "reason": "typed"}).content.decode()
+    assert "<details open> <summary>Propose it once more</summary>" in re.sub(r"\s+", " ", again), "with what was typed"
+
+
+def test_a_message_begins_with_a_line_in_the_diff(client: Client, tmp_path: Path) -> None:
+    """The call of seq 3 and that of seq 4 are in the message of seq 2, the error of seq 8 is in that of seq 7."""
+    page = text(client, f"/conversations/{imported(tmp_path / 'a.db', broken()).oid}/repairs/new/?strategy={RENUMBER}&mode=in-place")
+    assert re.findall(r'<div class="line reindexed begins"><i>(\d+)</i>', page) == ["1", "2", "5", "6", "7", "9", "10"]
+    assert re.findall(r'<div class="line reindexed"><i>(\d+)</i>', page) == ["3", "4", "8"]
+
+
+def test_in_local_mode_those_who_acted_on_repairs_are_offered_as_reviewers(client: Client, conversation: Conversation) -> None:
+    address = f"/conversations/{conversation.oid}/repairs/new/?strategy={RENUMBER}"
+    assert "<datalist" not in text(client, address)
+    request_reviewers(proposed(conversation, RENUMBER), WHO, "bob")
+    names = re.findall(r'<option value="([^"]*)">', text(client, address).partition("<datalist")[2])
+    assert names == sorted(["bob", WHO])
+
+
 def test_a_link_that_is_none_goes_back_with_what_was_typed(client: Client, conversation: Conversation) -> None:
     address = f"/conversations/{conversation.oid}/repairs/new/"
     (action,) = re.findall(r'formaction="([^"]*)"', text(client, f"{address}?strategy={RENUMBER}"))

@@ -61,11 +61,11 @@ def test_the_page_shows_the_path_the_branch_and_where_the_result_is(get: Get, tm
 
 
 def offshoots(page: str) -> list[tuple[str, str, str]]:
-    """(seq of the row before it, address, words) of each row that is no chunk of the path."""
+    """(seq of the row before it, first address, words) of each row that is no chunk of the path."""
     rows, seq = [], ""
     for number, row in re.findall(r'<tr id="seq-(\d+)"|<tr class="offshoot(.*?)</tr>', page, re.DOTALL):
         address = re.search(r'href="([^"]*)"', row)
-        cells = re.findall(r'<td class="(?:idx|who|stored|read|sent)">(.*?)</td>', row, re.DOTALL)
+        cells = re.findall(r'<td class="(?:seq|idx|who|stored|read|sent)">(.*?)</td>', row, re.DOTALL)
         words = re.sub(r"<[^>]*>", " ", " ".join(cells))
         rows += [] if number else [(seq, unescape(address[1]) if address else "", " ".join(unescape(words).split()))]
         seq = number or seq
@@ -76,23 +76,32 @@ def test_the_row_where_a_branch_leaves_the_path_names_it_and_leads_to_it(get: Ge
     conversation = session(tmp_path, *BRANCH, u("u3", "r1", "<b>retry</b>"), u("u4", "u2", "hello?"))
     page = get(conversation, "?reader=pi-0.68&at=1")
     assert offshoots(page) == [
-        ("2", "?reader=pi-0.68&leaf=u3#tree", "4 result other branch, 2 entries bash: refused not read not sent"),
-        ("2", "", "6 user <b>retry</b> leaf not read not sent"),
+        ("2", "?reader=pi-0.68&leaf=u3&at=3#seq-3", "3 4 result other branch, 2 entries bash: refused not read not sent"),
+        ("2", "?reader=pi-0.68&leaf=u3&at=5#seq-5", "5 6 user <b>retry</b> leaf read this branch not read not sent"),
     ]
     assert "<summary>Tree: 2 of 6 entries off this path</summary>" in page
+    assert re.findall(r'href="([^"]*)"[^>]*>read this branch<', page) == ["?reader=pi-0.68&amp;leaf=u3"]
     other = get(conversation, "?leaf=u3")
+    assert 'id="seq-3"' in other and 'id="seq-5"' in other, "the rows that the numbers lead to"
     assert [words for _, _, words in offshoots(other)] == [
-        "5 user other branch, 2 entries still there? not read not sent",
-        "7 user hello? leaf not read not sent",
+        "4 5 user other branch, 2 entries still there? not read not sent",
+        "6 7 user hello? leaf read this branch not read not sent",
     ]
     assert offshoots(get(session(tmp_path, header(), u("u1", None, "alone"), a("a1", "u1", text("yes"))))) == []
+
+
+def test_the_repair_of_a_branch_lists_what_is_found_on_that_branch(client: Client, tmp_path: Path) -> None:
+    conversation = session(tmp_path, *BRANCH)
+    live, branch = (client.get(f"/conversations/{conversation.oid}/repairs/new/{query}").content.decode() for query in ("", "?leaf=r1"))
+    assert "What is found here, and what repairs it" in live and ">TREE106</a>" in live
+    assert "TREE106</a>" not in branch
 
 
 def test_branches_that_leave_the_path_at_one_entry_have_three_rows_and_a_link_to_the_tree(get: Get, tmp_path: Path) -> None:
     retries = (u(f"u{number}", "u1", f"retry {number}") for number in range(2, 7))
     page = get(session(tmp_path, header(), u("u1", None, "go"), *retries, a("a1", "u1", text("done"))))
     assert [(seq, words) for seq, _, words in offshoots(page)] == [
-        *(("1", f"{number + 1} user other branch retry {number} leaf not read not sent") for number in (2, 3, 4)),
+        *(("1", f"{number} {number + 1} user other branch retry {number} leaf read this branch not read not sent") for number in (2, 3, 4)),
         ("1", "+2 other branches not read not sent"),
     ]
 
@@ -100,8 +109,8 @@ def test_branches_that_leave_the_path_at_one_entry_have_three_rows_and_a_link_to
 def test_branches_of_a_leaf_that_was_chosen_come_after_it(get: Get, tmp_path: Path) -> None:
     page = get(session(tmp_path, *BRANCH), leaf="a1")
     assert [(seq, words) for seq, _, words in offshoots(page)] == [
-        ("2", "4 result other branch bash: refused leaf not read not sent"),
-        ("2", "5 user other branch still there? leaf not read not sent"),
+        ("2", "3 4 result other branch bash: refused leaf read this branch not read not sent"),
+        ("2", "4 5 user other branch still there? leaf read this branch not read not sent"),
     ]
     assert "chosen leaf" in page
 
@@ -110,7 +119,7 @@ def test_a_message_of_several_entries_spans_the_branch_between_them(get: Get, tm
     values = (header(), u("u1", None, "one"), u("u2", "u1", "left"), u("u3", "u1", "two"), a("a1", "u3", text("yes")))
     page = get(session(tmp_path, *values), "?as=anthropic")
     ((seq, _, words),) = offshoots(page)
-    assert (seq, words) == ("1", "3 user other branch left leaf not read"), "what is sent goes on"
+    assert (seq, words) == ("1", "2 3 user other branch left leaf read this branch not read"), "what is sent goes on"
     assert re.search(r'<tr id="seq-1".*?<td class="sent" rowspan="3">', page, re.DOTALL)
 
 
@@ -234,7 +243,7 @@ COMPACTED = (
 
 def test_what_a_compaction_stands_for_is_no_fault(get: Get, tmp_path: Path) -> None:
     page = get(session(tmp_path, *COMPACTED))
-    assert "left out from here" not in page and '<span class="why">1 left out' not in page
+    assert 'class="departs' not in page and '<span class="why">1 left out' not in page
     assert "left out on purpose" in page and "<b>Read</b> 3</th>" in " ".join(page.split())
     # Four are stored, two of these are read, and the summary.
     assert "<b>Read</b> 4 → 3: 2 left out, 1 added</span>" in page

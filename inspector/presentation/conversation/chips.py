@@ -22,7 +22,7 @@ def chips(about: Overview) -> tuple[Chip, Chip, Chip]:
 
 def _stored(about: Overview) -> Chip:
     is_damaged = about.damaged_from is not None
-    words = f"{_messages(about.counts['messages_stored'])}{', damaged' if is_damaged else ''}"
+    words = f"{about.counts['messages_stored']:,}{', damaged' if is_damaged else ''}"
     return Chip("Stored", words, about.stored_severity if is_damaged else "ok", about.damaged_from)
 
 

@@ -137,9 +137,9 @@ def _departures(conversation: Conversation, stored: dict[str, int], read: dict[s
         if owner.index is None:
             if owner.intentional or (chunk.kind is Kind.CONTROL and not chunk.role):
                 continue
-            return {chunk.key: "left out from here"}
+            return {chunk.key: "left out ↓"}
         if message is not None and stored_by_read.setdefault(owner.index, message) != message:
-            return {chunk.key: "misread from here"}
+            return {chunk.key: "misread ↓"}
     return {}
 
 

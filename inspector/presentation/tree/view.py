@@ -108,9 +108,10 @@ class TreeRow:
 
 @dataclass(frozen=True, slots=True)
 class OffshootEntry:
-    """What a row shows of the first or the last entry of a branch."""
+    """What a row shows of the first or the last entry of a branch. `seq` is that of its first chunk."""
 
     node: RowNode
+    seq: int
     what: str
     words: str
     letter: str
@@ -253,7 +254,9 @@ def _offshoot(tree: Branches, index: int, child: int) -> Offshoot:
 
 def _offshoot_entry(tree: Branches, index: int) -> OffshootEntry:
     node = tree.nodes[index]
-    return OffshootEntry(RowNode(index, node.key, node.shown, node.line), what(node), words(node), letter(_role(node.chunks[0])))
+    return OffshootEntry(
+        RowNode(index, node.key, node.shown, node.line), node.chunks[0].seq, what(node), words(node), letter(_role(node.chunks[0]))
+    )
 
 
 def _runs(tree: Branches, unfolded: int | None, leaf_ids: set[str]) -> list[tuple[int, ...]]:

@@ -44,7 +44,7 @@ def convert(name: str, thinking: str, messages: Sequence[Message]) -> Prompt:
         for chunk in left_out:
             by_kind.setdefault(chunk.kind, []).append(chunk)
         for kind, chunks in by_kind.items():
-            lost.append(Dropped(tuple(chunks), f"{kind} in a {message.role or 'roleless'} message is not converted"))
+            lost.append(Dropped(tuple(chunks), f"{kind} dropped from {message.role or 'roleless'} messages"))
     return Prompt(name, tuple(wire), tuple(lost))
 
 
