@@ -8,15 +8,18 @@ from typing import Any
 from django import template
 from django.template.defaultfilters import capfirst, truncatewords
 from django.template.loader import render_to_string
+from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
-from inspector.models import Source
+from inspector.models import Repair, Source
+from inspector.presentation.conversation.verdict import PASSES, REJECTED, SILENT, NextRequest
 from inspector.presentation.visible import clipped, visible
 from inspector.templatetags.show import day, spark, when
 
 register = template.Library()
 _TITLE, _SOURCE, _ID = 90, 40, 200
-NOBODY = '<span class="quiet">–</span>'
+NOTHING = mark_safe('<span class="quiet">–</span>')
+_REASON = 120
 _BADGES = 4
 """Rules of a conversation that fit in its row."""
 _SOURCE_OF_PROBLEM, _WORDS_OF_SOURCE = 60, 3
@@ -40,13 +43,15 @@ def _conversation(row: Any, source: str, search_query: str) -> str:
     matching = ""
     if row.matching:
         matching = f'<a href="{href}?{escape(search_query)}">{row.matching} chunk{"" if row.matching == 1 else "s"} with this text</a>'
-    verdict = escape(capfirst(visible(shown.verdict)))
+    following = row.next_request
+    verdict = escape(capfirst(visible(following.before)))
     warns = " differs" if row.is_read_otherwise else ""
     return (
         f'<tr><td class="what"><a class="name row-link" href="{href}">{_clipped(shown.title or "Untitled", _TITLE)}</a>'
         f'<div class="quiet">{source} <span class="mono" title="{_clipped(shown.native_id, _ID)}">{_shown(shown.short_native_id)}</span>{status}</div>'
-        f'{matching}</td><td class="n" data-label="chunks">{shown.chunk_count:,}</td>'
+        f'{matching}</td><td class="n chunks" data-label="chunks">{shown.chunk_count:,}</td>'
         f'<td class="n{warns}" data-label="messages stored → read">{shown.message_count:,} → {shown.read_count:,}</td>'
+        f'<td class="next" data-label="next request">{next_words(following)}{waiting_repair(row.waiting)}</td>'
         f'<td class="verdict{"" if row.badges or shown.refused else " quiet"}"><span class="clamped" title="{verdict}">{verdict}</span></td>'
         f'<td class="badges">{_badges(row)}</td><td class="when" data-label="last active">{when(shown.last_activity)}</td></tr>'
     )
@@ -63,7 +68,7 @@ def _badges(row: Any) -> str:
         parts.append('<span class="badge note">gone from the store</span>')
     if shown.has_silent:
         parts.append('<span class="badge note">silent</span>')
-    if shown.refused:
+    if shown.refused and row.next_request.state != REJECTED:
         parts.append('<span class="badge">rejected</span>')
     # As links to the first place of each.
     at = f"/conversations/{shown.oid}/?finding="
@@ -76,6 +81,25 @@ def _badges(row: Any) -> str:
     if not row.badges and not shown.refused:
         parts.append('<span class="badge ok">nothing found</span>')
     return " ".join(parts)
+
+
+@register.simple_tag
+def next_words(following: NextRequest) -> SafeString:
+    """What becomes of the next request, the outcome before its reason."""
+    if not following.words:
+        return NOTHING
+    classes = {REJECTED: "why", SILENT: "caution", PASSES: "fine"}.get(following.state, "")
+    more = f'<div class="quiet">{_clipped(following.more, _REASON)}</div>' if following.more else ""
+    outcome, at, path = following.words.partition(" at ")
+    return mark_safe(f'<span class="{classes}"><b>{escape(outcome)}</b>{at}{_clipped(path, _REASON)}</span>{more}')  # noqa: S308 (every text goes through `escape`)
+
+
+@register.simple_tag
+def waiting_repair(repair: Repair | None) -> SafeString:
+    """A link to the repair of a conversation that waits."""
+    if repair is None:
+        return SafeString()
+    return format_html('<div class="waiting"><a href="/repairs/{}/">repair {}</a> {}</div>', repair.oid, repair.oid[:6], repair.waits_for)
 
 
 @register.simple_tag
@@ -111,7 +135,7 @@ def _problem(row: Any, source: str, summary_words: int) -> str:
         f'{about}</td><td class="source">{source}</td><td class="days">{spark(row.days)}</td>'
         f'<td class="n" title="{noun.capitalize()}s{": now, and ever" if ever else ""}" data-label="occurs in">{problem.conversations:,}{ever}{streams}</td>'
         f'<td class="when" data-label="last seen">{when(problem.last_seen)}{since}</td>'
-        f'<td class="who" data-label="assigned">{assigned if problem.assigned_to else NOBODY}</td></tr>'
+        f'<td class="who" data-label="assigned">{assigned if problem.assigned_to else NOTHING}</td></tr>'
     )
 
 

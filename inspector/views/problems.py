@@ -40,7 +40,7 @@ from inspector.presentation.sparkline import Sparkline
 from inspector.presentation.visible import visible
 from inspector.readers.catalogue import UnknownReader
 from inspector.views import problem_list
-from inspector.views.conversation_list import forks_of, forks_with
+from inspector.views.conversation_list import forks_of, forks_with, waiting_of
 from inspector.views.live import live
 from inspector.views.pages import absolute, as_json, as_markdown, origin_of_source, page
 from inspector.views.paging import ListWindow, window
@@ -260,7 +260,7 @@ def _of_conversations(problem: Problem, occurrences: tuple[Occurrence, ...]) -> 
     first = {pk: (oid, message, seqs) for pk, oid, message, seqs in columns}
     forks = forks_of(row.conversation_id for row in occurrences if row.conversation_id and row.state == _State.REPLACED)
     still = forks_with(problem.code, forks.values())
-    waiting = {repair.conversation_id: repair for repair in Repair.objects.filter(conversation__in=ids, state__in=Repair.WAITING)}
+    waiting = waiting_of(ids)
     listed = []
     for row in occurrences:
         if (about := row.conversation) is not None:
