@@ -12,9 +12,10 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
 from inspector.models import Repair, Source
+from inspector.presentation.clock import moment
 from inspector.presentation.conversation.verdict import PASSES, REJECTED, SILENT, NextRequest
 from inspector.presentation.visible import clipped, visible
-from inspector.templatetags.show import day, spark, when
+from inspector.templatetags.show import spark, when
 
 register = template.Library()
 _TITLE, _SOURCE, _ID = 90, 40, 200
@@ -99,21 +100,24 @@ def waiting_repair(repair: Repair | None) -> SafeString:
     """A link to the repair of a conversation that waits."""
     if repair is None:
         return SafeString()
-    return format_html('<div class="waiting"><a href="/repairs/{}/">repair {}</a> {}</div>', repair.oid, repair.oid[:6], repair.waits_for)
+    return format_html(
+        '<span class="waiting"><a class="link" href="/repairs/{}/">repair {}</a> {}</span>', repair.oid, repair.oid[:6], repair.waits_for
+    )
 
 
 @register.simple_tag
 def problem_rows(rows: Sequence[Any], summary_words: int) -> SafeString:
     """Of the summary of each rule so many words."""
     source = cache(_source_words)
-    return mark_safe("".join([_problem(row, source(row.problem.source), summary_words) for row in rows]))  # noqa: S308 (every text goes through `escape`)
+    is_assigned = any(row.problem.assigned_to for row in rows)
+    return mark_safe("".join([_problem(row, source(row.problem.source), summary_words, is_assigned) for row in rows]))  # noqa: S308 (every text goes through `escape`)
 
 
 def _source_words(source: Source) -> str:
     return escape(truncatewords(clipped(source.name, _SOURCE_OF_PROBLEM)[0], _WORDS_OF_SOURCE))
 
 
-def _problem(row: Any, source: str, summary_words: int) -> str:
+def _problem(row: Any, source: str, summary_words: int, is_assigned: bool) -> str:
     problem, noun = row.problem, row.problem.noun
     # Most are silent, and come first: what stands out is a problem that somebody was told of.
     loud = "" if problem.silent else ' <span class="badge note" title="The program or the provider reports it">reported</span>'
@@ -123,20 +127,29 @@ def _problem(row: Any, source: str, summary_words: int) -> str:
         about = f'<div class="{classes}" title="{escape(capfirst(row.summary))}">{escape(row.shortened(summary_words))}</div>'
     ever = f'<span class="quiet">/{problem.total:,}</span>' if problem.total != problem.conversations else ""
     streams = f' <span class="quiet">stream{"" if problem.total == 1 else "s"}</span>' if problem.is_of_streams else ""
-    waits = ' <span class="badge note" title="A repair of it waits for a review">proposed</span>' if row.waits else ""
     state = f" {_state(problem)}" if problem.state != "open" else ""
-    since = f"<div>since {day(problem.first_seen)}</div>" if row.since else ""
-    assigned = f'<span title="{_clipped(problem.assigned_to, 60)}">{escape(truncatewords(clipped(problem.assigned_to, 30)[0], 2))}</span>'
+    who = f'<span title="{_clipped(problem.assigned_to, 60)}">{escape(truncatewords(clipped(problem.assigned_to, 30)[0], 2))}</span>'
+    assigned = f'<td class="who" data-label="assigned">{who if problem.assigned_to else NOTHING}</td>'
     return (
         f'<tr><td class="check"><label><input type="checkbox" name="problem" value="{problem.oid}">'
         f'<span class="sr">{escape(row.code)} in {_clipped(problem.source.name, _SOURCE)}</span></label></td>'
         f'<td class="what"><a class="name row-link" href="/problems/{problem.oid}/">{escape(row.name)}</a> '
-        f'<span class="badge {row.severity}">{escape(row.code)}</span>{loud}{state}{waits}'
+        f'<span class="badge {row.severity}">{escape(row.code)}</span>{loud}{state}'
         f'{about}</td><td class="source">{source}</td><td class="days">{spark(row.days)}</td>'
         f'<td class="n" title="{noun.capitalize()}s{": now, and ever" if ever else ""}" data-label="occurs in">{problem.conversations:,}{ever}{streams}</td>'
-        f'<td class="when" data-label="last seen">{when(problem.last_seen)}{since}</td>'
-        f'<td class="who" data-label="assigned">{assigned if problem.assigned_to else NOTHING}</td></tr>'
+        f'<td class="when" data-label="last seen" title="First seen {moment(problem.first_seen, "%Y-%m-%d")}">{when(problem.last_seen)}</td>'
+        f'<td class="repair" data-label="repair">{repair_of(row, is_linked=False)}</td>{assigned if is_assigned else ""}</tr>'
     )
+
+
+@register.simple_tag
+def repair_of(row: Any, is_linked: bool = True) -> SafeString:
+    """Of a problem: the repair that waits, else the strategy that would be taken."""
+    if (waiting := row.waiting) and is_linked:
+        return waiting_repair(waiting)
+    if waiting:
+        return format_html('<b title="This repair {}">{}</b> {}', waiting.waits_for, waiting.state, waiting.oid[:6])
+    return format_html('<span class="quiet">{}</span>', row.repair) if row.repair else NOTHING
 
 
 def _state(problem: Any) -> str:

@@ -21,9 +21,10 @@ from inspector.actions.problems import Refused
 from inspector.actions.set_deployed_reader import set_deployed_reader
 from inspector.actions.set_write_back import set_write_back
 from inspector.middleware import OperatorRequest, accepts
-from inspector.models import ConversationCount, Payload, Problem, Record, Source, TraceRecord, Watch, Watcher
+from inspector.models import ConversationCount, Payload, Record, Source, TraceRecord, Watch, Watcher
 from inspector.models.background import judged_since
 from inspector.presentation.json_text import json_fields
+from inspector.presentation.sparkline import Sparkline
 from inspector.presentation.visible import visible
 from inspector.programs.catalogue import UnknownFormat, format_named
 from inspector.programs.formats import InFiles
@@ -33,9 +34,11 @@ from inspector.sources import reach
 from inspector.sources.own_program import read_only
 from inspector.sources.places import is_dsn, place
 from inspector.sources.problems import SourceProblem
+from inspector.views import problem_list
 from inspector.views.conversation_list import ConversationRow, missing, newest_first, rows_of
 from inspector.views.live import live
 from inspector.views.pages import as_json, page
+from inspector.views.problem_list import ProblemRow
 
 SHOWN = 10
 RULES = 5
@@ -223,9 +226,10 @@ class SourcePage:
     traces: tuple[Source, ...]
     stores: tuple[Source, ...]
     recent: tuple[ConversationRow, ...]
-    rules: tuple[Problem, ...]
+    rules: tuple[ProblemRow, ...]
     """What is open in it, the worst first."""
     more_rules: bool
+    days: Sparkline
     readers: tuple[str, ...]
     deployed: Reader | None
     why_writable: str
@@ -240,9 +244,9 @@ class SourcePage:
     watch: "WatchPanel"
 
     @property
-    def worst(self) -> Problem | None:
+    def worst(self) -> ProblemRow | None:
         """What to look at first; no note, and nothing that somebody ignores."""
-        return next((problem for problem in self.rules if problem.severity != "note" and not problem.is_ignored), None)
+        return next((row for row in self.rules if row.severity != "note" and not row.problem.is_ignored), None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -273,7 +277,7 @@ def _page(source: Source) -> SourcePage:
         payloads = Payload.objects.filter(pk__in=TraceRecord.objects.filter(source=source).exclude(body=None).values("body"))
     else:
         payloads = Payload.objects.filter(pk__in=Record.objects.filter(conversation__source=source).values("payload_id"))
-    rules = tuple(source.rule_problems.filter(conversations__gt=0)[: RULES + 1])
+    rules = problem_list.rows_of(source.rule_problems.filter(conversations__gt=0).select_related("source")[: RULES + 1])
     return SourcePage(
         row=_rows([source])[0],
         bytes_kept=payloads.aggregate(n=Sum("size"))["n"] or 0,
@@ -284,6 +288,7 @@ def _page(source: Source) -> SourcePage:
         recent=rows_of(newest_first(conversations.filter(is_gone=False))[:SHOWN]),
         rules=rules[:RULES],
         more_rules=len(rules) > RULES,
+        days=problem_list.days_of(source),
         readers=tuple(names(source.format)),
         deployed=_deployed(source),
         why_writable=why_writable(source),

@@ -56,7 +56,7 @@ def test_a_row_says_stored_and_read_and_the_verdict(client: Client, kept: Kept) 
 
 def test_a_row_names_the_repair_that_waits(client: Client, tmp_path: Path) -> None:
     repair = proposed(imported(tmp_path / "a.db", merged()), "renumber-messages")
-    link = f'<a href="/repairs/{repair.oid}/">repair {repair.oid[:6]}</a>'
+    link = f'<a class="link" href="/repairs/{repair.oid}/">repair {repair.oid[:6]}</a>'
     assert f"{link} waits for review" in client.get("/conversations/").content.decode()
     Repair.objects.update(state=Repair.State.APPROVED)
     assert f"{link} is approved, not written" in client.get("/conversations/").content.decode()

@@ -114,13 +114,14 @@ def test_a_source_shows_what_is_wrong_in_it_and_leads_to_each_problem(client: Cl
     worst = found.rule_problems.get(code="MSG101")
     text = client.get(f"/sources/{found.oid}/").content.decode()
     assert f'href="/problems/{worst.oid}/">{worst.rule}</a>' in text and f"{worst.conversations} conversations" in text
+    assert text.count("30 days to ") == 8, "of each problem, of all together, and above the column"
     assert text.count('href="/problems/') == 6 and f'href="/?source={found.oid}">All problems of this source</a>' in text
     healthy = store(tmp_path / "healthy.db", rows("one", HEALTHY))
     watching.set_watching(healthy, "tester", on=False)
     text = client.get(f"/sources/{healthy.oid}/").content.decode()
-    assert "What is wrong in it" not in text and text.count(f'formaction="/sources/{healthy.oid}/watch/"') == 1
+    assert "What is wrong in it" not in text and text.count(">Watch</button>") == 1
     watching.set_watching(healthy, "tester", on=True)
-    assert "formaction" not in client.get(f"/sources/{healthy.oid}/").content.decode()
+    assert ">Watch</button>" not in client.get(f"/sources/{healthy.oid}/").content.decode()
 
 
 def test_the_list_is_sorted_by_what_its_address_says(client: Client, tmp_path: Path) -> None:

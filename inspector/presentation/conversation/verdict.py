@@ -44,8 +44,8 @@ class NextRequest(NamedTuple):
 def next_request(text: str) -> NextRequest:
     """Of a stored verdict. Without words where it says nothing of a next request: then nothing was read, or the reader opens nothing."""
     for state, sentence, words, more in _NEXT:
-        if found := re.search(f"; {sentence}\\.$", text, re.DOTALL):
-            return NextRequest(state, found.expand(words), found.expand(more).rstrip(","), f"{text[: found.start()]}.")
+        if match := re.search(f"; {sentence}\\.$", text, re.DOTALL):
+            return NextRequest(state, match.expand(words), match.expand(more).rstrip(","), f"{text[: match.start()]}.")
     return NextRequest("", "", "", text)
 
 
