@@ -33,6 +33,7 @@ from inspector.models import (
 from inspector.models.problem import WORST_FIRST
 from inspector.presentation import markdown
 from inspector.presentation.conversation.excerpt import ExcerptLine, excerpt, excerpt_of_block
+from inspector.presentation.conversation.verdict import NextRequest, next_request
 from inspector.presentation.conversation.whole import LARGE
 from inspector.presentation.json_text import Json, json_fields
 from inspector.presentation.packed import Unreadable
@@ -80,6 +81,11 @@ class OccurrenceRow:
         return subject
 
     @property
+    def next_request(self) -> NextRequest:
+        """Of a conversation."""
+        return next_request(self.subject.verdict)
+
+    @property
     def seen(self) -> int | None:
         """Epoch milliseconds."""
         subject = self.subject
@@ -107,11 +113,6 @@ class Example(NamedTuple):
     row: OccurrenceRow
     lines: tuple[ExcerptLine, ...]
     left: int
-
-    @property
-    def consequences(self) -> tuple[str, ...]:
-        """The parts of the verdict of its conversation, which is of all its findings, of which the next request is the last: here it is the first."""
-        return tuple(reversed(self.row.subject.verdict.rstrip(".").split("; ")))
 
 
 class HistoryLine(NamedTuple):
@@ -306,6 +307,7 @@ def _report(request: OperatorRequest, content: ProblemPage) -> Json:
     return {
         **problem_list.problem_report(content.row),
         "summary": about.summary if about else "",
+        "fixed_in_code": about.fixed_in_code if about else "",
         "client_versions": [{"version": name, "occurrences": number} for name, number in content.versions if name],
         "models": [{"model": name, "occurrences": number} for name, number in content.models if name],
         **json_fields(content, "page=here.number pages=here.pages"),

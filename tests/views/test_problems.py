@@ -271,12 +271,22 @@ def test_the_page_of_a_problem_quotes_what_one_finding_names(client: Client, tmp
     page = client.get(f"/problems/{problem.oid}/").content.decode()
     quoted = re.findall(r'<i>(\d+)</i> <em class="\w">(\w+)</em> <i>(.*?)</span>', page.partition('class="excerpt"')[2])
     assert quoted == [("1", "user", "text</i> hi"), ("2", "assistant", 'text</i> <b class="why">read as user</b> hello')]
-    consequences = re.findall(r"<li>(.*?)</li>", page.partition("all its findings together")[2].partition("</ul>")[0])
-    first, *others = Conversation.objects.get().verdict.rstrip(".").split("; ")
-    assert consequences == [f"<b>{others[0][0].upper()}{others[0][1:]}</b>", first]
     assert "accepted" in page.partition("next request")[2].partition("</dd>")[0]
+    assert ">passes all known rules</div>" in page.partition('data-label="next request"')[2].partition("</td>")[0]
+    assert page.count("are read as one user message") == 2, "in the words of the rule and in those of the finding"
     written_again(path, rows("one", HEALTHY, "One"))
     assert 'class="excerpt"' not in client.get(f"/problems/{problem.oid}/").content.decode()
+
+
+def test_the_page_of_a_problem_says_how_to_fix_it_in_the_store_and_in_the_code(client: Client, tmp_path: Path) -> None:
+    conversation = imported(tmp_path / "a.db", merged())
+    address = f"/problems/{Problem.objects.get(code='MSG101').oid}"
+    page = client.get(f"{address}/").content.decode().partition('id="fix"')[2].partition("</section>")[0]
+    assert ">renumber-messages</a>" in page and "Group by seq - chunkIdx" in page and "waits" not in page
+    assert client.get(f"{address}.json").json()["fixed_in_code"].startswith("Group by seq - chunkIdx")
+    repair = proposed(conversation, "renumber-messages")
+    page = client.get(f"{address}/").content.decode().partition('id="fix"')[2].partition("</section>")[0]
+    assert f'href="/repairs/{repair.oid}/">repair {repair.oid[:6]}</a> waits for review' in page
 
 
 def test_the_history_of_a_problem_says_where_it_was_found_and_who_repaired_it(client: Client, tmp_path: Path) -> None:
