@@ -123,6 +123,11 @@ class SourceListPage:
         return any(row.source.is_demo for row in self.all_rows)
 
     @property
+    def unwatched(self) -> int:
+        """How many could be watched by who asks, and are not."""
+        return sum(row.may_watch and not row.is_watched for row in self.all_rows)
+
+    @property
     def has_both(self) -> bool:
         return self.has_demo and not all(row.source.is_demo for row in self.all_rows)
 
@@ -430,6 +435,16 @@ def watch(request: OperatorRequest, oid: str) -> HttpResponse:
     except Refused as problem:
         messages.error(request, visible(str(problem)))
     return _back(request, oid)
+
+
+@accepts("POST")
+def watch_all(request: OperatorRequest) -> HttpResponse:
+    """Switches on the looks at each source that is not watched; one that was watched before is looked at as often as then."""
+    rows = [row for row in _rows(list(Source.objects.select_related("watch"))) if row.may_watch and not row.is_watched]
+    for row in rows:
+        watching.set_watching(row.source, request.operator, True, getattr(watching.watch_of(row.source), "every", 0))
+    messages.success(request, f"{_many(len(rows), 'more source')} {'is' if len(rows) == 1 else 'are'} watched now.")
+    return redirect("sources")
 
 
 def _brought(source: Source, conversations: int, unchanged: int, gone: int, records: int) -> str:

@@ -22,7 +22,7 @@ from inspector.actions.set_deployed_reader import set_deployed_reader
 from inspector.actions.set_write_back import set_write_back
 from inspector.demo.creation import write_dispatch_store
 from inspector.environment import os_user
-from inspector.models import AuditEntry, Conversation, Source
+from inspector.models import AuditEntry, Conversation, Source, Watch
 from inspector.models.watch import take_watch
 from inspector.sources.processes import this_process
 from tests.kept import Kept
@@ -107,6 +107,17 @@ def test_a_row_is_imported_and_watched_from_the_list_and_its_tabs_say_which_need
     assert "healthy.db" not in names("unwatched")
     watching.record_problem(healthy.pk, "It is gone.")
     assert names("unreadable") == ["healthy.db"]
+
+
+def test_all_sources_that_are_not_watched_are_watched_at_once(client: Client, tmp_path: Path) -> None:
+    first, second, sealed = (store(tmp_path / f"{name}.db", rows("one", HEALTHY)) for name in ("first", "second", "sealed"))
+    watching.set_watching(first, "tester", on=False, every=600)
+    watching.set_watching(second, "tester", on=False)
+    Source.objects.filter(pk=sealed.pk).update(format="dispatch-bundle")
+    assert ">Watch all 2</button>" in client.get("/sources/").content.decode()
+    text = client.post("/sources/watch/", follow=True).content.decode()
+    assert "2 more sources are watched now." in text and "Watch all" not in text
+    assert dict(Watch.objects.filter(is_on=True).values_list("source", "every")) == {first.pk: 600, second.pk: 0}
 
 
 def test_a_source_shows_what_is_wrong_in_it_and_leads_to_each_problem(client: Client, kept: Kept, tmp_path: Path) -> None:
