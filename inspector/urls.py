@@ -109,6 +109,7 @@ urlpatterns = [
     # Sources and the trail
     *page_at("sources", sources.source_list, "sources", json=sources.source_list_json),
     *page_at("sources/add", changing_sources.add, "add-source", json=changing_sources.add_json),
+    path("sources/watch/", sources.watch_all, name="watch-all"),
     path("sources/demo/", changing_sources.demo, name="switch-demo"),
     *page_at("sources/<slug:oid>/remove", changing_sources.remove, "remove-source", json=changing_sources.remove_json),
     *page_at("sources/<slug:oid>", sources.source, "source", json=sources.source_json),

@@ -44,7 +44,7 @@ def draw(page: Page, base: str, token: str, folder: str) -> None:
 
     page.goto(f"{base}?token={token}")
     shot("inbox", 820)
-    page.locator(".start-line a").click()
+    page.locator(".start-line a").first.click()
     page.goto(page.url.split("?")[0])
     shot("conversation", 1180)
     conversation = page.url

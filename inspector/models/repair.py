@@ -137,6 +137,11 @@ class Repair(models.Model):
         return cls.objects.filter(conversation=conversation, state__in=cls.WAITING).order_by("-pk")
 
     @property
+    def waits_for(self) -> str:
+        """What is to be done next with one that waits."""
+        return "waits for review" if self.state == self.State.PROPOSED else "is approved, not written"
+
+    @property
     def is_moved(self) -> bool:
         """Whether it waits, and the last import read other content than its plan is based on; the store itself is compared when it is applied."""
         if self.state not in (self.State.PROPOSED, self.State.APPROVED):

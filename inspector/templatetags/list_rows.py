@@ -8,15 +8,19 @@ from typing import Any
 from django import template
 from django.template.defaultfilters import capfirst, truncatewords
 from django.template.loader import render_to_string
+from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
-from inspector.models import Source
+from inspector.models import Repair, Source
+from inspector.presentation.clock import moment
+from inspector.presentation.conversation.verdict import PASSES, REJECTED, SILENT, NextRequest
 from inspector.presentation.visible import clipped, visible
-from inspector.templatetags.show import day, spark, when
+from inspector.templatetags.show import spark, when
 
 register = template.Library()
 _TITLE, _SOURCE, _ID = 90, 40, 200
-NOBODY = '<span class="quiet">–</span>'
+NOTHING = mark_safe('<span class="quiet">–</span>')
+_REASON = 120
 _BADGES = 4
 """Rules of a conversation that fit in its row."""
 _SOURCE_OF_PROBLEM, _WORDS_OF_SOURCE = 60, 3
@@ -40,13 +44,15 @@ def _conversation(row: Any, source: str, search_query: str) -> str:
     matching = ""
     if row.matching:
         matching = f'<a href="{href}?{escape(search_query)}">{row.matching} chunk{"" if row.matching == 1 else "s"} with this text</a>'
-    verdict = escape(capfirst(visible(shown.verdict)))
+    following = row.next_request
+    verdict = escape(capfirst(visible(following.before)))
     warns = " differs" if row.is_read_otherwise else ""
     return (
         f'<tr><td class="what"><a class="name row-link" href="{href}">{_clipped(shown.title or "Untitled", _TITLE)}</a>'
         f'<div class="quiet">{source} <span class="mono" title="{_clipped(shown.native_id, _ID)}">{_shown(shown.short_native_id)}</span>{status}</div>'
-        f'{matching}</td><td class="n" data-label="chunks">{shown.chunk_count:,}</td>'
+        f'{matching}</td><td class="n chunks" data-label="chunks">{shown.chunk_count:,}</td>'
         f'<td class="n{warns}" data-label="messages stored → read">{shown.message_count:,} → {shown.read_count:,}</td>'
+        f'<td class="next" data-label="next request">{next_words(following)}{waiting_repair(row.waiting)}</td>'
         f'<td class="verdict{"" if row.badges or shown.refused else " quiet"}"><span class="clamped" title="{verdict}">{verdict}</span></td>'
         f'<td class="badges">{_badges(row)}</td><td class="when" data-label="last active">{when(shown.last_activity)}</td></tr>'
     )
@@ -63,7 +69,7 @@ def _badges(row: Any) -> str:
         parts.append('<span class="badge note">gone from the store</span>')
     if shown.has_silent:
         parts.append('<span class="badge note">silent</span>')
-    if shown.refused:
+    if shown.refused and row.next_request.state != REJECTED:
         parts.append('<span class="badge">rejected</span>')
     # As links to the first place of each.
     at = f"/conversations/{shown.oid}/?finding="
@@ -79,17 +85,39 @@ def _badges(row: Any) -> str:
 
 
 @register.simple_tag
+def next_words(following: NextRequest) -> SafeString:
+    """What becomes of the next request, the outcome before its reason."""
+    if not following.words:
+        return NOTHING
+    classes = {REJECTED: "why", SILENT: "caution", PASSES: "fine"}.get(following.state, "")
+    more = f'<div class="quiet">{_clipped(following.more, _REASON)}</div>' if following.more else ""
+    outcome, at, path = following.words.partition(" at ")
+    return mark_safe(f'<span class="{classes}"><b>{escape(outcome)}</b>{at}{_clipped(path, _REASON)}</span>{more}')  # noqa: S308 (every text goes through `escape`)
+
+
+@register.simple_tag
+def waiting_repair(repair: Repair | None) -> SafeString:
+    """A link to the repair of a conversation that waits."""
+    if repair is None:
+        return SafeString()
+    return format_html(
+        '<span class="waiting"><a class="link" href="/repairs/{}/">repair {}</a> {}</span>', repair.oid, repair.oid[:6], repair.waits_for
+    )
+
+
+@register.simple_tag
 def problem_rows(rows: Sequence[Any], summary_words: int) -> SafeString:
     """Of the summary of each rule so many words."""
     source = cache(_source_words)
-    return mark_safe("".join([_problem(row, source(row.problem.source), summary_words) for row in rows]))  # noqa: S308 (every text goes through `escape`)
+    is_assigned = any(row.problem.assigned_to for row in rows)
+    return mark_safe("".join([_problem(row, source(row.problem.source), summary_words, is_assigned) for row in rows]))  # noqa: S308 (every text goes through `escape`)
 
 
 def _source_words(source: Source) -> str:
     return escape(truncatewords(clipped(source.name, _SOURCE_OF_PROBLEM)[0], _WORDS_OF_SOURCE))
 
 
-def _problem(row: Any, source: str, summary_words: int) -> str:
+def _problem(row: Any, source: str, summary_words: int, is_assigned: bool) -> str:
     problem, noun = row.problem, row.problem.noun
     # Most are silent, and come first: what stands out is a problem that somebody was told of.
     loud = "" if problem.silent else ' <span class="badge note" title="The program or the provider reports it">reported</span>'
@@ -99,20 +127,29 @@ def _problem(row: Any, source: str, summary_words: int) -> str:
         about = f'<div class="{classes}" title="{escape(capfirst(row.summary))}">{escape(row.shortened(summary_words))}</div>'
     ever = f'<span class="quiet">/{problem.total:,}</span>' if problem.total != problem.conversations else ""
     streams = f' <span class="quiet">stream{"" if problem.total == 1 else "s"}</span>' if problem.is_of_streams else ""
-    waits = ' <span class="badge note" title="A repair of it waits for a review">proposed</span>' if row.waits else ""
     state = f" {_state(problem)}" if problem.state != "open" else ""
-    since = f"<div>since {day(problem.first_seen)}</div>" if row.since else ""
-    assigned = f'<span title="{_clipped(problem.assigned_to, 60)}">{escape(truncatewords(clipped(problem.assigned_to, 30)[0], 2))}</span>'
+    who = f'<span title="{_clipped(problem.assigned_to, 60)}">{escape(truncatewords(clipped(problem.assigned_to, 30)[0], 2))}</span>'
+    assigned = f'<td class="who" data-label="assigned">{who if problem.assigned_to else NOTHING}</td>'
     return (
         f'<tr><td class="check"><label><input type="checkbox" name="problem" value="{problem.oid}">'
         f'<span class="sr">{escape(row.code)} in {_clipped(problem.source.name, _SOURCE)}</span></label></td>'
         f'<td class="what"><a class="name row-link" href="/problems/{problem.oid}/">{escape(row.name)}</a> '
-        f'<span class="badge {row.severity}">{escape(row.code)}</span>{loud}{state}{waits}'
+        f'<span class="badge {row.severity}">{escape(row.code)}</span>{loud}{state}'
         f'{about}</td><td class="source">{source}</td><td class="days">{spark(row.days)}</td>'
         f'<td class="n" title="{noun.capitalize()}s{": now, and ever" if ever else ""}" data-label="occurs in">{problem.conversations:,}{ever}{streams}</td>'
-        f'<td class="when" data-label="last seen">{when(problem.last_seen)}{since}</td>'
-        f'<td class="who" data-label="assigned">{assigned if problem.assigned_to else NOBODY}</td></tr>'
+        f'<td class="when" data-label="last seen" title="First seen {moment(problem.first_seen, "%Y-%m-%d")}">{when(problem.last_seen)}</td>'
+        f'<td class="repair" data-label="repair">{repair_of(row, is_linked=False)}</td>{assigned if is_assigned else ""}</tr>'
     )
+
+
+@register.simple_tag
+def repair_of(row: Any, is_linked: bool = True) -> SafeString:
+    """Of a problem: the repair that waits, else the strategy that would be taken."""
+    if (waiting := row.waiting) and is_linked:
+        return waiting_repair(waiting)
+    if waiting:
+        return format_html('<b title="This repair {}">{}</b> {}', waiting.waits_for, waiting.state, waiting.oid[:6])
+    return format_html('<span class="quiet">{}</span>', row.repair) if row.repair else NOTHING
 
 
 def _state(problem: Any) -> str:

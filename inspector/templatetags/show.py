@@ -383,13 +383,6 @@ def when(value: datetime | int | None) -> str:
 
 
 @register.simple_tag
-def day(milliseconds: int) -> str:
-    """The day (UTC) of a moment, in one word."""
-    absolute = moment(milliseconds)
-    return format_html('<span title="{} UTC">{}</span>', absolute, absolute.partition(" ")[0])
-
-
-@register.simple_tag
 def time_of_day(value: datetime) -> str:
     """The time of day of a moment: UTC, or by script that of the reader's zone, with the day where it is not today."""
     absolute = moment(int(value.timestamp() * 1000))

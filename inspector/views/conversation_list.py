@@ -11,6 +11,7 @@ from django.http import HttpResponse
 from inspector.middleware import OperatorRequest
 from inspector.models import Conversation, ConversationCount, ConversationRule, Repair, RuleCount, Source, counting, searching
 from inspector.models.prepared import prepared, totals
+from inspector.presentation.conversation.verdict import NextRequest, next_request
 from inspector.presentation.json_text import Json, json_fields
 from inspector.presentation.visible import visible
 from inspector.readers.catalogue import all_readers
@@ -81,6 +82,12 @@ class ConversationRow:
     """What replaced it."""
     undone: Repair | None = None
     """The repair that wrote it, and whose undo removed it."""
+    waiting: Repair | None = None
+    """Of its repairs the one that is proposed or approved."""
+
+    @property
+    def next_request(self) -> NextRequest:
+        return next_request(self.conversation.verdict)
 
     @property
     def is_read_otherwise(self) -> bool:
@@ -155,7 +162,7 @@ RULE_KEYS = ("place", "conversation_id")
 
 
 def rows_of(conversations: Iterable[Conversation], q: str = "") -> tuple[ConversationRow, ...]:
-    """The rows of a list: one query, and one more for a text, however many conversations there are."""
+    """The rows of a list: two queries, and one more for a text, however many conversations there are."""
     conversations = list(conversations)
     ids = [conversation.pk for conversation in conversations]
     badges: dict[int, list[Badge]] = {}
@@ -166,6 +173,7 @@ def rows_of(conversations: Iterable[Conversation], q: str = "") -> tuple[Convers
     forks = forks_of(row.pk for row in conversations if row.is_replaced)
     writers = [row.forked_by_id for row in conversations if row.is_gone and row.forked_by_id]
     undone = {repair.pk: repair for repair in Repair.objects.filter(pk__in=writers, state=Repair.State.UNDONE)} if writers else {}
+    waiting = waiting_of(ids)
     return tuple(
         ConversationRow(
             row,
@@ -174,9 +182,16 @@ def rows_of(conversations: Iterable[Conversation], q: str = "") -> tuple[Convers
             matching.get(row.pk, 0),
             forks.get(row.pk),
             undone.get(row.forked_by_id) if row.is_gone and row.forked_by_id else None,
+            waiting.get(row.pk),
         )
         for row in conversations
     )
+
+
+def waiting_of(conversations: Iterable[int | None]) -> dict[int, Repair]:
+    """Conversation -> its newest repair that waits."""
+    rows = Repair.objects.filter(conversation__in=conversations, state__in=Repair.WAITING).order_by("pk")
+    return {repair.conversation_id: repair for repair in rows.defer("rehearsal", "options", "counts")}
 
 
 def forks_of(originals: Iterable[int]) -> dict[int, Conversation]:
@@ -337,6 +352,7 @@ def row_report(row: ConversationRow) -> Json:
         "fork": row.fork.oid if row.fork else "",
         "findings": [json_fields(badge, "code rule severity count") for badge in row.badges],
         "findings_left_out": row.left_out,
+        "waiting_repair": row.waiting.oid if row.waiting else "",
     }
 
 

@@ -52,6 +52,7 @@ from inspector.views.conversation_list import (
     newest_first,
     row_report,
     rows_of,
+    waiting_of,
     with_rule,
 )
 from inspector.views.live import live
@@ -63,7 +64,7 @@ from inspector.views.repair_rows import rows_of as rows_of_repairs
 from inspector.views.streams import summaries, worst
 
 RECENT = 12
-FIRST_ROWS, FIRST_WORDS = 12, 208
+FIRST_ROWS, FIRST_WORDS = 12, 203
 FIRST_REPAIRS, FIRST_WORDS_OF_REPAIRS = 9, 215
 """Rows of the first screen at 1440 x 900, and their words: with what is around them it has below 250."""
 HOLDING = Q(is_trace=False) | Q(stream_count__gt=0) | Q(gone_stream_count__gt=0)
@@ -118,6 +119,8 @@ class Start:
     href: str
     title: str
     message: str
+    waiting: Repair | None = None
+    """A repair of its conversation, which is named in place of the message."""
 
     @property
     def words(self) -> str:
@@ -128,7 +131,8 @@ class Start:
     @property
     def shown(self) -> str:
         """About what the line says."""
-        return f"Start here: {clipped(self.title, 50)[0]} {clipped(self.words, 110)[0]}"
+        words = f"repair {self.waiting.oid[:6]} {self.waiting.waits_for}" if self.waiting else clipped(self.words, 110)[0]
+        return f"Start here: {clipped(self.title, 50)[0]} {words}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,6 +149,15 @@ class InboxPage:
     choices: Choices
     views: tuple[SavedView, ...]
     start: Start | None
+
+    @property
+    def is_assigned(self) -> bool:
+        """Whether any problem that is shown is."""
+        return any(row.problem.assigned_to for row in self.rows)
+
+    @property
+    def sort_words(self) -> str:
+        return problem_list.SORT_WORDS[self.filters.sort]
 
     @property
     def summary_words(self) -> int:
@@ -249,8 +262,11 @@ def _start(problem: Problem) -> Start | None:
         of_stream = of_streams.select_related("stream").first()
         return Start(of_stream.href, of_stream.stream.title, of_stream.message) if of_stream else None
     rows = ConversationRule.objects.filter(conversation=opened.values("conversation")[:1], code=problem.code, is_worst=True).order_by()
-    row = rows.values_list("conversation__oid", "first__oid", "conversation__title", "first__message").first()
-    return Start(f"/conversations/{row[0]}/?finding={row[1]}", *row[2:]) if row else None
+    row = rows.values_list("conversation__oid", "first__oid", "conversation__title", "first__message", "conversation").first()
+    if row is None:
+        return None
+    conversation, finding, title, message, pk = row
+    return Start(f"/conversations/{conversation}/?finding={finding}", title, message, waiting_of([pk]).get(pk))
 
 
 def inbox(request: OperatorRequest) -> HttpResponse:

@@ -12,7 +12,7 @@ from django.template.defaultfilters import capfirst, truncatewords
 from inspector.middleware import OperatorRequest
 from inspector.models import Problem, ProblemDay, Repair, Source
 from inspector.models.problem import SEVERITIES, ProblemState, in_states, today
-from inspector.presentation.clock import age_words, moment
+from inspector.presentation.clock import age_words
 from inspector.presentation.json_text import Json, json_fields
 from inspector.presentation.sparkline import Sparkline, sparkline
 from inspector.presentation.visible import visible
@@ -88,8 +88,8 @@ class ProblemRow:
     about: RuleEntry | None
     """None for a code that an older Inspector stored and this one has no rule for."""
     days: Sparkline
-    waits: bool
-    """A repair that leaves less of it waits for a review."""
+    waiting: Repair | None
+    """The newest repair that waits and leaves less of it; of it the id and the state are known."""
     is_as_above: bool
     """The row before is of the same rule, in another source."""
     has_traces: bool
@@ -111,16 +111,10 @@ class ProblemRow:
     def shortened(self, most: int) -> str:
         """The summary in about so many words: whole, or its first clause, or its beginning."""
         if self.is_as_above:
-            return "Same rule, other source"
+            return "Same rule"
         summary = capfirst(self.summary)
         clause = summary.partition(", ")[0]
         return summary if len(summary.split()) <= most else truncatewords(clause, most)
-
-    @property
-    def since(self) -> bool:
-        """Whether it was first seen on another day than last."""
-        first, last = (moment(at, "%Y-%m-%d") for at in (self.problem.first_seen, self.problem.last_seen))
-        return first != last
 
     @property
     def repairs(self) -> tuple[str, ...]:
@@ -137,15 +131,14 @@ class ProblemRow:
         return next(iter(self.repairs), "")
 
     def other_words(self, now: int) -> int:
-        """Words of its row next to the summary: name, code, number, source, age, first day, a repair that waits, and what was decided. `now` in epoch milliseconds."""
+        """Words of its row next to the summary: name, code, number, source, age, repair, and what was decided. `now` in epoch milliseconds."""
         problem = self.problem
         decided = (problem.state != "open") + min(2, len(problem.assigned_to.split()))
         aged = age_words(problem.last_seen, now)
         return (
             3
-            + self.waits
+            + (2 if self.waiting else bool(self.repair))
             + (not problem.silent)
-            + 2 * self.since
             + problem.is_of_streams
             + min(3, len(problem.source.name.split()))
             + aged
@@ -279,7 +272,7 @@ def rows_of(problems: Iterable[Problem]) -> tuple[ProblemRow, ...]:
             problem,
             any_rule(problem.code),
             sparkline(days[problem.pk], last, DAYS),
-            (problem.source_id, problem.code) in waiting,
+            waiting.get((problem.source_id, problem.code)),
             at > 0 and problems[at - 1].code == problem.code,
             problem.source_id in traced,
         )
@@ -287,11 +280,23 @@ def rows_of(problems: Iterable[Problem]) -> tuple[ProblemRow, ...]:
     )
 
 
-def _waiting(problems: Iterable[Problem]) -> set[tuple[int, str]]:
-    """(source, code) of the rules that one of the newest repairs leaves less of, of those that wait for a review."""
-    rows = Repair.objects.filter(state=Repair.State.PROPOSED, conversation__source__in={problem.source_id for problem in problems})
-    named = rows.order_by("-pk").values_list("conversation__source", "counts")[:MOST_WAITING]
-    return {(source, code) for source, counts in named for code, (before, after) in counts.items() if after < before}
+def _waiting(problems: Iterable[Problem]) -> dict[tuple[int, str], Repair]:
+    """(source, code) of a rule -> the newest repair that leaves less of it, of those that wait."""
+    rows = Repair.objects.filter(state__in=Repair.WAITING, conversation__source__in={problem.source_id for problem in problems})
+    named = rows.order_by("-pk").values_list("conversation__source", "counts", "oid", "state")[:MOST_WAITING]
+    waiting: dict[tuple[int, str], Repair] = {}
+    for source, counts, oid, state in named:
+        for code, (before, after) in counts.items():
+            if after < before:
+                waiting.setdefault((source, code), Repair(oid=oid, state=state))
+    return waiting
+
+
+def days_of(source: Source) -> Sparkline:
+    """What was new in a source on each of the days that end with the last on which something was."""
+    of_days = ProblemDay.objects.filter(problem__source=source).order_by("-day").values("day").annotate(n=Sum("occurrences"))[:DAYS]
+    counts = dict(of_days.values_list("day", "n"))
+    return sparkline(counts, max(counts, default=today()), DAYS)
 
 
 def last_day(moments: Iterable[int]) -> date:
@@ -323,6 +328,7 @@ def problem_report(row: ProblemRow) -> Json:
         **{name: number for name, (number, _) in counts.items()},
         **{f"{name}_ever": number for name, (_, number) in counts.items()},
         "ignored_until": until.isoformat() if until else None,
+        "waiting_repair": row.waiting.oid if row.waiting else "",
         "days": list(row.days.counts),
         "days_to": row.days.last.isoformat(),
     }

@@ -33,6 +33,7 @@ from inspector.models import (
 from inspector.models.problem import WORST_FIRST
 from inspector.presentation import markdown
 from inspector.presentation.conversation.excerpt import ExcerptLine, excerpt, excerpt_of_block
+from inspector.presentation.conversation.verdict import NextRequest, next_request
 from inspector.presentation.conversation.whole import LARGE
 from inspector.presentation.json_text import Json, json_fields
 from inspector.presentation.packed import Unreadable
@@ -40,7 +41,7 @@ from inspector.presentation.sparkline import Sparkline
 from inspector.presentation.visible import visible
 from inspector.readers.catalogue import UnknownReader
 from inspector.views import problem_list
-from inspector.views.conversation_list import forks_of, forks_with
+from inspector.views.conversation_list import forks_of, forks_with, waiting_of
 from inspector.views.live import live
 from inspector.views.pages import absolute, as_json, as_markdown, origin_of_source, page
 from inspector.views.paging import ListWindow, window
@@ -80,6 +81,11 @@ class OccurrenceRow:
         return subject
 
     @property
+    def next_request(self) -> NextRequest:
+        """Of a conversation."""
+        return next_request(self.subject.verdict)
+
+    @property
     def seen(self) -> int | None:
         """Epoch milliseconds."""
         subject = self.subject
@@ -107,11 +113,6 @@ class Example(NamedTuple):
     row: OccurrenceRow
     lines: tuple[ExcerptLine, ...]
     left: int
-
-    @property
-    def consequences(self) -> tuple[str, ...]:
-        """The parts of the verdict of its conversation, which is of all its findings, of which the next request is the last: here it is the first."""
-        return tuple(reversed(self.row.subject.verdict.rstrip(".").split("; ")))
 
 
 class HistoryLine(NamedTuple):
@@ -260,7 +261,7 @@ def _of_conversations(problem: Problem, occurrences: tuple[Occurrence, ...]) -> 
     first = {pk: (oid, message, seqs) for pk, oid, message, seqs in columns}
     forks = forks_of(row.conversation_id for row in occurrences if row.conversation_id and row.state == _State.REPLACED)
     still = forks_with(problem.code, forks.values())
-    waiting = {repair.conversation_id: repair for repair in Repair.objects.filter(conversation__in=ids, state__in=Repair.WAITING)}
+    waiting = waiting_of(ids)
     listed = []
     for row in occurrences:
         if (about := row.conversation) is not None:
@@ -306,6 +307,7 @@ def _report(request: OperatorRequest, content: ProblemPage) -> Json:
     return {
         **problem_list.problem_report(content.row),
         "summary": about.summary if about else "",
+        "fixed_in_code": about.fixed_in_code if about else "",
         "client_versions": [{"version": name, "occurrences": number} for name, number in content.versions if name],
         "models": [{"model": name, "occurrences": number} for name, number in content.models if name],
         **json_fields(content, "page=here.number pages=here.pages"),

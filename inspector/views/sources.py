@@ -21,9 +21,10 @@ from inspector.actions.problems import Refused
 from inspector.actions.set_deployed_reader import set_deployed_reader
 from inspector.actions.set_write_back import set_write_back
 from inspector.middleware import OperatorRequest, accepts
-from inspector.models import ConversationCount, Payload, Problem, Record, Source, TraceRecord, Watch, Watcher
+from inspector.models import ConversationCount, Payload, Record, Source, TraceRecord, Watch, Watcher
 from inspector.models.background import judged_since
 from inspector.presentation.json_text import json_fields
+from inspector.presentation.sparkline import Sparkline
 from inspector.presentation.visible import visible
 from inspector.programs.catalogue import UnknownFormat, format_named
 from inspector.programs.formats import InFiles
@@ -33,9 +34,11 @@ from inspector.sources import reach
 from inspector.sources.own_program import read_only
 from inspector.sources.places import is_dsn, place
 from inspector.sources.problems import SourceProblem
+from inspector.views import problem_list
 from inspector.views.conversation_list import ConversationRow, missing, newest_first, rows_of
 from inspector.views.live import live
 from inspector.views.pages import as_json, page
+from inspector.views.problem_list import ProblemRow
 
 SHOWN = 10
 RULES = 5
@@ -118,6 +121,11 @@ class SourceListPage:
     @property
     def has_demo(self) -> bool:
         return any(row.source.is_demo for row in self.all_rows)
+
+    @property
+    def unwatched(self) -> int:
+        """How many could be watched by who asks, and are not."""
+        return sum(row.may_watch and not row.is_watched for row in self.all_rows)
 
     @property
     def has_both(self) -> bool:
@@ -223,9 +231,10 @@ class SourcePage:
     traces: tuple[Source, ...]
     stores: tuple[Source, ...]
     recent: tuple[ConversationRow, ...]
-    rules: tuple[Problem, ...]
+    rules: tuple[ProblemRow, ...]
     """What is open in it, the worst first."""
     more_rules: bool
+    days: Sparkline
     readers: tuple[str, ...]
     deployed: Reader | None
     why_writable: str
@@ -240,9 +249,9 @@ class SourcePage:
     watch: "WatchPanel"
 
     @property
-    def worst(self) -> Problem | None:
+    def worst(self) -> ProblemRow | None:
         """What to look at first; no note, and nothing that somebody ignores."""
-        return next((problem for problem in self.rules if problem.severity != "note" and not problem.is_ignored), None)
+        return next((row for row in self.rules if row.severity != "note" and not row.problem.is_ignored), None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -273,7 +282,7 @@ def _page(source: Source) -> SourcePage:
         payloads = Payload.objects.filter(pk__in=TraceRecord.objects.filter(source=source).exclude(body=None).values("body"))
     else:
         payloads = Payload.objects.filter(pk__in=Record.objects.filter(conversation__source=source).values("payload_id"))
-    rules = tuple(source.rule_problems.filter(conversations__gt=0)[: RULES + 1])
+    rules = problem_list.rows_of(source.rule_problems.filter(conversations__gt=0).select_related("source")[: RULES + 1])
     return SourcePage(
         row=_rows([source])[0],
         bytes_kept=payloads.aggregate(n=Sum("size"))["n"] or 0,
@@ -284,6 +293,7 @@ def _page(source: Source) -> SourcePage:
         recent=rows_of(newest_first(conversations.filter(is_gone=False))[:SHOWN]),
         rules=rules[:RULES],
         more_rules=len(rules) > RULES,
+        days=problem_list.days_of(source),
         readers=tuple(names(source.format)),
         deployed=_deployed(source),
         why_writable=why_writable(source),
@@ -425,6 +435,16 @@ def watch(request: OperatorRequest, oid: str) -> HttpResponse:
     except Refused as problem:
         messages.error(request, visible(str(problem)))
     return _back(request, oid)
+
+
+@accepts("POST")
+def watch_all(request: OperatorRequest) -> HttpResponse:
+    """Switches on the looks at each source that is not watched; one that was watched before is looked at as often as then."""
+    rows = [row for row in _rows(list(Source.objects.select_related("watch"))) if row.may_watch and not row.is_watched]
+    for row in rows:
+        watching.set_watching(row.source, request.operator, True, getattr(watching.watch_of(row.source), "every", 0))
+    messages.success(request, f"{_many(len(rows), 'more source')} {'is' if len(rows) == 1 else 'are'} watched now.")
+    return redirect("sources")
 
 
 def _brought(source: Source, conversations: int, unchanged: int, gone: int, records: int) -> str:

@@ -106,6 +106,7 @@ POST = {
     "sources/<slug:oid>/write-back": "write back",
     "sources/add": "add source",
     "sources/demo": "demo",
+    "sources/watch": ANYBODY,
     "welcome/<slug:uidb64>/<slug:token>": ANYBODY,
 }
 

@@ -183,7 +183,9 @@ def test_the_inbox_lists_it_and_chooses_it_by_kind_source_words_and_severity(cli
     assert CODE in listed(client, f"?q={captured.rule}") and CODE in listed(client, "?q=x.har") and CODE not in listed(client, "?q=a.db")
     assert listed(client, "?kind=zzz") == every and CODE not in listed(client, "?kind=streams&severity=note")
     page = client.get("/?kind=streams").content.decode()
-    assert "Filter, sort (1)" in page and f"/problems/{captured.oid}/" in page and f'value="{captured.source.oid}"' in page
+    assert (
+        "Filter (1), sort: <b>worst first</b>" in page and f"/problems/{captured.oid}/" in page and f'value="{captured.source.oid}"' in page
+    )
 
 
 def test_one_starts_with_a_stream_where_nothing_worse_is_in_a_conversation(client: Client, tmp_path: Path) -> None:
@@ -198,7 +200,7 @@ def test_the_page_of_it_has_its_streams_and_what_to_do_but_no_repair(client: Cli
     for stream in Stream.objects.filter(position__gt=0):
         assert f'href="/streams/{stream.oid}/' in page and f'href="/streams/{stream.oid}/corrected/"' in page
         assert client.get(f"/streams/{stream.oid}/corrected/").status_code == 200
-    assert "nothing is written to it" in page and "2 of 2 streams" in page and "/repair/" not in page
+    assert "Nothing is written to a capture" in page and "2 of 2 streams" in page and "/repair/" not in page
     report = client.get(f"/problems/{captured.oid}.json").json()
     assert [(row["stream"], row["state"]) for row in report["occurrences"]] == [
         (stream.oid, "open") for stream in Stream.objects.filter(position__gt=0).order_by("position")

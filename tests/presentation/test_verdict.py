@@ -2,7 +2,7 @@
 
 import pytest
 
-from inspector.presentation.conversation.verdict import verdict
+from inspector.presentation.conversation.verdict import next_request, verdict
 from inspector.profiles.judging import judged
 from inspector.rules.base import findings
 from inspector.rules.case_notation import load_case
@@ -80,3 +80,39 @@ def test_a_masked_body_is_not_called_whole() -> None:
     assert said(MASKED.replace("<REDACTED>", "What does <REDACTED> mean?"), "as-sent").startswith(
         "Nothing is damaged; the next request passes"
     )
+
+
+MERGED = "@format dispatch\n1 user 0.0 text hi\n2 assistant 0.1 text hello\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "reader", "state", "words", "more"),
+    [
+        (MERGED, "dispatch-legacy", "silent", "wrong silently", "passes all known rules"),
+        (BRANCHED, "pi-1.5", "passes", "passes", ""),
+    ],
+)
+def test_a_list_has_the_next_request_apart_from_what_is_damaged(text: str, reader: str, state: str, words: str, more: str) -> None:
+    sentence = said(text, reader)
+    following = next_request(sentence)
+    assert (following.state, following.words, following.more) == (state, words, more)
+    assert sentence.startswith(following.before.removesuffix(".") + "; ") and "next request" not in following.before
+
+
+@pytest.mark.parametrize(
+    ("end", "state", "words", "more"),
+    [
+        ("the next request is rejected by ai-sdk-6 at messages.1.content.0 (SDK-1)", "rejected", "rejected at messages.1.content.0", "SDK-1 of ai-sdk-6"),
+        ("the session can be resumed, its last call (seq 3) is pending", "", "can be resumed", "its last call (seq 3) is pending"),
+        ("a turn is running, so its open end is not judged", "", "not judged", "a turn is running"),
+        ("a retry would run 'a; b', if it is registered, before the next request", "", "after a retry", "a retry would run 'a; b', if it is registered"),
+        ("a retry returns the stored answer and makes no request", "", "none", "a retry returns the stored answer"),
+    ],
+)  # fmt: skip
+def test_each_end_of_a_verdict_is_a_next_request(end: str, state: str, words: str, more: str) -> None:
+    assert next_request(f"The store is damaged in one place; {end}.") == (state, words, more, "The store is damaged in one place.")
+
+
+def test_a_verdict_without_a_next_request_stays_whole() -> None:
+    sentence = "The conversation was not read: it is too large."
+    assert next_request(sentence) == ("", "", "", sentence)

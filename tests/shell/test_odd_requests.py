@@ -104,6 +104,7 @@ def test_every_view_is_asked_by_get_or_says_what_it_takes() -> None:
         "sources/<slug:oid>/write-back/",
         "sources/add/",
         "sources/demo/",
+        "sources/watch/",
         "users/",
         "users/<int:pk>/link/",
         "users/<int:pk>/roles/",

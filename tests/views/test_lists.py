@@ -16,6 +16,7 @@ from django.utils import timezone
 from inspector.actions.import_source import import_targets
 from inspector.demo.creation import write_dispatch_store
 from inspector.models import Conversation, Repair, Source, Stream
+from tests.actions.building import imported, merged, proposed
 from tests.kept import Kept
 from tests.programs.pi_openclaw.session_files import header, lines, u
 from tests.views.imported import HEALTHY, INCIDENT, MERGED, example, many, rows, store
@@ -48,7 +49,20 @@ def test_a_row_says_stored_and_read_and_the_verdict(client: Client, kept: Kept) 
     assert (row["chunks"], row["messages_stored"], row["messages_read"], row["silent"], row["refused"]) == (14, 9, 3, True, True)
     assert {"code": "TOOL202", "rule": "orphaned-tool-result", "severity": "error", "count": 2} in row["findings"]
     text = client.get(f"/conversations/?q={incident.oid}").content.decode()
-    assert "9 → 3" in text and "TOOL202 ×2" in text and row["verdict"] in text.replace("&#x27;", "'")
+    before = row["verdict"].partition("; the next request")[0]
+    assert "9 → 3" in text and "TOOL202 ×2" in text and f"{before}." in text.replace("&#x27;", "'")
+    assert '<b>rejected</b> at messages.1</span><div class="quiet">OC-2 of openai-chat</div></td>' in text and row["waiting_repair"] == ""
+
+
+def test_a_row_names_the_repair_that_waits(client: Client, tmp_path: Path) -> None:
+    repair = proposed(imported(tmp_path / "a.db", merged()), "renumber-messages")
+    link = f'<a class="link" href="/repairs/{repair.oid}/">repair {repair.oid[:6]}</a>'
+    assert f"{link} waits for review" in client.get("/conversations/").content.decode()
+    Repair.objects.update(state=Repair.State.APPROVED)
+    assert f"{link} is approved, not written" in client.get("/conversations/").content.decode()
+    assert client.get("/conversations.json").json()["conversations"][0]["waiting_repair"] == repair.oid
+    Repair.objects.update(state=Repair.State.REJECTED)
+    assert repair.oid[:6] not in client.get("/conversations/").content.decode()
 
 
 @pytest.mark.parametrize("q", ["settings page", "E4A91B72-6d3c", "undo the listKeys", "UNDO THE LISTKEYS"])
@@ -180,7 +194,7 @@ def test_the_number_of_queries_does_not_grow_with_the_rows(
     client: Client, tmp_path: Path, django_assert_max_num_queries: MaxQueries
 ) -> None:
     many(tmp_path / "a.db", 50)
-    with django_assert_max_num_queries(16):
+    with django_assert_max_num_queries(17):
         client.get("/conversations/?q=hello")
 
 

@@ -212,7 +212,7 @@ POSTED = {
     *(f"users/<int:pk>/{act}/" for act in ("roles", "state", "link", "tokens")),
     *("users/roles/", "account/tokens/", "account/tokens/<int:pk>/revoke/"),
     *("account/sessions/end/", "account/sessions/<int:pk>/end/"),
-    *("sources/demo/", "links/<slug:oid>/revoke/"),
+    *("sources/demo/", "sources/watch/", "links/<slug:oid>/revoke/"),
 }
 
 

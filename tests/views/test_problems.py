@@ -61,15 +61,18 @@ def test_a_proposed_repair_waits_in_the_first_tab(client: Client, tmp_path: Path
 def test_a_problem_says_that_a_repair_of_it_waits(client: Client, tmp_path: Path) -> None:
     one = imported(tmp_path / "a.db", merged())
     imported(tmp_path / "b.db", merged())
-    assert ">proposed</span>" not in client.get("/").content.decode()
+    assert ">proposed</b>" not in client.get("/").content.decode()
     repair = proposed(one, "renumber-messages")
     rows = re.findall(r"<tr><td class=\"check\">.*?</tr>", client.get("/").content.decode(), re.DOTALL)
-    assert [">proposed</span>" in row for row in rows if "a.db</td>" in row] == [True]
-    assert [">proposed</span>" in row for row in rows if "b.db</td>" in row] == [False]
+    assert [">proposed</b>" in row for row in rows if "a.db</td>" in row] == [True]
+    assert [">proposed</b>" in row for row in rows if "b.db</td>" in row] == [False]
+    assert [row.count(">renumber-messages</span>") for row in rows if "b.db</td>" in row] == [1]
+    start = client.get("/").content.decode().partition("Start here:")[2].partition("</p>")[0]
+    assert f'<a class="link" href="/repairs/{repair.oid}/">repair {repair.oid[:6]}</a> waits for review' in start
     Repair.objects.filter(pk=repair.pk).update(counts={"MSG101": [1, 1]})
-    assert ">proposed</span>" not in client.get("/").content.decode(), "what it leaves as it is it does not repair"
+    assert ">proposed</b>" not in client.get("/").content.decode(), "what it leaves as it is it does not repair"
     Repair.objects.filter(pk=repair.pk).update(counts={"MSG101": [1, 0]}, state="rejected")
-    assert ">proposed</span>" not in client.get("/").content.decode()
+    assert ">proposed</b>" not in client.get("/").content.decode()
 
 
 def test_a_row_says_who_is_on_it_since_when_it_is_there_and_that_the_row_above_is_of_the_same_rule(client: Client, tmp_path: Path) -> None:
@@ -79,8 +82,10 @@ def test_a_row_says_who_is_on_it_since_when_it_is_there_and_that_the_row_above_i
         assigned_to="ada", first_seen=1_780_000_000_000, last_seen=1_782_000_000_000
     )
     first, second = re.findall(r"<tr><td class=\"check\">.*?</tr>", client.get("/").content.decode(), re.DOTALL)
-    assert ">ada</span>" in first and ">2026-05-28</span>" in first and "Several messages" in first
-    assert "ada" not in second and "since" not in second and ">Same rule, other source</div>" in second
+    assert ">ada</span>" in first and 'title="First seen 2026-05-28"' in first and "Several messages" in first
+    assert "ada" not in second and ">Same rule</div>" in second and second.endswith('<span class="quiet">–</span></td></tr>')
+    Problem.objects.update(assigned_to="")
+    assert "assigned" not in client.get("/").content.decode().partition("<thead>")[2].partition("</table>")[0]
 
 
 @pytest.mark.parametrize(
@@ -105,6 +110,8 @@ def test_lists_are_sorted_as_the_address_says(client: Client, kept: Kept) -> Non
     assert numbers == sorted(numbers) and len(set(numbers)) > 1
     seen = [row["last_seen"] for row in client.get("/index.json?sort=-seen").json()["problems"]]
     assert seen == sorted(seen, reverse=True) and len(set(seen)) > 1
+    assert "sort: <b>worst first</b>" in client.get("/").content.decode()
+    assert "sort: <b>seen last</b>" in client.get("/?sort=-seen").content.decode()
     assert 'aria-sort="descending"' in client.get("/?sort=-seen").content.decode()
 
 
@@ -264,12 +271,22 @@ def test_the_page_of_a_problem_quotes_what_one_finding_names(client: Client, tmp
     page = client.get(f"/problems/{problem.oid}/").content.decode()
     quoted = re.findall(r'<i>(\d+)</i> <em class="\w">(\w+)</em> <i>(.*?)</span>', page.partition('class="excerpt"')[2])
     assert quoted == [("1", "user", "text</i> hi"), ("2", "assistant", 'text</i> <b class="why">read as user</b> hello')]
-    consequences = re.findall(r"<li>(.*?)</li>", page.partition("all its findings together")[2].partition("</ul>")[0])
-    first, *others = Conversation.objects.get().verdict.rstrip(".").split("; ")
-    assert consequences == [f"<b>{others[0][0].upper()}{others[0][1:]}</b>", first]
     assert "accepted" in page.partition("next request")[2].partition("</dd>")[0]
+    assert ">passes all known rules</div>" in page.partition('data-label="next request"')[2].partition("</td>")[0]
+    assert page.count("are read as one user message") == 2, "in the words of the rule and in those of the finding"
     written_again(path, rows("one", HEALTHY, "One"))
     assert 'class="excerpt"' not in client.get(f"/problems/{problem.oid}/").content.decode()
+
+
+def test_the_page_of_a_problem_says_how_to_fix_it_in_the_store_and_in_the_code(client: Client, tmp_path: Path) -> None:
+    conversation = imported(tmp_path / "a.db", merged())
+    address = f"/problems/{Problem.objects.get(code='MSG101').oid}"
+    page = client.get(f"{address}/").content.decode().partition('id="fix"')[2].partition("</section>")[0]
+    assert ">renumber-messages</a>" in page and "Group by seq - chunkIdx" in page and "waits" not in page
+    assert client.get(f"{address}.json").json()["fixed_in_code"].startswith("Group by seq - chunkIdx")
+    repair = proposed(conversation, "renumber-messages")
+    page = client.get(f"{address}/").content.decode().partition('id="fix"')[2].partition("</section>")[0]
+    assert f'href="/repairs/{repair.oid}/">repair {repair.oid[:6]}</a> waits for review' in page
 
 
 def test_the_history_of_a_problem_says_where_it_was_found_and_who_repaired_it(client: Client, tmp_path: Path) -> None:

@@ -116,7 +116,7 @@ def test_the_problem_says_which_repairs_wait_and_leads_to_their_review(client: C
     repair = proposed(one, "renumber-messages")
     page = text(client, address)
     assert f'href="/repairs/{repair.oid}/">Review the repair that waits<' in page and ">Repair the other 2<" in page
-    assert page.count(f'<a href="/repairs/{repair.oid}/">repair {repair.oid[:6]}</a> proposed') == 1
+    assert page.partition("<h2>Occurrences")[2].count(f'href="/repairs/{repair.oid}/">repair {repair.oid[:6]}</a> waits for review') == 1
     group = propose(client, problem)
     page = text(client, address)
     assert len(group.members) == 2 and 'href="/repairs/">Review what waits for 3 conversations<' in page and ">Repair " not in page

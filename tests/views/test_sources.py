@@ -22,7 +22,7 @@ from inspector.actions.set_deployed_reader import set_deployed_reader
 from inspector.actions.set_write_back import set_write_back
 from inspector.demo.creation import write_dispatch_store
 from inspector.environment import os_user
-from inspector.models import AuditEntry, Conversation, Source
+from inspector.models import AuditEntry, Conversation, Source, Watch
 from inspector.models.watch import take_watch
 from inspector.sources.processes import this_process
 from tests.kept import Kept
@@ -109,18 +109,30 @@ def test_a_row_is_imported_and_watched_from_the_list_and_its_tabs_say_which_need
     assert names("unreadable") == ["healthy.db"]
 
 
+def test_all_sources_that_are_not_watched_are_watched_at_once(client: Client, tmp_path: Path) -> None:
+    first, second, sealed = (store(tmp_path / f"{name}.db", rows("one", HEALTHY)) for name in ("first", "second", "sealed"))
+    watching.set_watching(first, "tester", on=False, every=600)
+    watching.set_watching(second, "tester", on=False)
+    Source.objects.filter(pk=sealed.pk).update(format="dispatch-bundle")
+    assert ">Watch all 2</button>" in client.get("/sources/").content.decode()
+    text = client.post("/sources/watch/", follow=True).content.decode()
+    assert "2 more sources are watched now." in text and "Watch all" not in text
+    assert dict(Watch.objects.filter(is_on=True).values_list("source", "every")) == {first.pk: 600, second.pk: 0}
+
+
 def test_a_source_shows_what_is_wrong_in_it_and_leads_to_each_problem(client: Client, kept: Kept, tmp_path: Path) -> None:
     found = kept("example", example)
     worst = found.rule_problems.get(code="MSG101")
     text = client.get(f"/sources/{found.oid}/").content.decode()
     assert f'href="/problems/{worst.oid}/">{worst.rule}</a>' in text and f"{worst.conversations} conversations" in text
+    assert text.count("30 days to ") == 8, "of each problem, of all together, and above the column"
     assert text.count('href="/problems/') == 6 and f'href="/?source={found.oid}">All problems of this source</a>' in text
     healthy = store(tmp_path / "healthy.db", rows("one", HEALTHY))
     watching.set_watching(healthy, "tester", on=False)
     text = client.get(f"/sources/{healthy.oid}/").content.decode()
-    assert "What is wrong in it" not in text and text.count(f'formaction="/sources/{healthy.oid}/watch/"') == 1
+    assert "What is wrong in it" not in text and text.count(">Watch</button>") == 1
     watching.set_watching(healthy, "tester", on=True)
-    assert "formaction" not in client.get(f"/sources/{healthy.oid}/").content.decode()
+    assert ">Watch</button>" not in client.get(f"/sources/{healthy.oid}/").content.decode()
 
 
 def test_the_list_is_sorted_by_what_its_address_says(client: Client, tmp_path: Path) -> None:

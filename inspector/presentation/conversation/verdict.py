@@ -1,6 +1,8 @@
 """The headline of a conversation: what is damaged, whether anybody would notice, and what the next turn will do."""
 
+import re
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from inspector.conversation.model import Kind
 from inspector.conversation.queries import span_text, turns
@@ -16,6 +18,35 @@ MASKED = "masked-content"
 
 INTACT, FROM_STREAM = "the store is intact", "the store keeps what a stream delivered wrongly"
 """What is said of a store without damage of its own."""
+
+REJECTED, SILENT, PASSES = "rejected", "silent", "passes"
+_NEXT = (
+    (REJECTED, r"the next request is rejected by (?P<by>\S+) at (?P<at>.+) \((?P<id>.+)\)", r"rejected at \g<at>", r"\g<id> of \g<by>"),
+    (SILENT, r"the next request goes wrong silently: it passes all known rules", "wrong silently", "passes all known rules"),
+    (PASSES, r"the next request passes all known rules", "passes", ""),
+    ("", r"the session can be resumed, (?P<how>.+)", "can be resumed", r"\g<how>"),
+    ("", r"a turn is running, so its open end is not judged", "not judged", "a turn is running"),
+    ("", r"a retry returns the stored answer and makes no request", "none", "a retry returns the stored answer"),
+    ("", r"(?P<what>a retry would run .+) before the next request", "after a retry", r"\g<what>"),
+)
+"""What `_next` says: the state, the sentence, and its first words and its others in a list."""
+
+
+class NextRequest(NamedTuple):
+    """What a verdict says of it; `before` is the rest of the verdict."""
+
+    state: str
+    words: str
+    more: str
+    before: str
+
+
+def next_request(text: str) -> NextRequest:
+    """Of a stored verdict. Without words where it says nothing of a next request: then nothing was read, or the reader opens nothing."""
+    for state, sentence, words, more in _NEXT:
+        if match := re.fullmatch(f"(?P<before>.+?); {sentence}\\.", text, re.DOTALL):
+            return NextRequest(state, match.expand(words), match.expand(more).rstrip(","), f"{match['before']}.")
+    return NextRequest("", "", "", text)
 
 
 def verdict(case: Case, findings: Sequence[Finding], judgement: Judgement) -> str:
