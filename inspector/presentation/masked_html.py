@@ -63,17 +63,17 @@ def _mask_parts(parts: list[str], texts: list[str], starts: list[int], span: Spa
         parts[number] = escape(texts[number], quote=False)
 
 
-def _found(tag: str) -> tuple[str, ...]:
+def _quoted(tag: str) -> tuple[str, ...]:
     return tuple(value for name, value in _ATTRIBUTE.findall(tag) if name != _OF_FORMS)
 
 
-_values = lru_cache(maxsize=2048)(_found)
+_values = lru_cache(maxsize=2048)(_quoted)
 """Most tags of a page are those of every page."""
 
 
 def _masked_tags(tags: list[str]) -> tuple[list[str], int]:
     """Values of attributes, each by itself: titles, links, and what is in forms."""
-    values = dict.fromkeys(value for tag in dict.fromkeys(tags) if "=" in tag for value in (_values if len(tag) < _SHORT else _found)(tag))
+    values = dict.fromkeys(value for tag in dict.fromkeys(tags) if "=" in tag for value in (_values if len(tag) < _SHORT else _quoted)(tag))
     if not secrets_in("\n".join(map(unescape, values))):
         return tags, 0
     changed = {}
