@@ -67,7 +67,9 @@ def test_a_text_is_recognized_whose_words_between_backticks_a_shell_ran(rule: Pr
         ("ids were not found", set(), ()),
     ],
 )
-def test_without_its_words_in_backticks_a_text_may_be_of_every_rule_that_is_left(pasted: str, rules: set[str], ids: tuple[str, ...]) -> None:
+def test_without_its_words_in_backticks_a_text_may_be_of_every_rule_that_is_left(
+    pasted: str, rules: set[str], ids: tuple[str, ...]
+) -> None:
     candidates = recognized(pasted)
     assert {candidate.rule.id for candidate in candidates} == rules
     assert all(candidate.ids == ids for candidate in candidates)
