@@ -201,7 +201,7 @@ def _lines(stream: ScannedStream) -> Iterator[str]:
         events = ", ".join(str(event) for event in finding.events[:EVENTS_NAMED])
         more = f" ({finding.total:,} in all)" if finding.total > len(finding.events[:EVENTS_NAMED]) else ""
         at = f", {finding.side} event {events}{more}" if events else f", {finding.side}"
-        yield f"  {finding.code} {finding.rule}: {finding.severity}, {visibility}, origin: {finding.origin}{at}"
+        yield f"  {finding.code} {finding.rule}: {finding.severity}, {visibility}, wrong in the {finding.origin}{at}"
         yield f"      {finding.message}"
         if finding.why:
             yield f"      {finding.why}"

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
-from django.db.models import Q
 from django.utils import timezone
 
 from inspector import bundle, models
@@ -20,6 +19,7 @@ from inspector.management.observed import PIPE, read_observed, read_traces, trac
 from inspector.management.piped import read_body
 from inspector.models import loading
 from inspector.models.identity import short_id
+from inspector.models.overlapping import overlapping, records_in
 from inspector.models.transactions import one_snapshot
 from inspector.presentation.visible import visible
 from inspector.profiles.answering import own_judges
@@ -456,9 +456,13 @@ def folder_around(name: str) -> models.Source | None:
     oid = next((oid for oid in folders if oid in sources), None)
     if oid is None or folders[oid] == real:
         return None
-    key = visible(real.relative_to(folders[oid].parent).as_posix())
-    known = models.Record.objects.filter(conversation__source=sources[oid], conversation__is_gone=False)
-    return sources[oid] if known.filter(Q(key=key) | Q(key__startswith=f"{key}/")).exists() else None
+    return sources[oid] if records_in(sources[oid], visible(str(real))).exists() else None
+
+
+def overlap_notes(source: models.Source) -> Iterator[str]:
+    """What the command that imported it says of sources inside or around it."""
+    for overlap in overlapping(source):
+        yield f"{overlap.sentence} Remove one of both on its page: /sources/{overlap.inner.oid}/remove/ says what goes with the part."
 
 
 def _imported_path(name: str) -> str:

@@ -88,11 +88,12 @@ def _suggested(before: _CheckedCase, finding: Finding, stored: Stored | None, tr
     if len(repairing) == len(finding.repaired_by):
         return finding
     names = ", ".join(finding.repaired_by)
-    subject = f"{names} does not repair" if len(finding.repaired_by) == 1 else f"None of {names} repairs"
+    tried = f"{names} alone does not repair it" if len(finding.repaired_by) == 1 else f"Each of these alone does not repair it: {names}"
     together = (
-        "`repair --for PROFILE` looks for a sequence where it refuses the request, and `--strategy NAME NAME` composes those that you name"
+        "Several together may: where the provider rejects the request, `repair --for PROFILE` looks for them, and `--strategy NAME NAME` "
+        "takes those that you name"
     )
-    why = refusals[0] if refusals else f"{subject} this place by itself; {together}."
+    why = refusals[0] if refusals else f"{tried}. {together}."
     return replace(finding, repaired_by=tuple(repairing), no_repair_reason="" if repairing else why)
 
 

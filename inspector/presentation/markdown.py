@@ -68,7 +68,7 @@ def _repairs(findings: Sequence[Json]) -> str:
 
 def finding_md(report: Json, finding: Finding, chunk_lines: Sequence[str], links: Mapping[str, str], fate: str = "") -> str:
     """One finding of the conversation that `report` (as `scan` has it) is about; `fate` says what became of it."""
-    weight = f"{finding.severity}, {_visibility(finding.silent)}, origin: {finding.origin}"
+    weight = f"{finding.severity}, {_visibility(finding.silent)}, wrong in the {finding.origin}"
     parts = [
         f"**{finding.code} {code(finding.rule)}: {prose(finding.message)}**",
         f"{weight}; {f'seq {_seqs(finding.seqs, finding.total)}' if finding.seqs else 'the whole conversation'}",
@@ -172,7 +172,7 @@ def repair_md(
 
 def rule_md(rule: Json) -> str:
     """`rule` of conversations or of streams, as the catalogue has it."""
-    places = {"conversation": f"origin: {rule['origin']}", "sides": "only both sides prove it"}
+    places = {"conversation": f"wrong in the {rule['origin']}", "sides": "only both sides prove it"}
     parts = [
         f"**{rule['code']} {code(rule['rule'])}**: {prose(rule['summary'])}",
         f"{_weight(rule)}, {places.get(rule['shown_by'], 'shown by ' + rule['shown_by'])}",

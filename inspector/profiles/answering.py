@@ -38,7 +38,8 @@ def own_profile(conversation: Conversation, usual: str = "") -> tuple[str, str]:
 
     `usual`: that of its source, "" that of its format. One that a person or a bundle brought, and not the format, stays.
     """
-    providers = program_or_default(conversation.format).providers
+    program = program_or_default(conversation.format)
+    providers = program.providers
     usual = usual or providers.usual_profile
     api, provider, model = (conversation.fact(name) or "" for name in ("api", "provider", "model"))
     if not providers.are_named or usual != providers.usual_profile or not (api or provider):
@@ -47,11 +48,16 @@ def own_profile(conversation: Conversation, usual: str = "") -> tuple[str, str]:
         name = providers.profiles.get(provider, usual)
     else:
         name = _named(api, provider, model, conversation.fact("thinking") or "off")
-    answers = f"{(model or 'a model')[:80]!r} of {(provider or 'a provider without a name')[:60]}" + (f" over {api[:60]}" if api else "")
+    answers = f"{(model or 'a model')[:80]!r} of {(provider or 'a provider without a name')[:60]}{f' over {api[:60]}' if api else ''} answers in this session"
+    if providers.profiles and provider not in providers.profiles:
+        return (
+            usual,
+            f"judged as {usual}, which is an assumption: {answers}, and what {program.title} sends to that provider is not known here",
+        )
     if name == usual:
         return usual, ""
     unsure = ", whose own rules are not known" if name == ANTHROPIC_COMPATIBLE.name else ""
-    return name, f"judged as {name}, since {answers} answers in this session{unsure}"
+    return name, f"judged as {name}, since {answers}{unsure}"
 
 
 def own_judges(conversation: Conversation, projection: str, usual: str) -> tuple[str, str]:

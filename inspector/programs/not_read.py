@@ -4,11 +4,12 @@ import re
 
 from inspector.programs.formats import Shape
 
+GOOSE = "sessions of goose"
 _TABLES: tuple[tuple[str, frozenset[str]], ...] = (
     ("checkpoints of LangGraph", frozenset({"checkpoints", "writes"})),
     ("sessions of the OpenAI Agents SDK", frozenset({"agent_sessions", "agent_messages"})),
     ("sessions of opencode before its version 1, or of Crush", frozenset({"goose_db_version", "sessions", "messages", "files"})),
-    ("sessions of goose", frozenset({"schema_version", "sessions", "messages"})),
+    (GOOSE, frozenset({"schema_version", "sessions", "messages"})),
 )
 
 TRAJECTORY = "a runtime trace of OpenClaw"
@@ -28,7 +29,16 @@ _HEADS: tuple[tuple[str, re.Pattern[bytes]], ...] = (
 _LOOKED_AT = 4096
 """Bytes at the start of a file: a first line of these programs may be longer than any limit, and its members come before its content."""
 
-WHY = "which Inspector does not read yet: `formats` lists what it reads"
+_WHAT_TO_DO = {
+    GOOSE: "goose leaves out calls and results without a partner when it loads a session, so start it again first. What it sends is the member `input` of the "
+    "first line of llm_request.N.jsonl in ~/.local/state/goose/logs: save that as a file and `check` it",
+}
+_CHECK = "Save the request that was sent as a file of JSON and `check` it"
+
+
+def why(what: str) -> str:
+    """The end of a sentence that names it, and what can be done all the same, without the last full stop."""
+    return f"which Inspector does not read yet: `formats` lists what it reads. {_WHAT_TO_DO.get(what, _CHECK)}; `explain` says what the provider's error means"
 
 
 def of_head(head: bytes) -> str:

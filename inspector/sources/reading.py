@@ -68,8 +68,12 @@ class NotReadYet(SourceProblem):
     """A store of a program that is known."""
 
     what: str
-    template = f"{{place}} holds {{what}}, {not_read.WHY}."
+    why: str = field(init=False)
+    template = "{place} holds {what}, {why}."
     text_limit = 1000
+
+    def __post_init__(self) -> None:
+        self.why = not_read.why(self.what)
 
 
 @dataclass(eq=False)

@@ -188,4 +188,4 @@ def _of_unread(what: str, files: Sequence[Path]) -> Problem:
     if len(files) == 1:
         return Problem(reading.UNREAD_FILES, str(reading.NotReadYet(files[0], what)))
     more = "1 file more" if len(files) == 2 else f"{len(files) - 1:,} files more"
-    return Problem(reading.UNREAD_FILES, f"{shown(str(files[0]), 4096)} and {more} hold {what}, {not_read.WHY}.")
+    return Problem(reading.UNREAD_FILES, f"{shown(str(files[0]), 4096)} and {more} hold {what}, {not_read.why(what)}.")

@@ -17,6 +17,7 @@ from inspector.presentation.diagnose.pasted import Kind, NotRecognized, Pasted, 
 from inspector.presentation.json_text import Json
 from inspector.presentation.stream.report import StreamAnalysis, analysed, stream_report
 from inspector.presentation.visible import visible
+from inspector.programs.catalogue import NEW_FILE_ONLY
 from inspector.sources import captures
 from inspector.sources.problems import SourceProblem
 from inspector.traces.model import Problem
@@ -54,6 +55,11 @@ class DiagnosePage:
     largest: int = LARGEST
 
     examples = EXAMPLES
+
+    @property
+    def needs_folder(self) -> bool:
+        """Whether a repair is written next to the file, which is read as one of a folder then."""
+        return any(session.format not in NEW_FILE_ONLY for session in self.sessions)
 
 
 def _given(request: OperatorRequest) -> bytes:

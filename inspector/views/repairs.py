@@ -62,6 +62,7 @@ from inspector.presentation.repair.alternatives import LARGEST
 from inspector.presentation.repair.hunks import anchor_of, hunks_of
 from inspector.presentation.repair.preview_part import DiffRun, PreviewPart
 from inspector.presentation.visible import visible
+from inspector.programs.catalogue import NEW_FILE_ONLY
 from inspector.programs.formats import CRASH_FILE, Lists, Scripted, WriteMode, WrittenByProgram, mode_summary
 from inspector.readers.catalogue import names
 from inspector.sources.own_program import read_only
@@ -103,9 +104,11 @@ class NewRepairPage:
     sealed: str
     """Why nothing is ever written to this source; empty where an approved repair can be."""
     is_scripted: bool
+    """Whether a command gives the repair as a script."""
+    is_new_file: bool
+    """Whether a command gives the repaired conversation as a file that its program imports."""
     written_by: str
     """The program that writes to the store for us; "" where Inspector does."""
-    """Whether a command gives the repair as a script."""
     part: PreviewPart | None
     expected: PreviewPart | None
     """Of what is ticked, chosen or not; None where it was not tried."""
@@ -323,6 +326,7 @@ def _new_page(request: OperatorRequest, row: Conversation, work: Work | None) ->
         may_write=web_may_write(row.source),
         sealed=CRASH_FILE if row.is_crash else read_only(row.source.format),
         is_scripted=isinstance(format_, Scripted),
+        is_new_file=row.source.format in NEW_FILE_ONLY,
         written_by=format_.own_program.name if isinstance(format_, WrittenByProgram) else "",
         part=preview.part if choice.strategies else None,
         expected=preview.part,

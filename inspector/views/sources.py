@@ -23,6 +23,7 @@ from inspector.actions.set_write_back import set_write_back
 from inspector.middleware import OperatorRequest, accepts
 from inspector.models import ConversationCount, Payload, Record, Source, TraceRecord, Watch, Watcher
 from inspector.models.background import judged_since
+from inspector.models.overlapping import Overlap, overlapping
 from inspector.presentation.json_text import json_fields
 from inspector.presentation.sparkline import Sparkline
 from inspector.presentation.visible import visible
@@ -247,6 +248,7 @@ class SourcePage:
     """Why the web interface may not read it; empty where it may."""
     may_remove: bool
     watch: "WatchPanel"
+    overlaps: tuple[Overlap, ...]
 
     @property
     def worst(self) -> ProblemRow | None:
@@ -303,6 +305,7 @@ def _page(source: Source) -> SourcePage:
         unreadable=_unreadable(source),
         watch=_watch(source),
         may_remove=may("remove", source),
+        overlaps=overlapping(source),
     )
 
 
@@ -383,6 +386,7 @@ def source_json(request: OperatorRequest, oid: str) -> HttpResponse:
     more = {
         **json_fields(content, "gone last_activity bytes_kept"),
         "traces": [trace.oid for trace in content.traces],
+        "overlaps": [json_fields(overlap, "part=inner.oid whole=outer.oid conversations") for overlap in content.overlaps],
         "stores": [store.oid for store in content.stores],
         "readers": list(content.readers),
         "why_writable": content.why_writable,

@@ -74,7 +74,7 @@ _ANTHROPIC_TOOL = re.compile(r"_\d{8}$")
 _ANTHROPIC_CHOICES = ("auto", "any", "tool", "none")
 _HEAD, _SURE = 4096, 0.6
 """Bytes by which the formats of stores know a file, and how sure one has to be."""
-_WRAPPERS = ("body", "params", "request")
+_WRAPPERS = ("body", "params", "request", "input")
 """Members under which a line of a batch or of a log holds the body of its request."""
 _SHARED = ("max_tokens", "top_p", "stream")
 """Members that OpenAI, Anthropic and Mistral share. A body that has one and no `model` is OpenAI's: Azure has the model in the address, and the others require the member."""
@@ -86,7 +86,7 @@ def format_of(data: bytes) -> str:
         return _format_of(data)
     except NotARequest:
         if what := not_read.of_head(data):
-            raise NotARequest(f"is {what}, {not_read.WHY}.") from None
+            raise NotARequest(f"is {what}, {not_read.why(what)}.") from None
         if program := program_of_session(data):
             raise NotARequest(f"is a session of {program}, no request: import its file, or read it with `inspector scan FILE`.") from None
         if reason := _of_several(several(data)):

@@ -1,5 +1,8 @@
 """A store that only its own program writes to: the program imports what was approved, deletes it to undo that, and what it did in part is settled."""
 
+import html
+import re
+import shlex
 import sqlite3
 import subprocess
 from contextlib import closing
@@ -7,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.test import Client
 
 from inspector.actions import writing
 from inspector.actions.apply_repair import apply_repair
@@ -22,6 +26,7 @@ from inspector.programs.opencode.format import OPENCODE
 from inspector.sources import own_program
 from tests.actions.building import WHO, approved, bring, proposed, run
 from tests.actions.test_repair_crash import Killed
+from tests.commands.running import run as run_command
 from tests.programs.opencode.importing import program
 from tests.programs.opencode.stores import ID, KILLED, database
 
@@ -150,8 +155,23 @@ def test_a_session_that_was_deleted_is_closed(store: Path) -> None:
 def test_without_the_program_a_repair_is_a_file(value: str, store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     row = conversation(store)
     monkeypatch.setenv("INSPECTOR_OPENCODE", value.format(folder=store.parent))
-    with pytest.raises(Refused, match=r"INSPECTOR_OPENCODE names it.*--out NEW.json"):
+    with pytest.raises(Refused, match=r"INSPECTOR_OPENCODE names it.*--out in place of --apply"):
         propose_repair(row, request_for(row.source, loading.stored(row), [STRATEGY], None), WHO)
+
+
+def test_the_page_gives_the_command_that_writes_the_file(
+    store: Path, monkeypatch: pytest.MonkeyPatch, client: Client, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("INSPECTOR_OPENCODE", "off")
+    monkeypatch.chdir(tmp_path)
+    page = client.get(f"/conversations/{conversation(store).oid}/repairs/new/?strategy={STRATEGY}").content.decode()
+    assert "Take it as a file" in page
+    (command,) = re.findall(r'<pre class="type">(.*?)</pre>', page)
+    _, arguments = html.unescape(command).split(" repair ")
+    before = store.read_bytes()
+    written = run_command("repair", *shlex.split(arguments))
+    assert written.status == 0 and "opencode import FILE" in written.out and store.read_bytes() == before
+    assert (tmp_path / "repaired.jsonl").read_bytes().startswith(b"{")
 
 
 def test_a_child_that_came_since_is_not_deleted_with_its_parent(store: Path) -> None:

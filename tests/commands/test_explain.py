@@ -67,6 +67,13 @@ def test_what_was_rejected_is_before_and_the_verdict_on_what_is_sent_now_apart(r
     assert "before: rejected at messages.5.content.3 (AN-16), as the crash file" in told
 
 
+def test_what_to_do_comes_before_the_rules_that_may_have_answered_so(rollouts: Path) -> None:
+    told = run("explain", UNANSWERED.format(id="toolu_x"), "--target", rollouts, "--conversation", SESSION).out
+    assert told.startswith(f"What to do with {SESSION} ")
+    places = [told.index(words) for words in ("  Preview: ", "\n\nAN-1 (", "\n\nAN-4t (", "Looked for in")]
+    assert places == sorted(places)
+
+
 def test_an_error_that_nothing_recorded_is_before_all_the_same(tmp_path: Path) -> None:
     folder = lay(tmp_path / "openclaw", dict(openclaw_files()))
     report = run("explain", UNANSWERED.format(id="toolu_x"), "--target", folder, "--conversation", BRANCHED, "--json").json

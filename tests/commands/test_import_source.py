@@ -3,7 +3,9 @@
 from pathlib import Path
 
 import pytest
+from django.test import Client
 
+from inspector.actions.remove_source import begin_removal, finish_removal
 from inspector.models import Conversation, Source
 from tests.commands.running import run
 from tests.programs.claude_code import session_lines as cc
@@ -39,8 +41,40 @@ def test_a_folder_next_to_it_or_of_which_nothing_is_known_is_a_source_of_its_own
     assert Source.objects.count() == 3
 
 
+def test_the_import_of_a_folder_says_which_part_of_it_is_a_source_already(projects: Path, client: Client) -> None:
+    run("import_source", projects / "-one")
+    ran = run("import_source", projects)
+    part, whole = Source.objects.get(path=str(projects / "-one")), Source.objects.get(path=str(projects))
+    twice = f"{projects / '-one'} is a part of {projects}, and both are imported: its 2 conversations are listed twice."
+    assert ran.status == 0 and ran.err.startswith(twice) and f"/sources/{part.oid}/remove/" in ran.err
+    for source in (part, whole):
+        page = client.get(f"/sources/{source.oid}/").content.decode()
+        assert twice in page and f"/sources/{part.oid}/#remove" in page and f"/sources/{whole.oid}/#remove" in page
+    begin_removal(part, "tester", "listed twice")
+    finish_removal(part)
+    assert run("import_source", projects).err == ""
+    assert "listed twice" not in client.get(f"/sources/{whole.oid}/").content.decode()
+
+
+def test_a_folder_next_to_another_or_without_its_conversations_is_no_part_of_it(projects: Path) -> None:
+    run("import_source", projects / "-one")
+    assert run("import_source", projects / "-two").err == ""
+    # The name of one is how the other begins, and the other way round; upper case is another folder.
+    for name in ("-ONE", "-one-more"):
+        other = cc.write(projects, {f"{name}/y/z.jsonl": LINES}) / name / "y"
+        assert run("import_source", other).err == ""
+
+
+def test_a_repair_in_a_part_says_that_the_whole_is_imported_too(tmp_path: Path) -> None:
+    killed = cc.lines(cc.u("u1", None), cc.a("a1", "u1", "m1", cc.call("toolu_1")), cc.u("u2", "a1", "and now?"))
+    projects = cc.write(tmp_path, {f"projects/-one/{cc.ID}.jsonl": killed}) / "projects"
+    run("import_source", projects)
+    ran = run("repair", projects / "-one", "--strategy", "insert-interrupted-result", "--apply")
+    assert ran.status == 0 and "its one conversation is listed twice" in ran.err
+
+
 def test_what_was_a_source_of_its_own_before_stays_one(projects: Path) -> None:
     run("import_source", projects / "-one")
     run("import_source", projects)
     ran = run("import_source", projects / "-one")
-    assert ran.err == "" and ran.out.startswith(f"{projects / '-one'}: 2 conversations")
+    assert "listed twice" in ran.err and ran.out.startswith(f"{projects / '-one'}: 2 conversations")

@@ -93,7 +93,7 @@ def test_a_conversation_is_one_line_with_its_state_and_the_verdict(tmp_path: Pat
     first = ran.out.splitlines()[0]
     assert first.startswith(f"{conversation['native_id']} ({conversation['id']}) ")
     assert first.endswith(f" cannot be resumed: {conversation['verdict']}")
-    assert "MSG101 merged-messages: error, silent, origin: reader, seq 1-11" in ran.out
+    assert "MSG101 merged-messages: error, silent, wrong in the reader, seq 1-11" in ran.out
     body = tmp_path / "request.json"
     body.write_text('{"model": "m", "messages": [{"role": "user", "content": "hi"}]}')
     assert run("scan", body).out.startswith("request (") and "resumed" not in run("scan", body).out
@@ -108,7 +108,7 @@ def test_findings_of_one_rule_are_a_count_and_the_first_of_them(tmp_path: Path) 
     ]
     path = cc.write(tmp_path / "projects", {f"{cc.PROJECT}/{cc.ID}.jsonl": cc.lines(cc.u("u0", None, "run it"), *turns)})
     ran = run("scan", path)
-    assert "  TOOL102 unanswered-call: error, raises an error, origin: store, 30 times, the first at seq 2, line 2\n" in ran.out
+    assert "  TOOL102 unanswered-call: error, raises an error, wrong in the store, 30 times, the first at seq 2, line 2\n" in ran.out
     assert ran.out.count("repaired by insert-interrupted-result (invented)") == 1 and ran.out.count("\n") < 10
     everything = run("scan", path, "--all")
     assert everything.out.count("TOOL102 unanswered-call") == 30 and "seq 60, line 60" in everything.out

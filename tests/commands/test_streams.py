@@ -48,7 +48,7 @@ class TestScan:
 
         assert ran.status == 1
         assert ran.out.startswith("The client's terminal came at input 3 of 6 of the backend, and content of the backend after it")
-        assert "STREAM101 premature-terminal: error, silent, origin: stream, client event" in ran.out
+        assert "STREAM101 premature-terminal: error, silent, wrong in the stream, client event" in ran.out
         assert "corrected by one-terminal" in ran.out
 
     @pytest.mark.parametrize("side", ["client", "backend"])

@@ -172,7 +172,7 @@ def test_a_finding_that_nothing_repairs_says_what_was_tried() -> None:
     (suggestion,) = suggested(case, [finding])
     assert suggestion.repaired_by == ()
     assert suggestion.no_repair_reason.startswith(
-        "None of adopt-results, order-blocks repairs this place by itself; `repair --for PROFILE`"
+        "Each of these alone does not repair it: adopt-results, order-blocks. Several together may: where the provider rejects"
     )
 
 

@@ -46,6 +46,35 @@ def test_every_text_of_every_table_is_recognized_however_it_is_wrapped(rule: Pro
             assert any(found.rule.id == rule.id or found.rule.text == rule.text for found in recognized(pasted)), f"{how}: {pasted[:300]}"
 
 
+@in_one_test("rule", [rule for rule in RULES if any("`" in text for text in (rule.text, *rule.also))], ids=lambda rule: rule.id)
+def test_a_text_is_recognized_whose_words_between_backticks_a_shell_ran(rule: ProviderRule) -> None:
+    for text in texts(rule):
+        pasted = re.sub("`[^`]*`", "", text)
+        assert any(found.rule.id == rule.id for found in recognized(pasted)), pasted
+
+
+@pytest.mark.parametrize(
+    ("pasted", "rules", "ids"),
+    [
+        (
+            "messages.1:  ids were found without  blocks immediately after: toolu_1. Each  block must have a corresponding  block in the next message.",
+            {"AN-1", "AN-3", "AN-4", "AN-4t"},
+            ("toolu_1",),
+        ),
+        ("messages.1:  ids were found without  blocks immediately after: toolu_1", {"AN-1", "AN-3", "AN-4", "AN-4t"}, ("toolu_1",)),
+        ("messages.3.content.0: Invalid  in  block", {"AN-17", "AN-17e", "AN-17m", "AN-17r"}, ()),
+        ("messages.3.content.0: Invalid word in block", set(), ()),
+        ("ids were not found", set(), ()),
+    ],
+)
+def test_without_its_words_in_backticks_a_text_may_be_of_every_rule_that_is_left(
+    pasted: str, rules: set[str], ids: tuple[str, ...]
+) -> None:
+    candidates = recognized(pasted)
+    assert {candidate.rule.id for candidate in candidates} == rules
+    assert all(candidate.ids == ids for candidate in candidates)
+
+
 def history(text: str, format_name: str = "anthropic-request") -> Case:
     return case_of(notation.load(text, "h", format_name)[0], "as-sent")
 

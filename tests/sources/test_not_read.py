@@ -77,7 +77,19 @@ def test_a_database_of_a_known_program_is_named(tmp_path: Path, what: str, table
         for table in tables:
             connection.execute(f"CREATE TABLE {table} (id TEXT)")
     said = refusal(path)
-    assert f"holds {what}, which Inspector does not read yet" in said
+    assert f"holds {what}, which Inspector does not read yet" in said and "`check` it; `explain` says" in said
+
+
+def test_of_goose_it_is_said_what_it_does_itself_and_where_its_requests_are(tmp_path: Path) -> None:
+    path = tmp_path / "sessions.db"
+    with closing(sqlite3.connect(path)) as connection:
+        for table in TABLES["sessions of goose"]:
+            connection.execute(f"CREATE TABLE {table} (id TEXT)")
+    assert "start it again first" in refusal(path) and "the member `input` of the first line of llm_request.N.jsonl" in refusal(path)
+    log = tmp_path / "llm_request.0.jsonl"
+    request = {"model": "claude-sonnet-4", "max_tokens": 9, "messages": [{"role": "user", "content": [{"type": "text", "text": "go"}]}]}
+    log.write_bytes(lines({"model_config": {}, "input": request}, {"data": {}, "usage": None}))
+    assert "1 of them request bodies (anthropic-request) in the member input: save the one" in refusal(log)
 
 
 def test_what_nobody_knows_is_not_given_a_name(tmp_path: Path) -> None:

@@ -8,10 +8,13 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.utils.html import escape
 
-from inspector.models import Conversation, Payload, Problem, Record, Source, Stream
+from inspector.models import Conversation, Payload, Problem, Record, Repair, Source, Stream
 from inspector.views.check import EXAMPLES as BODIES
 from inspector.views.diagnose import EXAMPLES
+from tests.commands.running import run
 from tests.presentation.diagnose.test_pasted import ERROR, SESSION
+from tests.programs.claude_code.session_lines import ID, a, call, lines, u, write
+from tests.programs.opencode import stores as opencode
 from tests.views.imported import MERGED, rows, store
 from tests.views.test_check import GOOD, LATE
 
@@ -78,6 +81,23 @@ def test_a_session_is_judged_with_the_place_of_each_finding(client: Client) -> N
     )
     assert "TREE101" in page
     assert "read by" in page
+
+
+def test_what_is_advised_for_a_session_works_to_the_end(client: Client, tmp_path: Path) -> None:
+    killed = lines(u("u1", None), a("a1", "u1", "m1", call("toolu_1")), u("u2", "a1", "and now?"))
+    assert "import_source FOLDER</code>" in post(client, killed.decode())
+    folder = write(tmp_path / "new", {f"{ID}.jsonl": killed})
+    assert run("import_source", folder).status == 0
+    assert run("repair", folder, "--strategy", "insert-interrupted-result", "--apply").status == 0
+    assert len(list(folder.iterdir())) == 2
+    assert run("undo", Repair.objects.get().oid).status == 0
+    assert [file.read_bytes() for file in folder.iterdir()] == [killed]
+
+
+def test_a_session_whose_repair_is_a_new_file_needs_no_folder(client: Client) -> None:
+    page = post(client, json.dumps(opencode.whole(opencode.KILLED)))
+    assert "import_source FILE</code>" in page
+    assert "Judged as openai-chat, which is an assumption" in page
 
 
 def test_a_stream_is_judged(client: Client) -> None:

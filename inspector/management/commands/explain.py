@@ -161,11 +161,12 @@ class Command(AnsweringCommand):
             if meaning is not None:
                 self._print_meaning(meaning)
             if explanations:
+                if advice is not None:
+                    self._print_advice(explanations, advice, subject, options)
+                    self.say()
                 self._print(explanations, subject, advice)
                 self._print_others(others, subject)
                 self._print_where(subject, matches)
-                if advice is not None:
-                    self._print_advice(explanations, advice, subject, options)
         if not explanations and meaning is None and not client_rows:
             if not options["json"]:
                 self.note(

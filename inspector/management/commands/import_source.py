@@ -14,7 +14,7 @@ from inspector.actions.import_store import Imported
 from inspector.environment import os_user
 from inspector.management.answering import AnsweringCommand
 from inspector.management.progress import ProgressLine
-from inspector.management.target import add_target_arguments, folder_around, sources_named
+from inspector.management.target import add_target_arguments, folder_around, overlap_notes, sources_named
 from inspector.models.background import judged_since
 from inspector.sources.growing import whole_lines
 from inspector.sources.places import place
@@ -102,6 +102,8 @@ class Command(AnsweringCommand):
             from inspector.background import prepare_ahead
 
             prepare_ahead(rows, waits=True)
+        for note in dict.fromkeys(note for imported in done for note in overlap_notes(imported.source)):
+            self.note(note)
         if options.get("watch"):
             self._follow(done, options)
             return

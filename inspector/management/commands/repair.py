@@ -19,7 +19,7 @@ from inspector.management.applying import Applied, applied_before, apply_now
 from inspector.management.observed import PIPE
 from inspector.management.plan_file import read_plan, verified
 from inspector.management.requesting import request_of
-from inspector.management.target import Chosen, Target, add_target_arguments, load
+from inspector.management.target import Chosen, Target, add_target_arguments, load, overlap_notes
 from inspector.planning.preview import Preview
 from inspector.presentation.repair.observed_rejection import observed
 from inspector.presentation.repair.plan import own_members, plan_report, summary
@@ -160,6 +160,8 @@ class Command(AnsweringCommand):
             self.note(f"Warning: {warning}")
         written = {name: options[name] for name in WRITTEN}
         applied = apply_now(target.path, chosen, request, options["traces"], preview if is_seen else None, **written)
+        for note in overlap_notes(applied.conversation.source) if chosen.row is None else ():
+            self.note(note)
         self._say_applied(chosen, applied, options["json"])
         if applied.waits_at:
             raise CommandError(

@@ -31,7 +31,7 @@ class Command(AnsweringCommand):
                 self.say(f"{_head(row)}: {row['summary']}")
 
     def _print(self, row: dict[str, Any]) -> None:
-        self.say(f"{_head(row)}, origin: {row['origin']}")
+        self.say(f"{_head(row)}, wrong in the {row['origin']}")
         self.say(row["summary"])
         if row["why"]:
             self.say()

@@ -218,7 +218,7 @@ def _of_group(group: list[Finding], lines: Mapping[int, int]) -> Iterator[str]:
     line = next((f", line {lines[seq]:,}" for seq in first.seqs[:1] if seq in lines), "")
     effect = "silent" if first.silent else "raises an error"
     count = f"{times:,} times, the first at " if len(group) > 1 else ""
-    yield f"  {first.code} {first.rule}: {first.severity}, {effect}, origin: {first.origin}, {count}{where}{line}"
+    yield f"  {first.code} {first.rule}: {first.severity}, {effect}, wrong in the {first.origin}, {count}{where}{line}"
     yield f"      {first.message}"
     names = dict.fromkeys(name for finding in group for name in finding.repaired_by)
     if names:

@@ -27,8 +27,8 @@ def conversation_report(
     prompt: Prompt,
     usual: Judgement | None = None,
 ) -> Json:
-    """`judgements` are those that were asked for, by profile; `prompt` is the next request; `usual` gave the verdict, and is named where it is not that
-    of the format."""
+    """`judgements` are those that were asked for, by profile; `prompt` is the next request; `usual` gave the verdict, and is named with the reason where there
+    is one."""
     all_findings = list(findings)
     _, why = own_profile(case.conversation)
     judged_by = {"judged_by": {"profile": usual.profile, "why": why}} if usual and why and why in usual.notes else {}

@@ -19,6 +19,8 @@ READ = 64 * 1024
 MOST = 50
 LEAST_QUOTED = 40
 """Characters that a first sentence must have to identify its rule by itself."""
+# A shell runs what is between backticks as a command, and puts its empty answer there.
+_IN_BACKTICKS = re.compile("`[^`]*`")
 _COLOURS = re.compile("\x1b\\[[0-9;]*m")
 # OpenAI names the place in a field next to the text (`"param": "messages.[1].role"`), some of its copies without the dot.
 _PARAMETER = re.compile(
@@ -79,7 +81,7 @@ def recognized(text: str) -> tuple[Candidate, ...]:
                 earlier = candidates[rule.id]
                 candidates[rule.id] = Candidate((*earlier.profiles, profile.name), earlier.rule, earlier.values, earlier.at)
                 continue
-            match = next((match for pattern in (*rule.patterns(), *_first_sentences(rule)) if (match := pattern.search(shown))), None)
+            match = next((match for pattern in (*rule.patterns(), *_shortened(rule)) if (match := pattern.search(shown))), None)
             if match:
                 values = {name: value for name, value in match.groupdict().items() if value}
                 candidates[rule.id] = Candidate((profile.name,), rule, values if "n" in values else named | values, match.span())
@@ -87,12 +89,14 @@ def recognized(text: str) -> tuple[Candidate, ...]:
     return tuple(sorted(outermost, key=lambda candidate: (candidate.at[0] - candidate.at[1], candidate.rule.id)))[:MOST]
 
 
-def _first_sentences(rule: ProviderRule) -> Iterator[re.Pattern[str]]:
-    """Of texts of several sentences: issues and chats often quote only the first."""
-    for text in (rule.text, *rule.also):
-        first, _, more = text.partition(". ")
-        if more and len(first) >= LEAST_QUOTED:
-            yield from replace(rule, text=first, also=()).patterns()
+def _shortened(rule: ProviderRule) -> Iterator[re.Pattern[str]]:
+    """Of texts of several sentences the first, which issues and chats quote alone; and each text as a shell leaves it between double quotes."""
+    texts = (rule.text, *rule.also)
+    sentences = [text.partition(". ") for text in texts]
+    firsts = [first for first, _, more in sentences if more and len(first) >= LEAST_QUOTED]
+    unquoted = [_IN_BACKTICKS.sub("", text).strip() for text in (*texts, *firsts) if "`" in text]
+    for text in (*firsts, *unquoted):
+        yield from replace(rule, text=text, also=()).patterns()
 
 
 def _plain(text: str) -> str:

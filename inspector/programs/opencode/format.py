@@ -33,9 +33,8 @@ from inspector.text import jsontext
 IMPORT = "import-file"
 ERROR = "lastError"
 NEVER_IN_PLACE = (
-    "Nothing but opencode writes into its own store, and it is not installed here as far as Inspector knows (INSPECTOR_OPENCODE names it). Write the "
-    "repaired session as a file for its import instead, with `repair PATH --conversation ID --strategy NAME --out NEW.json`; the plan says how to import "
-    "that, and how to take it back."
+    "Nothing but opencode writes into its own store, and Inspector does not find opencode on this machine (INSPECTOR_OPENCODE names it). Instead, `repair` "
+    "with --out in place of --apply writes the repaired session as a file for `opencode import`, and says how to import it and how to take it back."
 )
 _EXPORT = re.compile(rb'\A\s*\{\s*"info"\s*:\s*\{\s*"id"\s*:\s*"ses_')
 _IN_TREE = re.compile(r"(?:.*/)?(?:session/[^/]+/ses_[^/]+|message/ses_[^/]+/msg_[^/]+|part/msg_[^/]+/prt_[^/]+)\.json")

@@ -22,8 +22,8 @@ from inspector.text import jsontext
 
 NAME = "openclaw-sqlite"
 NEVER_IN_PLACE = (
-    "Nothing is written into OpenClaw's SQLite store: its gateway owns it. Write the repaired session as a new JSONL session file instead, "
-    "with `repair PATH --conversation ID --strategy NAME --out NEW.jsonl`; the plan says how OpenClaw's doctor imports that."
+    "Nothing is written into OpenClaw's SQLite store: its gateway owns it. Instead, `repair` with --out in place of --apply writes the "
+    "repaired session as a new JSONL session file, and says how OpenClaw's doctor imports it."
 )
 _FILE = "file"
 _JSONL_VERSION = 3

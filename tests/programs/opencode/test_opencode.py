@@ -218,7 +218,9 @@ def test_a_session_is_judged_by_the_provider_of_its_next_request(provider: str, 
     for info, _ in (first, last):
         info["model"] = model
     stored = exported(tmp_path, first, empty, last, blank)
-    assert own_profile(stored.conversation)[0] == profile
+    name, why = own_profile(stored.conversation)
+    assert name == profile and why.startswith(f"judged as {profile}, ") and f"'m1' of {provider} answers in this session" in why
+    assert ("which is an assumption" in why) == (provider == "fake")
     reading = read(stored.conversation)
     assert [chunk.text for message in reading.messages for chunk in message.chunks if chunk.kind is Kind.TEXT] == texts
     is_thinking_sent = any(chunk.kind is Kind.THINKING for message in reading.messages for chunk in message.chunks)

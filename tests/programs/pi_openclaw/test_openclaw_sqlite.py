@@ -409,7 +409,7 @@ def test_a_file_that_is_there_already_is_not_written_over(tmp_path: Path) -> Non
 def test_a_repair_in_place_is_refused_with_the_way_that_works(tmp_path: Path) -> None:
     path = whole_store(tmp_path / "s.sqlite", *BRANCHED)
     before = path.read_bytes()
-    with pytest.raises(CommandError, match=r"Nothing is written into OpenClaw's SQLite store.*--out NEW\.jsonl"):
+    with pytest.raises(CommandError, match=r"Nothing is written into OpenClaw's SQLite store.*--out in place of --apply"):
         call_command("repair", str(path), "--strategy", "insert-interrupted-result", "--apply")
     with pytest.raises(CommandError, match="it offers new-session"):
         call_command("repair", str(path), "--strategy", "insert-interrupted-result", "--mode", "in-place", "--plan")
