@@ -84,7 +84,7 @@ def lines_of(text: str, path: str, words: str = "") -> range | None:
 
 def line_changes(text: str, repaired: str) -> tuple[LineChange, ...]:
     """Both are JSON. () where a line of `text` cannot be named: of an object that has a member twice, one is not in what is compared."""
-    before, after = (json.dumps(json.loads(each), indent=2, ensure_ascii=False).split("\n") for each in (text, repaired))
+    before, after = (json.dumps(json.loads(body), indent=2, ensure_ascii=False).split("\n") for body in (text, repaired))
     # The same values in the same order, however the text is laid out.
     places = [number for number, line in enumerate(text.split("\n"), start=1) for _ in _TOKEN.finditer(line)]
     tokens = [0, *accumulate(sum(1 for _ in _TOKEN.finditer(line)) for line in before)]
