@@ -255,7 +255,7 @@ def _answered(look: Look) -> Recorded | None:
     return None if rejection is None or rejection.provider_rule == first else replace(rejection, text=words_of_error(rejection.text))
 
 
-@unless_unchanged(facts.of_analysis)
+@unless_unchanged(facts.of_prompt)
 def prompt(request: OperatorRequest, oid: str) -> HttpResponse:
     row, choice, analysis = looked_up(request, oid)
     return page(request, "prompt.html", _page(request, row, choice, analysis), twins=("json",))

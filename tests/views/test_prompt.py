@@ -294,3 +294,17 @@ def test_a_repair_that_waits_comes_before_another_one(client: Client, incident: 
     assert f"Waiting renumber-messages is proposed by ada: review repair {repair.oid[:6]}" in words(page)
     assert f'<a class="btn main" href="/repairs/{repair.oid}/">Review repair</a>' in page
     assert page.count('class="btn main"') == 1
+
+
+def test_a_crash_file_names_the_repair_of_its_session_as_soon_as_it_waits(
+    client: Client, session: Conversation, crash: Conversation
+) -> None:
+    address = f"/conversations/{crash.oid}/prompt/"
+    client.get(address)
+    kept = client.get(address)["ETag"]
+    assert client.get(address, headers={"if-none-match": kept}).status_code == 304
+    request = request_for(session.source, loading.stored(session), ["insert-interrupted-result"], "same-file")
+    repair = propose_repair(session, request, "ada")
+    answer = client.get(address, headers={"if-none-match": kept})
+    assert answer.status_code == 200
+    assert f"insert-interrupted-result of the session is proposed by ada: review repair {repair.oid[:6]}" in words(answer.content.decode())
