@@ -204,12 +204,14 @@
     const count = () => {
       const wrong = new Set();
       document.querySelectorAll("#verdict .spot:first-of-type [data-last]").forEach(({ dataset }) => { for (let at = Number(dataset.line); at <= dataset.last; at += 1) { wrong.add(at); } });
+      const gaining = new Set([...document.querySelectorAll("#verdict .gaining [data-last]")].map(({ dataset }) => Number(dataset.last)));
       const rows = document.createDocumentFragment();
       (field.value || field.placeholder).split("\n").forEach((_, at) => {
         const number = document.createElement("span");
         number.id = `line-${at + 1}`;
         number.textContent = `${at + 1}\n`;
         number.classList.toggle("hit", wrong.has(at + 1));
+        number.classList.toggle("gains", gaining.has(at + 1));
         rows.append(number);
       });
       field.previousElementSibling.replaceChildren(rows);

@@ -26,6 +26,11 @@ FILTERS = {"repair": "repair", "conversation": "conversation", "source": "source
 """What an address may ask for, with the column."""
 DAYS = {"from": "gte", "to": "lt"}
 """The first and the last day (UTC), both with the lines of that day."""
+SPANS = {"hour": ("the last hour", timedelta(hours=1)), "day": ("the last 24 hours", timedelta(days=1))}
+"""What `last` may ask for, with its words."""
+SIGN_IN = "sign in"
+WITHOUT = "without"
+"""The verb whose lines an address leaves out."""
 BATCH = 2_000
 OFFERED = 5000
 """The newest lines, whose people and acts a page offers to choose from."""
@@ -56,7 +61,7 @@ class AuditRow:
     def alike(self) -> object:
         """Equal for lines that a page may show as one: sign-ins say nothing but when."""
         entry = self.entry
-        return (entry.verb, entry.who, self.detail) if entry.verb == "sign in" else entry.pk
+        return (entry.verb, entry.who, self.detail) if entry.verb == SIGN_IN else entry.pk
 
     @property
     def kind(self) -> str:
@@ -121,6 +126,15 @@ class AuditPage:
     def last_day(self) -> str:
         return self.filters.get("to", "")
 
+    @property
+    def spans(self) -> tuple[tuple[str, str, bool], ...]:
+        """Name and words of each, with whether it is chosen."""
+        return tuple((name, words, name == self.filters.get("last")) for name, (words, _) in SPANS.items())
+
+    @property
+    def has_no_sign_ins(self) -> bool:
+        return self.filters.get(WITHOUT) == SIGN_IN
+
     what_next = WHAT_NEXT
 
 
@@ -168,7 +182,7 @@ class NoDay(Exception):
 
 
 def _filters(request: OperatorRequest) -> dict[str, str]:
-    return {name: value for name in (*FILTERS, *DAYS) if (value := visible(request.GET.get(name, "").strip()))}
+    return {name: value for name in (*FILTERS, *DAYS, "last", WITHOUT) if (value := visible(request.GET.get(name, "").strip()))}
 
 
 def _chosen(filters: Mapping[str, str]) -> QuerySet[AuditEntry]:
@@ -178,10 +192,23 @@ def _chosen(filters: Mapping[str, str]) -> QuerySet[AuditEntry]:
         if name in DAYS:
             entries = entries.filter(**{f"at__{DAYS[name]}": _midnight(value) + timedelta(days=name == "to")})
             continue
+        if name == "last":
+            entries = entries.filter(at__gte=datetime.now(UTC) - _span(value))
+            continue
+        if name == WITHOUT:
+            entries = entries.exclude(verb=value)
+            continue
         if name == "source":
             value = Source.objects.filter(oid=value).values_list("path", flat=True).first() or value
         entries = entries.filter(**{FILTERS[name]: value})
     return entries
+
+
+def _span(name: str) -> timedelta:
+    try:
+        return SPANS[name][1]
+    except KeyError:
+        raise NoDay from None
 
 
 def _midnight(text: str) -> datetime:
@@ -200,7 +227,7 @@ def for_auditors(view: Callable[[OperatorRequest], Any]) -> Callable[[OperatorRe
         try:
             return view(request)
         except (NoDay, OverflowError):
-            sentence = "This is no day: write the first and the last one as YYYY-MM-DD, such as from=2026-01-31."
+            sentence = "This is no day: write the first and the last one as YYYY-MM-DD, such as from=2026-01-31, or last=hour or last=day."
             return as_json({"error": sentence}, status=400) if request.path.endswith(".json") else refusal(request, sentence, status=400)
 
     return answer

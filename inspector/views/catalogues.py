@@ -497,6 +497,8 @@ class FormatsPage:
     formats: tuple[Format, ...]
     traces: tuple[dict[str, Any], ...]
     captures: tuple[CaptureKind, ...]
+    sources: dict[str, tuple[Source, ...]]
+    """Format -> the imported sources that are in it."""
 
     @property
     def homes(self) -> dict[str, list[Home]]:
@@ -515,8 +517,16 @@ def formats(request: OperatorRequest) -> HttpResponse:
         matching(FORMATS, q, lambda row: f"{row.name} {row.title} {' '.join(mode.summary for mode in row.modes)}"),
         matching((row for row in catalogues.formats() if row["holds"] == "traces"), q, lambda row: f"{row['name']} {row['title']}"),
         matching(KINDS, q, lambda kind: f"{kind.name} {kind.title}"),
+        _sources_by_format(),
     )
     return page(request, "formats.html", content, part="entries", twins=("json",))
+
+
+def _sources_by_format() -> dict[str, tuple[Source, ...]]:
+    by_format: dict[str, list[Source]] = {}
+    for source in Source.objects.only("oid", "format").order_by("format", "oid"):
+        by_format.setdefault(source.format, []).append(source)
+    return {name: tuple(sources) for name, sources in by_format.items()}
 
 
 def formats_json(request: OperatorRequest) -> HttpResponse:

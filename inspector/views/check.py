@@ -14,7 +14,7 @@ from inspector.cache_headers import exact
 from inspector.installation import program
 from inspector.masked_answers import own_content
 from inspector.middleware import OperatorRequest, accepts
-from inspector.presentation.check.lines import Line, error_line, lines_of, listing, on_lines
+from inspector.presentation.check.lines import Line, LineChange, error_line, line_changes, lines_of, listing, on_lines
 from inspector.presentation.conversation import scan
 from inspector.presentation.conversation.profile_verdicts import ProfileVerdict
 from inspector.presentation.masking import presentable
@@ -99,6 +99,8 @@ class CheckPage:
     others: tuple[VerdictRow, ...] = ()
     lines: tuple[Line, ...] = ()
     """The request with what the chosen profile says below the line that it is about, where it cannot be edited: of one with secrets, or a long one."""
+    changes: tuple[LineChange, ...] = ()
+    """What the repair does to the lines that can be edited."""
     is_reformatted: bool = False
     """It came without lines, and is shown with a line for each value."""
     wrong_line: int | None = None
@@ -115,10 +117,12 @@ class CheckPage:
     examples = EXAMPLES
 
     @property
-    def numbers(self) -> tuple[tuple[int, bool], ...]:
-        """Of the lines of `text`, each with whether the chosen profile rejects it."""
+    def numbers(self) -> tuple[tuple[int, bool, bool], ...]:
+        """Of the lines of `text`, each with whether the chosen profile rejects it, and whether the repair puts something after it."""
         wrong = {number for row in self.own[:1] for placed in row.placed for number in placed.lines or ()}
-        return tuple((number, number in wrong) for number in range(1, self.text.count("\n") + 2)) if self.checked and self.text else ()
+        before = {change.lines[-1] for change in self.changes if not change.removed}
+        numbers = range(1, self.text.count("\n") + 2) if self.checked and self.text else ()
+        return tuple((number, number in wrong, number in before) for number in numbers)
 
     @property
     def others_verdict(self) -> str:
@@ -210,6 +214,7 @@ def check_page(request: OperatorRequest, given: bytes | None = None, what: str =
         own=own,
         others=others,
         lines=listing(shown, _marks(own)) if shown and not is_editable else (),
+        changes=_changes(result, shown) if is_editable and shown else (),
         is_reformatted=shown != given_text,
         wrong_line=error_line(text) if text.strip() else None,
         what=what,
@@ -217,6 +222,10 @@ def check_page(request: OperatorRequest, given: bytes | None = None, what: str =
         is_live=bool(request.htmx),
     )
     return content, 400 if problem else 200
+
+
+def _changes(result: Checked | None, shown: str) -> tuple[LineChange, ...]:
+    return () if result is None or result.repaired is None else line_changes(shown, result.repaired.decode("utf-8", "replace"))
 
 
 def _headline(result: Checked | None) -> str:

@@ -30,6 +30,7 @@ from inspector.presentation.explain.answer import (
 from inspector.presentation.explain.examples import ShapePair, shape_pair
 from inspector.presentation.explain.meanings import own_rule, unrecognized_meaning
 from inspector.presentation.json_text import Json, json_fields
+from inspector.presentation.repair.alternatives import LARGEST
 from inspector.presentation.visible import visible
 from inspector.profiles.base import EVIDENCE
 from inspector.programs.base import Meaning
@@ -160,6 +161,8 @@ class ExplainPage:
     """Whether places count in the crash file, which numbers its chunks for itself."""
     recorded: tuple[Crash, ...]
     """Crash files with this very error, where no conversation is named."""
+    newest: Lookup | None
+    """What the newest of them leads to, where its session is small enough to be analysed before somebody asks for it."""
     named: tuple[Conversation, ...]
     """Jobs with a call that the error names, where no conversation is named."""
     rejected: tuple[Conversation, ...]
@@ -287,6 +290,10 @@ def _recorded(error: str) -> tuple[Crash, ...]:
     return tuple(islice((crash for crash in newest if same_refusal(error, crash.error)), 5))
 
 
+def _is_small(crash: Crash) -> bool:
+    return crash.session is not None and crash.session.chunk_count <= LARGEST
+
+
 def _named(error: str) -> tuple[Conversation, ...]:
     """The newest damaged jobs with a call that this error names."""
     ids = calls_named(error)
@@ -366,6 +373,7 @@ def explain_page(error: str, target: str, reader: str) -> ExplainPage:
         lookup=lookup,
         counts_crash=pointed is not None and pointed[0].is_crash,
         recorded=recorded,
+        newest=_look(error, recorded[0].row, "") if recorded and _is_small(recorded[0]) else None,
         named=named,
         rejected=_rejected(lookup.explanations) if is_alone and not recorded and not named else (),
         problem=problem,

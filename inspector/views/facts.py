@@ -78,6 +78,12 @@ def of_conversation(request: OperatorRequest, oid: str) -> object:
     return of_analysis_, heard, _kept_analyses(oid), _previews(oid), _repairs_of_source(oid)
 
 
+def of_prompt(request: OperatorRequest, oid: str) -> object:
+    """Of a crash file the page names the repair of its session."""
+    of_analysis_ = of_analysis(request, oid)
+    return None if of_analysis_ is None else (of_analysis_, _repairs_of_source(oid))
+
+
 @totals
 def _around(source_pk: int) -> tuple[QuerySet[Conversation], dict[str, Aggregate]]:
     """How many conversations there are around it, and how often they changed."""

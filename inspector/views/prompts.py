@@ -7,13 +7,14 @@ from django.http import Http404, HttpResponse
 
 from inspector.conversation.model import Chunk
 from inspector.middleware import OperatorRequest
-from inspector.models import Conversation
+from inspector.models import Conversation, Repair
 from inspector.planning.recommend import composed
 from inspector.presentation.conversation import show
 from inspector.presentation.conversation.profile_verdicts import ProfileVerdict, profile_verdicts
 from inspector.presentation.conversation.recorded_errors import Recorded, latest_rejection
 from inspector.presentation.explain.advice import Advice, advice_of
 from inspector.presentation.prompt.causes import HOW, with_causes
+from inspector.presentation.prompt.provider_request import request_list
 from inspector.presentation.prompt.side_by_side import MissingResult, SideBySide, SideBySideRow, elsewhere, place_of, side_by_side
 from inspector.presentation.repair.alternatives import LARGEST, Attempt, reader_alternatives, strategy_alternatives
 from inspector.presentation.visible import beginning, visible
@@ -79,6 +80,8 @@ class PromptPage:
     """What the provider refused last, where that is recorded, and another rule than the first of this verdict."""
     advice: Advice | None
     """What to do with the session of a crash file."""
+    waiting: Repair | None
+    """The newest repair of what the page offers to repair that waits for a decision or to be applied."""
     largest: int = LARGEST
     how: str = HOW
 
@@ -202,7 +205,8 @@ def _page(request: OperatorRequest, row: Conversation, choice: Choice, analysis:
     table = side_by_side(base, look.case.conversation, look.prompt, dropped, look.judgement, start, WINDOW)
     count, is_small = len(base.chunks), len(base.chunks) <= LARGEST and not analysis.observed
     session, stored = _session(row)
-    text = json.dumps(look.prompt.values, indent=2, ensure_ascii=False) if count <= WHOLE else jsontext.compact(look.prompt.values)
+    body = request_list(look.prompt)
+    text = json.dumps(body, indent=2, ensure_ascii=False) if count <= WHOLE else jsontext.compact(body)
     chosen = request.GET.getlist("strategy")
     return PromptPage(
         row=row,
@@ -228,6 +232,7 @@ def _page(request: OperatorRequest, row: Conversation, choice: Choice, analysis:
         is_cut=len(text) > TEXT_SHOWN,
         answered=_answered(look) if is_small else None,
         advice=_advice(session, choice) if session else None,
+        waiting=Repair.waiting_of(session or row).first(),
     )
 
 
@@ -250,7 +255,7 @@ def _answered(look: Look) -> Recorded | None:
     return None if rejection is None or rejection.provider_rule == first else replace(rejection, text=words_of_error(rejection.text))
 
 
-@unless_unchanged(facts.of_analysis)
+@unless_unchanged(facts.of_prompt)
 def prompt(request: OperatorRequest, oid: str) -> HttpResponse:
     row, choice, analysis = looked_up(request, oid)
     return page(request, "prompt.html", _page(request, row, choice, analysis), twins=("json",))

@@ -90,6 +90,8 @@ class StreamFilters:
     side: str
     at: int | None
     start: int | None
+    raw: bool
+    """Whether each row has the bytes of its events."""
 
     @property
     def selected(self) -> tuple[Side, int] | None:
@@ -187,6 +189,7 @@ def _filters(request: OperatorRequest) -> StreamFilters:
         side if side in sides else "",
         _number(request.GET.get("at", "")),
         _number(request.GET.get("from", "")),
+        request.GET.get("raw") == "1",
     )
 
 
@@ -287,6 +290,8 @@ def stream(request: OperatorRequest, oid: str) -> HttpResponse:
     try:
         view = _view(row)
         event = stream_event.event_view(view.exchange, *filters.selected) if filters.selected else None
+        shown = stream_view.window(view, filters.start, filters.selected, filters.lane, filters.kind, filters.only)
+        shown = stream_event.with_bytes(view.exchange, shown) if filters.raw else shown
     except SourceProblem as problem:
         return refusal(request, problem.sentence)
     content = StreamPage(
@@ -294,7 +299,7 @@ def stream(request: OperatorRequest, oid: str) -> HttpResponse:
         view,
         stream_view.headline(view),
         filters,
-        stream_view.window(view, filters.start, filters.selected, filters.lane, filters.kind, filters.only),
+        shown,
         stream_view.overview(view),
         stream_view.evidence(view),
         event,

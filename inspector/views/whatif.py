@@ -32,8 +32,8 @@ SHOWS: Mapping[str, tuple[str, Callable[[Difference], bool]]] = {
     "only_worse": ("get worse only", lambda difference: difference.kind == "only_worse"),
     "worse": ("get worse", lambda difference: bool(difference.worse)),
     "neither": ("differ, neither better nor worse", lambda difference: difference.kind == "neither"),
-    "sendable": ("become sendable", lambda difference: difference.becomes_sendable),
-    "rejected": ("become rejected", lambda difference: difference.becomes_rejected),
+    "sendable": ("newly pass", lambda difference: difference.becomes_sendable),
+    "rejected": ("are newly rejected", lambda difference: difference.becomes_rejected),
     "merged": ("stay merged", lambda difference: bool(difference.still_merged)),
 }
 """Which rows a page shows, in the words of its choice."""
@@ -114,9 +114,12 @@ class WhatIfPage:
     def verdict(self) -> str:
         """What the next requests of all conversations come to."""
         summary = self.chosen.summary
-        counts = [(summary.become_sendable.count, "sendable"), (summary.become_rejected.count, "rejected")]
-        parts = [f"{count:,} {'becomes' if count == 1 else 'become'} {word}" for count, word in counts if count]
-        return ", ".join(parts) or "none becomes sendable or rejected"
+        passing, rejected = summary.become_sendable.count, summary.become_rejected.count
+        parts = [
+            f"{passing:,} newly pass{'es' if passing == 1 else ''}" if passing else "",
+            f"{rejected:,} {'is' if rejected == 1 else 'are'} newly rejected" if rejected else "",
+        ]
+        return ", ".join(filter(None, parts)) or "none newly passes or is newly rejected"
 
     @property
     def safer(self) -> ClientLine | None:

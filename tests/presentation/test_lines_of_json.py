@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from inspector.presentation.check.lines import AROUND, error_line, lines_of, listing, on_lines
+from inspector.presentation.check.lines import AROUND, LineChange, error_line, line_changes, lines_of, listing, on_lines
 
 BODY = """{
   "model": "m",
@@ -69,3 +69,27 @@ def test_of_a_long_text_the_lines_near_a_mark_are_shown() -> None:
     assert [line.marks for line in lines if line.marks] == [("wrong", "more")]
     assert [line.skipped for line in lines if line.skipped] == [300 - AROUND - 1 - AROUND]
     assert len(listing(BODY, [])) == 11
+
+
+TYPED = '{"m": [{"a": 1},\n{"a": 2}, {"b": "[,"}]}'
+"""On two lines, however many values it has."""
+
+
+@pytest.mark.parametrize(
+    ("repaired", "change"),
+    [
+        ('{"m":[{"a":1},{"a":2},{"a":9},{"b":"[,"}]}', LineChange(range(2, 3), (), ("{", '  "a": 9', "},"))),
+        ('{"m":[{"a":0},{"a":1},{"a":2},{"b":"[,"}]}', LineChange(range(1, 2), (), ("{", '  "a": 0', "},"))),
+        ('{"m":[{"a":1},{"a":2},{"b":"[,"},{"c":3}]}', LineChange(range(2, 3), (), ("{", '  "c": 3', "}"))),
+        ('{"m":[{"a":1},{"b":"[,"}]}', LineChange(range(2, 3), ("{", '  "a": 2', "},"), ())),
+        ('{"m":[{"a":5},{"a":2},{"b":"[,"}]}', LineChange(range(1, 2), ('"a": 1',), ('"a": 5',))),
+        ('{"m":[{"a":1},{"a":2},{"b":"[,"}],"n":0}', LineChange(range(2, 3), (), ('"n": 0',))),
+    ],
+)
+def test_what_a_repair_changes_is_a_whole_value_at_a_line_of_what_was_typed(repaired: str, change: LineChange) -> None:
+    assert line_changes(TYPED, repaired) == (change,)
+
+
+def test_without_a_change_or_a_line_there_is_none() -> None:
+    assert line_changes(TYPED, TYPED.replace(" ", "")) == ()
+    assert line_changes('{"a": 1, "a": 2}', '{"a": 3}') == ()

@@ -138,12 +138,13 @@ WHEN = {"old": "2026-01-30T23:59:59", "first": "2026-01-31T00:00:00", "last": "2
 def test_the_log_is_filtered_by_each_column_and_by_days_on_the_page_in_the_twin_and_in_both_exports(client: Client, tmp_path: Path) -> None:
     source = store(tmp_path / "a.db", rows("one", HEALTHY))
     AuditEntry.objects.all().delete()
+    audit.record("ada", "sign in")
     audit.record("ada", "apply", source_path=source.path, conversation="c" * 12, repair="d" * 12)
     for word, at in WHEN.items():
         entry = audit.record("bob", word)
         AuditEntry.objects.filter(pk=entry.pk).update(at=f"{at}+00:00")
     for query, verbs in {
-        "who=ada": ["apply"],
+        "who=ada": ["sign in", "apply"],
         "who=ad": [],
         "verb=first": ["first"],
         f"source={source.oid}": ["apply"],
@@ -154,8 +155,11 @@ def test_the_log_is_filtered_by_each_column_and_by_days_on_the_page_in_the_twin_
         "from=2026-01-31&to=2026-02-01": ["first", "last"],
         "from=2026-02-02&who=bob": ["new"],
         "to=2026-01-30": ["old"],
+        "last=hour": ["sign in", "apply"],
+        "last=day&without=sign in": ["apply"],
+        "who=bob&without=old": ["first", "last", "new"],
         "who=%00&verb=%ff": [],
-        "nothing=1": ["apply", "old", "first", "last", "new"],
+        "nothing=1": ["sign in", "apply", "old", "first", "last", "new"],
     }.items():
         assert [entry["verb"] for entry in client.get(f"/audit.json?{query}").json()["entries"]] == verbs[::-1], query
         text = client.get(f"/audit/?{query}").content.decode()
@@ -163,7 +167,7 @@ def test_the_log_is_filtered_by_each_column_and_by_days_on_the_page_in_the_twin_
         lines = b"".join(client.get(f"/audit/export.jsonl?{query}")).decode().splitlines()
         table = list(csv.DictReader(io.StringIO(b"".join(client.get(f"/audit/export.csv?{query}")).decode())))
         assert [json.loads(line)["verb"] for line in lines] == verbs == [row["verb"] for row in table], query
-    for query in ("from=yesterday", "to=2026-02-30", "to=9999-12-31", "from=2026-1-1"):
+    for query in ("from=yesterday", "to=2026-02-30", "to=9999-12-31", "from=2026-1-1", "last=week"):
         for address in ("/audit/", "/audit.json", "/audit/export.csv", "/audit/export.jsonl"):
             answer = client.get(f"{address}?{query}")
             assert answer.status_code == 400 and b"This is no day" in answer.content, (address, query)

@@ -2,6 +2,7 @@
 
 import re
 from html import unescape
+from pathlib import Path
 
 import pytest
 from django.test import Client
@@ -20,7 +21,7 @@ from inspector.streams.violations import STREAM_RULES
 from inspector.views.catalogues import example_of
 from tests.commands.running import run
 from tests.kept import Kept
-from tests.views.imported import example
+from tests.views.imported import HEALTHY, example, rows, store
 
 pytestmark = pytest.mark.django_db
 
@@ -163,6 +164,16 @@ def test_the_formats_page_names_every_kind_of_capture_with_its_size(client: Clie
     for kind in KINDS:
         assert f'<td class="id"><b>{kind.name}</b></td><td>{kind.title}</td><td data-label="up to">{kind.up_to}</td>' in text
     assert "256 MB, in YAML 64 MB" in text
+
+
+def test_the_formats_page_says_which_are_in_use_here(client: Client, tmp_path: Path) -> None:
+    assert "In use here" not in client.get("/formats/").content.decode()
+    one = store(tmp_path / "a.db", rows("one", HEALTHY))
+    assert f'<a class="link here" href="/sources/{one.oid}/">1 source here</a>' in client.get("/formats/").content.decode()
+    store(tmp_path / "b.db", rows("two", HEALTHY))
+    text = client.get("/formats/").content.decode()
+    assert 'In use here: <a class="link" href="#dispatch">dispatch</a></p>' in text
+    assert text.count("here</a>") == 1 and '<a class="link here" href="/sources/?q=dispatch">2 sources here</a>' in text
 
 
 def test_strategies_of_both_sorts_have_other_names() -> None:

@@ -4,6 +4,7 @@ import base64
 import html
 import json
 import re
+from typing import Any
 
 import pytest
 from django.conf import settings
@@ -21,7 +22,7 @@ pytestmark = pytest.mark.django_db
 
 CALL = {"type": "tool_use", "id": "toolu_1", "name": "bash", "input": {"command": "ls"}}
 RESULT = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "a.txt"}
-LATE = {
+LATE: dict[str, Any] = {
     "model": "claude-sonnet-4-5",
     "max_tokens": 100,
     "messages": [
@@ -49,6 +50,18 @@ def test_a_refused_body_shows_the_place_the_repair_and_stores_nothing(client: Cl
     assert all(f'/profiles/#{each.name}"' in text for each in PROFILES)
     assert not any(model.objects.exists() for model in (Source, Conversation, Record, Payload))
     assert "Nothing is stored" in text
+
+
+def test_the_value_that_is_missing_is_shown_and_the_line_after_which_it_belongs(client: Client) -> None:
+    asked = {"role": "user", "content": [{"type": "text", "text": "Well?"}]}
+    text = post(client, json.dumps({**LATE, "messages": [*LATE["messages"][:2], asked]}))
+    (line,) = re.findall(r'<span id="line-(\d+)" class="(?:hit)? gains">', text)
+    change = text[text.index("Insert after") : text.index("</pre>", text.index("Insert after"))]
+    assert f'data-line="{line}"' in change and "<del>" not in change
+    inserted = html.unescape("".join(re.findall(r"<ins>(.*?)</ins>", change))).removesuffix(",")
+    assert json.loads(inserted)["tool_use_id"] == "toolu_1"
+    taken_out = post(client, check.OPENAI)
+    assert "Take out" in taken_out and "<ins>" not in taken_out
 
 
 def test_the_repaired_body_comes_back_as_a_download_and_passes(client: Client) -> None:

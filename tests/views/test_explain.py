@@ -13,6 +13,7 @@ from inspector.actions.import_source import import_targets
 from inspector.demo.rollouts_incident import CRASH, ERROR, SESSION, incident_files
 from inspector.models import Conversation
 from inspector.presentation.explain.answer import recognized
+from inspector.presentation.repair.alternatives import LARGEST
 from inspector.views.explain import EXAMPLES
 from tests.commands.running import run
 
@@ -152,6 +153,19 @@ def test_without_a_conversation_the_crash_files_with_this_very_error_are_named(c
     assert f"target={crash.oid}" in page(client, FIRST_SENTENCE)
     other = page(client, FIRST_SENTENCE.replace("messages.5", "messages.7"))
     assert f"target={crash.oid}" not in other and 'href="/check/"' in other
+
+
+def test_the_newest_crash_file_with_this_error_says_its_cause_and_leads_to_the_repair(
+    client: Client, session: Conversation, crash: Conversation
+) -> None:
+    text = words(page(client, ERROR))
+    assert "Likely cause TOOL102 A call of bash at seq 29 has no result" in text
+    assert "repair the store by insert-interrupted-result invented : passes all known rules." in text
+    preview = f'href="/conversations/{session.oid}/repairs/new/?strategy=insert-interrupted-result">Preview this repair'
+    assert preview in page(client, ERROR)
+    Conversation.objects.filter(pk=session.pk).update(chunk_count=LARGEST + 1)
+    large = page(client, ERROR)
+    assert f"target={crash.oid}" in large and "Likely cause" not in large
 
 
 def test_without_a_conversation_those_that_are_rejected_so_are_named(client: Client, incident: Conversation) -> None:

@@ -1,13 +1,17 @@
 """The prompt page: chunks beside the blocks they become, what is lost, every profile's verdict, and what a reader or strategy would change."""
 
+import html
+import json
 import re
 from pathlib import Path
 
 import pytest
 from django.test import Client
 
+from inspector.actions.planning import request_for
+from inspector.actions.propose_repair import propose_repair
 from inspector.demo.creation import write_dispatch_store
-from inspector.models import Conversation
+from inspector.models import Conversation, loading
 from inspector.profiles.catalogue import PROFILES
 from inspector.projections.catalogue import all_projections
 from tests.actions.building import bring
@@ -265,3 +269,42 @@ def test_roles_of_other_wire_shapes_keep_their_colors(client: Client, session: C
     for profile in ("gemini", "openai-responses"):
         classes = set(re.findall(r'<td class="message (\w)"', prompt(client, session, f"?profile={profile}")))
         assert classes <= {"u", "a", "t", "s"} and "a" in classes, profile
+
+
+def body(page: str) -> dict[str, object]:
+    """The request that the page offers to copy."""
+    found = re.search(r'<pre class="code" id="body">(.*?)</pre>', page, re.DOTALL)
+    assert found is not None and 'data-copies="body"' in page and 'href="#body"' in page
+    request: dict[str, object] = json.loads(html.unescape(re.sub(r"<[^>]+>", "", found[1])))
+    return request
+
+
+@pytest.mark.parametrize(("name", "members"), [("incident", ["messages"]), ("session", ["system", "messages"])])
+def test_the_request_is_there_as_json_to_copy(client: Client, request: pytest.FixtureRequest, name: str, members: list[str]) -> None:
+    row = request.getfixturevalue(name)
+    copied = body(prompt(client, row))
+    assert list(copied) == members
+    assert copied["messages"] == client.get(f"/conversations/{row.oid}/prompt.json").json()["messages"]
+
+
+def test_a_repair_that_waits_comes_before_another_one(client: Client, incident: Conversation) -> None:
+    assert "Waiting" not in words(prompt(client, incident))
+    repair = propose_repair(incident, request_for(incident.source, loading.stored(incident), ["renumber-messages"], "in-place"), "ada")
+    page = prompt(client, incident)
+    assert f"Waiting renumber-messages is proposed by ada: review repair {repair.oid[:6]}" in words(page)
+    assert f'<a class="btn main" href="/repairs/{repair.oid}/">Review repair</a>' in page
+    assert page.count('class="btn main"') == 1
+
+
+def test_a_crash_file_names_the_repair_of_its_session_as_soon_as_it_waits(
+    client: Client, session: Conversation, crash: Conversation
+) -> None:
+    address = f"/conversations/{crash.oid}/prompt/"
+    client.get(address)
+    kept = client.get(address)["ETag"]
+    assert client.get(address, headers={"if-none-match": kept}).status_code == 304
+    request = request_for(session.source, loading.stored(session), ["insert-interrupted-result"], "same-file")
+    repair = propose_repair(session, request, "ada")
+    answer = client.get(address, headers={"if-none-match": kept})
+    assert answer.status_code == 200
+    assert f"insert-interrupted-result of the session is proposed by ada: review repair {repair.oid[:6]}" in words(answer.content.decode())

@@ -57,7 +57,7 @@ def test_the_audit_of_one_repair_lists_that_repair_only(client: Client, repaired
     assert every["total"] > own["total"] == len(own["entries"]) == 4
     assert [entry["verb"] for entry in own["entries"]] == ["verify", "apply", "approve", "propose"]
     text = client.get(f"/audit/?repair={repaired.oid}").content.decode()
-    assert "4 lines with repair" in text and "Show all" in text
+    assert "4 lines: repair" in text and "Show all" in text
     assert "No line matches" in client.get("/audit/?repair=nosuch").content.decode()
     assert client.get("/audit.json?who=tester&verb=approve").json()["total"] == 1
 

@@ -122,6 +122,27 @@ def test_a_permalink_opens_the_event_with_its_bytes(client: Client, captured: Ma
     assert answer["X-Content-Type-Options"] == "nosniff" and answer["Content-Type"].startswith("text/plain")
 
 
+def test_each_row_has_the_bytes_of_its_events_where_they_are_asked_for(client: Client, captured: Mapping[str, Stream]) -> None:
+    address = f"/streams/{captured[PREMATURE].oid}/"
+    assert 'class="wire"' not in get(client, address)
+    page = get(client, f"{address}?raw=1")
+    cell = page[page.index('id="e-client-2"') :]
+    assert "<pre>data: [DONE]</pre>" in cell[: cell.index("</td>")] and 'value="1" checked> bytes' in page
+    wire = [html.unescape(found) for found in re.findall(r'<div class="wire">.*?<pre>(.*?)</pre>', page, re.DOTALL)]
+    raw = [
+        b"".join(client.get(f"{address}events/{side}/{event}/raw/").streaming_content).decode().rstrip("\n")
+        for side, events in (("backend", 5), ("client", 3))
+        for event in range(events)
+    ]
+    assert sorted(wire) == sorted(raw), "the bytes that can be downloaded, event by event"
+
+
+def test_a_side_alone_has_one_numbering(client: Client, captured: Mapping[str, Stream]) -> None:
+    alone = words(get(client, f"/streams/{captured[LEAKED].oid}/"))
+    assert "Events count from 0" in alone and "Inputs count" not in alone and not re.search(r"record \d", alone)
+    assert "Inputs count from 1" in words(get(client, f"/streams/{captured[PREMATURE].oid}/"))
+
+
 def test_an_event_within_a_fold_has_its_anchor_too(client: Client, captured: Mapping[str, Stream]) -> None:
     page = get(client, f"/streams/{captured[LEAKED].oid}/?side=client&at=9")
     assert page.count('id="e-client-9"') == 1 and "Event 9 of the client" in page
@@ -276,7 +297,9 @@ def test_a_secret_that_several_events_say_is_in_none_of_them(client: Client, tmp
     parts = ("the password is Cn", "ry7Hq2", "Zt9Lm", "Xc4V, and", " ghp", "_Kanry7Hq2Zt9LmXc4", "Vb8NwRkY3sPdF", "gTj6Ua then more")
     steps = [step for part in parts for step in c(text(part))]
     stream = imported(tmp_path, Golden("parts", [*c(ROLE), *steps, *c(finish(), DONE), *END]))
-    shown = [get(client, f"/streams/{stream.oid}/{path}") for path in ("", *(f"?side=client&at={event}" for event in range(1, 10)))]
+    shown = [
+        get(client, f"/streams/{stream.oid}/{path}") for path in ("", "?raw=1", *(f"?side=client&at={event}" for event in range(1, 10)))
+    ]
     shown += [run("show", stream.oid).out, run("show", stream.oid, "--json").out, get(client, f"/streams/{stream.oid}.md")]
     for event in range(1, 10):
         shown.append(b"".join(client.get(f"/streams/{stream.oid}/events/client/{event}/raw/").streaming_content).decode())

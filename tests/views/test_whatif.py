@@ -58,20 +58,32 @@ def test_a_row_says_where_the_readers_part_and_what_changes(client: Client, kept
     kept("example", example)
     incident = Conversation.objects.get(native_id=INCIDENT)
     text = client.get(f"/whatif/?{EXACT}").content.decode()
-    assert "exact instead of dispatch-legacy: 2 become sendable, 1 becomes rejected</h1>" in text
+    assert "exact instead of dispatch-legacy: 2 newly pass, 1 is newly rejected</h1>" in text
     caption = " ".join(html.unescape(re.sub(r"<[^>]+>", " ", text[text.index("<figcaption>") : text.index("</figcaption>")])).split())
     assert caption == "Of 6 conversations: 2 get better 1 gets better and worse 3 stay the same"
     facts = " ".join(re.sub(r"<[^>]+>", " ", text[text.index("</figure>") :]).split())
-    assert facts.startswith("Next: read the 1 that becomes rejected , and repair it before exact ships.")
+    assert facts.startswith("Next: read the 1 that is newly rejected , and repair it before exact ships.")
     lines = [
         " ".join(re.sub(r"<[^>]+>", " ", line).split()) for line in text[text.index("<tbody>", text.index("differences")) :].split("<tr>")
     ]
     migration = next(line for line in lines if line.startswith("Run the migration"))
-    assert "4 → 1 → 5 1 inserted now passes then rejected at messages.1 (OC-1) at message 1 now user, seq 1-4 then user, seq 1" in migration
+    rejected = "then OC-1 rejected at messages.1 An assistant message with &#x27;tool_calls&#x27; must be followed by tool messages"
+    assert f"4 → 1 → 5 1 inserted now passes {rejected}" in migration
+    assert "Repair it for exact at message 1 now user, seq 1-4 then user, seq 1" in migration
     assert "better: seq 2 in the request again" in migration and "next request" not in migration and migration.endswith("gone: MSG101")
     assert f'href="/conversations/{incident.oid}/?reader=exact"' in text and 'href="/whatif.json?reader=dispatch-legacy' in text
     first = next(each for each in client.get(f"/whatif.json?{EXACT}").json()["differences"])
     assert first["worse"], "what a fix would break stands first"
+    assert first["violation"]["a"] is None and (first["violation"]["b"]["id"], first["violation"]["b"]["path"]) == ("OC-1", "messages.1")
+
+
+def test_a_rejected_row_leads_to_its_place_in_the_request(client: Client, kept: Kept) -> None:
+    kept("example", example)
+    text = html.unescape(client.get(f"/whatif/?{EXACT}&show=rejected").content.decode())
+    (place,) = re.findall(r'href="(/conversations/\w+/prompt/\?reader=exact[^"]*)#messages.1"', text)
+    assert 'id="messages.1' in client.get(place).content.decode()
+    (repair,) = re.findall(r'href="(/conversations/\w+/repairs/new/[^"]+)"', text)
+    assert "exact" in repair and client.get(repair).status_code == 200
 
 
 @pytest.mark.parametrize(

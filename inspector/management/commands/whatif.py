@@ -96,8 +96,8 @@ class Command(AnsweringCommand):
         self.say(f"{summary.reader_b} instead of {summary.reader_a}, on {_many(summary.conversations)}:")
         for words, tally in (
             *((words, summary.kinds[kind]) for kind, words in _KINDS),
-            ("become sendable", summary.become_sendable),
-            ("become rejected", summary.become_rejected),
+            ("newly pass", summary.become_sendable),
+            ("are newly rejected", summary.become_rejected),
             ("stay merged", summary.merged),
             ("are rejected even so", summary.refused),
         ):

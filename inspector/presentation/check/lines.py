@@ -4,6 +4,8 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from difflib import SequenceMatcher
+from itertools import accumulate
 from json.decoder import WHITESPACE  # type: ignore[attr-defined]
 from typing import Any
 
@@ -15,6 +17,7 @@ LARGEST = 1_000_000
 DEPTH = 3
 """Steps below a path that are looked at for an id: a message has blocks, and a block its call."""
 _DECODER = json.JSONDecoder()
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+')
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +28,15 @@ class Line:
     text: str
     marks: tuple[str, ...] = ()
     skipped: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class LineChange:
+    """Lines that a repair takes out or puts in, a value each. `lines` of the text are those taken out, else the one after which the others belong."""
+
+    lines: range
+    removed: tuple[str, ...]
+    added: tuple[str, ...]
 
 
 def on_lines(text: str) -> str:
@@ -68,6 +80,45 @@ def lines_of(text: str, path: str, words: str = "") -> range | None:
     places = [_inner(text, at, named) for named in _named(value, words, DEPTH)] or [at]
     end = max(_DECODER.raw_decode(text, place)[1] for place in places)
     return range(text.count("\n", 0, min(places)) + 1, text.count("\n", 0, end) + 2)
+
+
+def line_changes(text: str, repaired: str) -> tuple[LineChange, ...]:
+    """Both are JSON. () where a line of `text` cannot be named: of an object that has a member twice, one is not in what is compared."""
+    before, after = (json.dumps(json.loads(body), indent=2, ensure_ascii=False).split("\n") for body in (text, repaired))
+    # The same values in the same order, however the text is laid out.
+    places = [number for number, line in enumerate(text.split("\n"), start=1) for _ in _TOKEN.finditer(line)]
+    tokens = [0, *accumulate(sum(1 for _ in _TOKEN.finditer(line)) for line in before)]
+    if tokens[-1] != len(places):
+        return ()
+    # A value that becomes the last, or is it no more, changes by its comma alone.
+    values, new_values = ([line.rstrip(",") for line in lines] for lines in (before, after))
+    changes, room = [], 0
+    for kind, start, end, first, last in SequenceMatcher(None, values, new_values).get_opcodes():
+        if kind == "equal":
+            room = end - start
+            continue
+        up = min(room, _steps_up(new_values, first, last) if kind == "insert" else _steps_up(values, start, end) if kind == "delete" else 0)
+        start, end, first, last, room = start - up, end - up, first - up, last - up, 0
+        lines = range(places[tokens[start] if end > start else max(0, tokens[start] - 1)], places[max(0, tokens[end] - 1)] + 1)
+        changes.append(LineChange(lines, _flush_left(before[start:end]), _flush_left(after[first:last])))
+    return tuple(changes)
+
+
+def _steps_up(lines: list[str], start: int, end: int) -> int:
+    """How far a run of lines can begin earlier and say the same, until it begins with the bracket of what it is."""
+    outermost, up = min(map(_indent, lines[start:end])), 0
+    while start > up and lines[start - up - 1] == lines[end - up - 1] and _indent(lines[start - up]) > outermost:
+        up += 1
+    return up
+
+
+def _flush_left(lines: list[str]) -> tuple[str, ...]:
+    indent = min(map(_indent, lines), default=0)
+    return tuple(line[indent:] for line in lines)
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip(" "))
 
 
 def _inner(text: str, at: int, steps: Iterable[str]) -> int:

@@ -135,9 +135,7 @@ def provider_request(
 ) -> ProviderRequest:
     """`body` is the whole request of the provider's own shape, where there is one; else the prompt is put into a new one."""
     notes: list[str] = []
-    request: Json = dict(body) if body is not None else {prompt.root: prompt.values}
-    if body is None and prompt.system not in (None, "", [], {}):
-        request[provider.system or "system"] = prompt.system
+    request: Json = dict(body) if body is not None else request_list(prompt, provider)
     chosen = _model(provider, conversation, request, model, notes)
     if provider.wire != GEMINI:
         request = {"model": chosen} | request | {"model": chosen}
@@ -153,6 +151,12 @@ def provider_request(
     _bound(provider, request, notes)
     _declare(provider, conversation, request, notes)
     return ProviderRequest(provider.path.replace("{model}", quote(chosen, safe="", errors="replace")), request, tuple(notes))
+
+
+def request_list(prompt: Prompt, provider: Provider | None = None) -> Json:
+    """The part of a request that a history decides: its list, and the system prompt where the wire shape has it outside the list."""
+    system = (provider.system if provider else "") or "system"
+    return {**({} if prompt.system in (None, "", [], {}) else {system: prompt.system}), prompt.root: prompt.values}
 
 
 def _model(provider: Provider, conversation: Conversation, request: Mapping[str, Any], chosen: str, notes: list[str]) -> str:

@@ -1,12 +1,15 @@
 """One event of a stream: its bytes, where they were cut, what it says, and the events around it."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Container, Iterator
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from inspector.presentation.stream import words as stream_words
+from inspector.presentation.stream.lanes import LaneCell
 from inspector.presentation.stream.split_secrets import bytes_without_secrets, split_secrets, without_secrets
-from inspector.presentation.visible import beginning
+from inspector.presentation.stream.view import LaneWindow
+from inspector.presentation.visible import LONGEST_CUT, beginning
 from inspector.streams.model import End, Exchange, Frame, ObservedEvent, Read, Side
 from inspector.streams.run import run
 from inspector.text import jsontext
@@ -15,6 +18,8 @@ BEFORE, AFTER = 4, 12
 """Events around the one that is shown."""
 SHOWN = 20_000
 """Bytes of an event that are shown; all of them can be downloaded."""
+IN_A_ROW, OF_ONE = 50, 2_000
+"""Where a row has the bytes of its events: of so many, and so many of each, without the line ends after them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +121,45 @@ def event_bytes(exchange: Exchange, side: Side, number: int) -> Iterator[bytes] 
     if any((number, place) in masks for place in range(len(observed.deltas))):
         return iter((bytes_without_secrets(b"".join(pieces), observed, masks),))
     return pieces
+
+
+def with_bytes(exchange: Exchange, window: LaneWindow) -> LaneWindow:
+    """The same rows, each with the bytes of its events."""
+    raw = {side: _raw(exchange, side, _events(window, side)) for side in exchange.sides}
+
+    def cell_with(cell: LaneCell | None) -> LaneCell | None:
+        events = _of_cell(cell)
+        return cell and replace(cell, raw=tuple((event, raw[cell.side][event]) for event in events if event in raw[cell.side]))
+
+    rows = (replace(row, backend=cell_with(row.backend), client=cell_with(row.client)) for row in window.rows)
+    return replace(window, rows=tuple(rows))
+
+
+def _of_cell(cell: LaneCell | None) -> range:
+    return range(cell.first, min(cell.last + 1, cell.first + IN_A_ROW)) if cell and not cell.ended else range(0)
+
+
+def _events(window: LaneWindow, side: Side) -> set[int]:
+    cells = (cell for row in window.rows for cell in (row.backend, row.client) if cell and cell.side is side)
+    return {event for cell in cells for event in _of_cell(cell)}
+
+
+def _raw(exchange: Exchange, side: Side, wanted: Container[int]) -> dict[int, str]:
+    masks = split_secrets(exchange, side)
+    events = [observed for observed in run(exchange, side) if observed.frame.index in wanted]
+    data, at, first = defaultdict[int, bytearray](bytearray), 0, 0
+    for happening in exchange.happenings():
+        if isinstance(happening, End) or happening.side is not side:
+            continue
+        for observed in events[first:]:
+            frame = observed.frame
+            if frame.start >= at + len(happening.data):
+                break
+            data[frame.index] += happening.data[max(0, frame.start - at) : max(0, frame.end - at)][: OF_ONE + LONGEST_CUT]
+            first += frame.end <= at + len(happening.data)
+        at += len(happening.data)
+    shown = {observed.frame.index: bytes_without_secrets(bytes(data[observed.frame.index]), observed, masks) for observed in events}
+    return {event: beginning(raw.decode("utf-8", "backslashreplace").rstrip("\r\n"), OF_ONE) for event, raw in shown.items()}
 
 
 def _neighbor(observed: ObservedEvent) -> Neighbor:

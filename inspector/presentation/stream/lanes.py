@@ -72,6 +72,8 @@ class LaneCell:
     """It came after the terminal or the end of its side."""
     written_call: int | None = None
     """The event that ends the call which this event writes as text."""
+    raw: tuple[tuple[int, str], ...] = ()
+    """Its first events with their bytes, where they are asked for."""
 
     @property
     def count(self) -> int:

@@ -318,16 +318,16 @@ def _quiet(lanes: Lanes, side: Side, closed: int, number: int) -> int:
 
 
 def _input(view: StreamView, band: Band) -> str:
-    """Which records of the backend, or of the only side, a row holds; after which one it is where it contains none."""
-    side = Side.BACKEND if Side.BACKEND in view.exchange.sides else Side.CLIENT
-    cell = band.cells.get(side)
-    name = "input" if view.is_two_sided else "record"
+    """Which records of the backend a row holds, or after which one it is where it contains none; of a side alone its events have numbers enough."""
+    if not view.is_two_sided:
+        return ""
+    cell = band.cells.get(Side.BACKEND)
     if cell is None:
-        return f"after {name} {band.records:,}" if band.records and view.exchange.ordered else ""
+        return f"after input {band.records:,}" if band.records and view.exchange.ordered else ""
     if cell.ended is not None or not cell.inputs[1]:
         return ""
     first, last = cell.inputs
-    return f"{name} {first:,}" if first == last else f"{name} {first:,}–{last:,}"
+    return f"input {first:,}" if first == last else f"input {first:,}–{last:,}"
 
 
 def overview(view: StreamView) -> Overview:

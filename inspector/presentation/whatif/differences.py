@@ -10,6 +10,7 @@ from itertools import pairwise, zip_longest
 
 from inspector.conversation.model import Chunk, Kind, Message
 from inspector.conversation.queries import span_text, turns
+from inspector.profiles.base import Violation
 from inspector.profiles.judging import judged
 from inspector.programs.catalogue import FORMATS
 from inspector.programs.registry import program_or_default, programs
@@ -91,6 +92,8 @@ class Outcome:
     spoken: dict[str, int]
     leaked: dict[str, int]
     path: dict[str, int]
+    violation: Violation | None = None
+    """The first rule that rejects the next request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +127,8 @@ class Difference:
     come: tuple[Finding, ...] = ()
     inserted_b: int = 0
     """Messages that B inserts, which no row has."""
+    violation_a: Violation | None = None
+    violation_b: Violation | None = None
 
     @property
     def differs(self) -> bool:
@@ -220,6 +225,7 @@ def outcome(case: Case, name: str, projection: str, profile: str) -> Outcome:
         spoken,
         {key: seq for key, seq in spoken.items() if key in _leaked(case)} if spoken else {},
         _seq_by_key(case.conversation.chunks),
+        None if reading.failure else next(iter(judgement.violations), None),
     )
 
 
@@ -262,6 +268,8 @@ def between(a: Outcome, b: Outcome, stored: int) -> Difference:
         tuple(f"{place} {words[0]}" for place, words in better),
         tuple(f"{place} {words[1]}" for place, words in worse),
         inserted_b=sum(not seqs for _, seqs, _ in b.messages),
+        violation_a=a.violation,
+        violation_b=b.violation,
     )
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from inspector.presentation.json_text import Json, json_fields
 from inspector.presentation.whatif.differences import Difference, Summary
+from inspector.profiles.base import Violation
 from inspector.rules.base import Finding
 
 SEQS = 50
@@ -20,7 +21,7 @@ def summary_report(summary: Summary) -> Json:
 
 
 def difference_report(oid: str, native_id: str, difference: Difference) -> Json:
-    """`first` is null where both read the same messages; `still_merged` holds the first 50 seqs."""
+    """`first` is null where both read the same messages, and a violation where the request passes; `still_merged` holds the first 50 seqs."""
     return {
         "id": oid,
         "native_id": native_id,
@@ -29,11 +30,16 @@ def difference_report(oid: str, native_id: str, difference: Difference) -> Json:
         "first": None if difference.first is None else json_fields(difference.first, "message=number a b"),
         "sendable": json_fields(difference, "a=sendable_a b=sendable_b"),
         "verdict": json_fields(difference, "a=verdict_a b=verdict_b"),
+        "violation": {"a": _violation(difference.violation_a), "b": _violation(difference.violation_b)},
         **json_fields(difference, "better worse"),
         "still_merged": list(difference.still_merged[:SEQS]),
         "findings_gone": _findings(difference.go),
         "findings_come": _findings(difference.come),
     }
+
+
+def _violation(violation: Violation | None) -> Json | None:
+    return None if violation is None else json_fields(violation, "id path seqs text")
 
 
 def _findings(findings: Iterable[Finding]) -> list[Json]:
