@@ -34,9 +34,12 @@ def overlapping(source: Source) -> tuple[Overlap, ...]:
     if source.is_trace or is_dsn(source.path):
         return ()
     around = [Source.oid_of(folder) for folder in accumulate(source.path.split("/")[:-1], "{}/{}".format)]
-    stores = Source.objects.filter(is_trace=False)
     # What a database compares may be the same in upper case.
-    inside = [other for other in stores.filter(path__startswith=f"{source.path}/") if other.path.startswith(f"{source.path}/")]
-    pairs = [*((source, outer) for outer in stores.filter(oid__in=around)), *((inner, source) for inner in inside)]
+    others = Source.objects.filter(Q(oid__in=around) | Q(path__startswith=f"{source.path}/"), is_trace=False).exclude(pk=source.pk)
+    pairs = [
+        (source, other) if other.oid in around else (other, source)
+        for other in others
+        if other.oid in around or other.path.startswith(f"{source.path}/")
+    ]
     overlaps = (Overlap(inner, outer, records_in(outer, inner.path).values("conversation").distinct().count()) for inner, outer in pairs)
     return tuple(overlap for overlap in overlaps if overlap.conversations)
