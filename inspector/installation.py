@@ -34,6 +34,11 @@ def typed(*words: str) -> str:
     return f"{program()} {shlex.join(words)}"
 
 
+def option(name: str, value: str) -> str:
+    """An option of a command as a shell takes it; a value that looks like an option is written in one word with its name."""
+    return shlex.quote(f"{name}={value}") if value.startswith("-") else f"{name} {shlex.quote(value)}"
+
+
 @cache
 def page_files_digest() -> str:
     """SHA-256 (hex) of templates, styles and scripts, and of the versions of the packages that render pages with them."""

@@ -107,9 +107,18 @@ _KEPT = Chunk.__dict__["raw"]
 class _Raw:
     """`Chunk.raw`: bytes, whatever is kept of them."""
 
+    last: tuple[Span, bytes] = (Span(b"", 0, 0), b"")
+    """What was cut out last. Changed copies of all blocks of a long line share it: each has its own else, a gigabyte for a line of 200 kilobytes."""
+
     def __get__(self, chunk: Chunk, owner: type[Chunk]) -> bytes:
         raw: bytes | Span = _KEPT.__get__(chunk)
-        return raw.data[raw.start : raw.stop] if isinstance(raw, Span) else raw
+        if not isinstance(raw, Span):
+            return raw
+        span, cut = self.last
+        if span is not raw:
+            cut = raw.data[raw.start : raw.stop]
+            self.last = raw, cut
+        return cut
 
     def __set__(self, chunk: Chunk, raw: bytes | Span) -> None:
         _KEPT.__set__(chunk, raw)

@@ -118,3 +118,8 @@ def span_text(seqs: Sequence[int], most: int = 8) -> str:
     texts = [str(start) if start == end else f"{start}-{end}" for start, end in runs]
     more = f" and {len(texts) - most} more" if len(texts) > most else ""
     return ", ".join(texts[:most]) + more
+
+
+def as_one(pieces: Sequence[Message]) -> Message:
+    """Messages of one speaker as a single one, put together once: an answer may have any number of pieces."""
+    return pieces[0] if len(pieces) == 1 else Message(pieces[-1].role, tuple(chunk for piece in pieces for chunk in piece.chunks))

@@ -10,7 +10,7 @@ from inspector.actions.problems import NothingToRepair, Refused
 from inspector.checking import line_numbers
 from inspector.conversation.edits import EditMismatch
 from inspector.conversation.queries import span_text
-from inspector.installation import program
+from inspector.installation import option, program
 from inspector.management.diagnosis import Diagnosis
 from inspector.management.requesting import request_of
 from inspector.management.target import Chosen
@@ -104,7 +104,7 @@ def _command(chosen: Chosen, path: str, file: str) -> tuple[str, str]:
     first = request_for(unsaved, stored, request.strategies, request.mode, request.reader).options.get("fork_id") or ""
     words = [program(), "repair", quote(opened)]
     if not is_alone:
-        words += ["--conversation", quote(chosen.conversation.native_id)]
+        words.append(option("--conversation", chosen.conversation.native_id))
     if _detected(opened) != chosen.format.name:
         words += ["--format", chosen.format.name]
     return " ".join([*words, *how, *_target(chosen, first)]), first
@@ -112,10 +112,10 @@ def _command(chosen: Chosen, path: str, file: str) -> tuple[str, str]:
 
 def _extract(chosen: Chosen, path: str) -> str:
     native_id = chosen.conversation.native_id
-    words = [program(), "extract", quote(path), "--conversation", quote(native_id)]
+    words = [program(), "extract", quote(path), option("--conversation", native_id)]
     if _detected(path) != chosen.format.name:
         words += ["--format", chosen.format.name]
-    return " ".join([*words, "--out", quote(f"{native_id.replace('/', '-')}.md")])
+    return " ".join([*words, option("--out", f"{native_id.replace('/', '-')}.md")])
 
 
 def _planned(chosen: Chosen, path: str) -> tuple[RepairRequest, list[str]]:

@@ -257,13 +257,13 @@ def answers(conversation: Conversation, messages: Sequence[Message]) -> tuple[Me
     program = program_of(conversation.format)
     if program is None or conversation.format not in program.single_items:
         return tuple(messages)
-    joined: list[Message] = []
+    groups: list[list[Message]] = []
     for message in messages:
-        if joined and message.role == joined[-1].role == "assistant" and program.same_answer(joined[-1], message):
-            joined[-1] = Message(message.role, joined[-1].chunks + message.chunks)
+        if groups and message.role == groups[-1][0].role == "assistant" and program.same_answer(groups[-1][0], message):
+            groups[-1].append(message)
         else:
-            joined.append(message)
-    return tuple(joined)
+            groups.append([message])
+    return tuple(map(queries.as_one, groups))
 
 
 @dataclass(frozen=True, slots=True)

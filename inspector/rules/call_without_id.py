@@ -28,13 +28,16 @@ class Turn:
 @cached_per_case
 def turns_without_ids(case: Case) -> tuple[Turn, ...]:
     turns: list[Turn] = []
+    named_ids: list[set[str]] = []
     for message in case.messages:
         if message.role == "assistant":
             turns.append(_of_answer(message))
+            named_ids.append(set())
         elif turns:
-            named_ids = {result.call_id for result in queries.results(message)}
-            turns[-1].calls = [call for call in turns[-1].calls if not call.call_id or call.call_id not in named_ids]
+            named_ids[-1].update(result.call_id for result in queries.results(message))
             turns[-1].results_without_id += [chunk for chunk in message.chunks if _lacks_id(chunk) is Kind.TOOL_RESULT]
+    for turn, named in zip(turns, named_ids, strict=True):
+        turn.calls = [call for call in turn.calls if not call.call_id or call.call_id not in named]
     return tuple(turn for turn in turns if turn.calls_without_id or turn.results_without_id)
 
 

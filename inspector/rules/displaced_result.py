@@ -1,6 +1,7 @@
 """TOOL207: a real result that is elsewhere than after the message of its call."""
 
-from collections.abc import Iterator
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
 
 from inspector.conversation.model import Chunk
 from inspector.conversation.pairing import Answered
@@ -34,6 +35,9 @@ def displaced(case: Case) -> list[tuple[str, Chunk]]:
 
 def check(case: Case) -> Iterator[Match]:
     place = {chunk.key: number for number, message in enumerate(case.messages) for chunk in message.chunks}
+    places: dict[str, list[int]] = {}
+    for number, message in enumerate(case.messages):
+        places.setdefault(message.role, []).append(number)
     in_place = answered_together(case)
     for answer, result in _displaced(case):
         # What is in no place of its own for one provider is in place for the one that the body is for.
@@ -45,7 +49,7 @@ def check(case: Case) -> Iterator[Match]:
         elif case.messages[own].role != "tool":
             where = f"is in a message of the {case.messages[own].role or 'unknown role'}"
         else:
-            between = list(dict.fromkeys(message.role for message in case.messages[answer.message + 1 : own] if message.role != "tool"))
+            between = _roles_between(places, answer.message, own)
             where = f"comes late, after a message of the {' and the '.join(between) or 'unknown role'}"
         yield Match(
             (result,),
@@ -55,6 +59,14 @@ def check(case: Case) -> Iterator[Match]:
                 *case.program.errors.effects("displaced"),
             ),
         )
+
+
+def _roles_between(places: Mapping[str, Sequence[int]], start: int, end: int) -> list[str]:
+    """The roles of the messages between two of them but "tool", each once, by the first message of each."""
+    firsts = {
+        role: numbers[at] for role, numbers in places.items() if role != "tool" and (at := bisect_right(numbers, start)) < len(numbers)
+    }
+    return sorted((role for role, first in firsts.items() if first < end), key=firsts.__getitem__)
 
 
 RULE = Rule(

@@ -23,13 +23,11 @@ def ending(turn: Sequence[Message]) -> tuple[Chunk, ...]:
 
     () where something else ends the turn.
     """
-    chunks: tuple[Chunk, ...] = ()
-    for message in reversed(turn):
-        if message.role != "assistant":
+    for number in range(len(turn) - 1, -1, -1):
+        if turn[number].role != "assistant":
             return ()
-        chunks = message.chunks + chunks
-        if not all(is_silent(chunk) for chunk in message.chunks):
-            return chunks
+        if not all(is_silent(chunk) for chunk in turn[number].chunks):
+            return tuple(chunk for message in turn[number:] for chunk in message.chunks)
     return ()
 
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from shlex import quote
 
+from inspector.conversation.model import Chunk, Kind
 from inspector.conversation.queries import span_text
 from inspector.presentation.conversation.recorded_errors import latest_rejection, recorded_errors
 from inspector.presentation.conversation.resume_state import BROKEN, DAMAGED, RESUMED, UNASKED
@@ -13,6 +14,7 @@ from inspector.programs.registry import wire_of
 from inspector.rules.base import Case, Finding, Severity, unanswered
 from inspector.rules.catalogue import rule
 from inspector.rules.unanswered_tail_call import is_tail
+from inspector.text import limits
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +44,22 @@ def obstacle(case: Case, findings: Sequence[Finding], judgement: Judgement) -> O
         return None
     if case.reading.failure:
         return Obstacle(f"{case.reading.reader} cannot open it: {case.reading.failure}")
+    if lost := _lost(case):
+        return Obstacle(f"No message of it can be read: {lost[0].reason}.", tuple(chunk.seq for chunk in lost))
     if not is_accepted(case, judgement):
         violation = judgement.violations[0]
         # Several providers begin the sentence with the path.
         at = "" if violation.text.startswith(violation.path) else f" at {violation.path}"
         return Obstacle(f"The provider rejects the next request{at}: {violation.text}", violation.seqs)
     return next((Obstacle(finding.message, finding.seqs) for finding in findings if blocks(finding)), None)
+
+
+def _lost(case: Case) -> list[Chunk]:
+    """The lines of a session that cannot be read, where no other one holds a message; none where only a limit of ours keeps one from being read."""
+    chunks = (case.tree or case.conversation).chunks
+    if any(chunk.role or chunk.damage in limits.OWN_DAMAGE for chunk in chunks):
+        return []
+    return [chunk for chunk in chunks if chunk.kind is Kind.UNREADABLE and chunk.damage]
 
 
 def restart_of(case: Case, findings: Sequence[Finding]) -> str:

@@ -5,6 +5,7 @@ parents. Below any other line (`saved_hook_context`, `summary`, `queue-operation
 most 5 seconds older: then it is taken for the parent. Of two lines of `system` or `attachment` with one uuid the last is read, and of `progress` the one before.
 """
 
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -80,7 +81,7 @@ def _misleads(lines: Sequence[Entry]) -> bool:
 
 
 def _last_before(lines: Sequence[Entry], entry: Entry) -> Entry:
-    return next((line for line in reversed(lines) if line.index < entry.index), lines[0])
+    return lines[max(bisect_left(lines, entry.index, key=lambda line: line.index) - 1, 0)]
 
 
 def _parent(entry: Entry, by_id: Mapping[str, Sequence[Entry]], leading: Mapping[str, Sequence[Entry]]) -> Entry | None:

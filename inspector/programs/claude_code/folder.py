@@ -107,6 +107,12 @@ def _in_list(key: str, lists: Mapping[str, frozenset[str]], present: Mapping[str
     }
 
 
+def own_name(native_id: str) -> str:
+    """Without the file that tells a session from another one of its name."""
+    names = [native_id[:at] for at, letter in enumerate(native_id) if letter == " " and _native(native_id[at + 1 :]) == native_id[:at]]
+    return names[0] if names else native_id
+
+
 def _native(key: str) -> str:
     stem = key.rpartition("/")[2].removesuffix(SUFFIX)
     agent = AGENT.search(key)

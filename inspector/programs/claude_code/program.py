@@ -9,6 +9,7 @@ from inspector.programs.base import Calls, Errors, Home, Numbering, Panels, Prog
 from inspector.programs.claude_code.before_boundary import calls_not_sent
 from inspector.programs.claude_code.chain import first_results
 from inspector.programs.claude_code.error_texts import MEANINGS
+from inspector.programs.claude_code.folder import own_name
 from inspector.programs.claude_code.format import CLAUDE_CODE
 from inspector.programs.claude_code.path import apart
 from inspector.programs.claude_code.readers import READERS, unsent
@@ -51,7 +52,11 @@ def _is_resumed(conversation: Conversation) -> bool:
 
 def _follow_up(conversation: Conversation) -> tuple[str, ...]:
     """It lists only the sessions of the folder that it is started in."""
-    return (f"Resume it in the folder of its project: claude --resume {conversation.native_id}",) if _is_resumed(conversation) else ()
+    return (
+        (f"Resume it in the folder of its project: claude --resume {own_name(conversation.native_id)}",)
+        if _is_resumed(conversation)
+        else ()
+    )
 
 
 PROGRAM = Program(

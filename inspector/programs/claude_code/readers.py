@@ -132,16 +132,16 @@ def _spoken(chunk: Chunk) -> Chunk:
 
 def _joined(lines: list[Message]) -> list[Message]:
     """Neighbors that are pieces of one answer are one message."""
-    messages: list[Message] = []
+    groups: list[list[Message]] = []
     last = ""
     for line in lines:
         answer = answer_id(line)
         if answer and answer == last:
-            messages[-1] = Message(line.role, messages[-1].chunks + line.chunks)
+            groups[-1].append(line)
         else:
-            messages.append(line)
+            groups.append([line])
         last = answer
-    return messages
+    return list(map(queries.as_one, groups))
 
 
 def _reader(loader: Loader) -> Reader:

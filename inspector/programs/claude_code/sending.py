@@ -102,12 +102,9 @@ def _readable(lines: Sequence[Message], left: Left) -> Sequence[Message]:
     """Without blocks in whose place something else is, and without empty texts of an answer."""
     result: list[Message] = []
     for line in lines:
-        for chunk in line.chunks:
-            if chunk.kind in _ODD and _is_unread(chunk):
-                line = _left_out(line, [chunk], UNREAD, left)
-            elif line.role == ASSISTANT and chunk.kind is Kind.TEXT and not chunk.text:
-                line = _left_out(line, [chunk], EMPTY, left)
-        result.append(line)
+        unread = [chunk for chunk in line.chunks if chunk.kind in _ODD and _is_unread(chunk)]
+        empty = [chunk for chunk in line.chunks if line.role == ASSISTANT and chunk.kind is Kind.TEXT and not chunk.text]
+        result.append(_left_out(_left_out(line, unread, UNREAD, left), empty, EMPTY, left))
     return result
 
 
@@ -158,8 +155,8 @@ def last_calls(lines: Sequence[Message]) -> list[Chunk]:
             if last and answer_id(line) != last:
                 break
             last = answer_id(line) or line.chunks[0].key
-            calls = [chunk for chunk in line.chunks if chunk.kind is Kind.TOOL_CALL] + calls
-    return calls
+            calls += [chunk for chunk in reversed(line.chunks) if chunk.kind is Kind.TOOL_CALL]
+    return calls[::-1]
 
 
 def _results_after_calls(lines: Sequence[Message]) -> list[Message]:
@@ -167,13 +164,15 @@ def _results_after_calls(lines: Sequence[Message]) -> list[Message]:
     moved: dict[int, int] = {}
     early: dict[str, list[int]] = {}
     seen_ids: set[str] = set()
+    end = -1
     for number, line in enumerate(lines):
         results = {chunk.call_id for chunk in line.chunks if chunk.kind is Kind.TOOL_RESULT}
         if line.role == ASSISTANT:
             calls = [chunk.call_id for chunk in line.chunks if chunk.kind is Kind.TOOL_CALL]
             seen_ids.update(calls)
             if early and calls:
-                end = _last_piece(lines, number)
+                # What was found for a piece holds for those after it.
+                end = end if end > number else _last_piece(lines, number)
                 for call_id in calls:
                     moved |= {place: end for place in early.pop(call_id, ()) if place not in moved}
         elif not results:
@@ -316,7 +315,10 @@ def _turn_without_blanks(turn: list[Message], left: Left) -> list[Message]:
     if not blank:
         return turn
     if len(blank) < sum(len(message.chunks) for message in turn):
-        return [message for message in (_left_out(message, blank, EMPTY, left) for message in turn) if message.chunks]
+        is_blank = {id(chunk) for chunk in blank}
+        left.setdefault(EMPTY, []).extend(blank)
+        kept = [replace(message, chunks=tuple(chunk for chunk in message.chunks if id(chunk) not in is_blank)) for message in turn]
+        return [message for message in kept if message.chunks]
     if blank[0].text or len(blank) > 1:
         return turn
     left.setdefault(EMPTY, []).extend(blank)

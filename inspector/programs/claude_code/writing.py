@@ -13,6 +13,7 @@ from typing import Any
 from inspector.conversation.edits import MOVED, Plan, Set, apply
 from inspector.conversation.model import Chunk, Conversation, Kind, Message
 from inspector.conversation.tree import LEAF, Entry, entries
+from inspector.programs.claude_code.folder import own_name
 from inspector.programs.claude_code.lines import ASSISTANT, START, SYNTHETIC, USER, read_session
 from inspector.programs.claude_code.path import is_boundary, live_path
 from inspector.programs.claude_code.quarantine import QUARANTINED, file_for, numbers_in
@@ -72,7 +73,7 @@ def target(plan: Plan) -> str:
     """Native id of the conversation that holds the result."""
     if plan.mode != FORK:
         return plan.conversation
-    agent, slash, _ = plan.conversation.rpartition("/")
+    agent, slash, _ = own_name(plan.conversation).rpartition("/")
     return f"{agent}{slash}{'agent-' if slash else ''}{plan.options.get('fork_id', '')}"
 
 
@@ -254,10 +255,11 @@ def _parents_past(gone: Sequence[Entry]) -> dict[str | None, str | None]:
     for id_ in above:
         at: str | None = id_
         visited: set[str] = set()
-        while at is not None and at in above and at not in visited:
+        while at is not None and at in above and at not in visited and at not in parents:
             visited.add(at)
             at = above[at]
-        parents[id_] = at
+        # What is above one of them is above all of them, so that a long run is walked once.
+        parents |= dict.fromkeys(visited, parents.get(at, at))
     return parents
 
 

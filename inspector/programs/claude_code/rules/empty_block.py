@@ -25,11 +25,10 @@ def check(case: Case) -> Iterator[Match]:
 
 def _rejected(message: Message) -> Iterator[Chunk]:
     """A blank text before a call of the same answer is accepted."""
+    last_call = max((at for at, chunk in enumerate(message.chunks) if chunk.kind is Kind.TOOL_CALL), default=-1)
     for at, chunk in enumerate(message.chunks):
-        if chunk.kind is Kind.TEXT and not chunk.text.strip():
-            leads_to_call = any(later.kind is Kind.TOOL_CALL for later in message.chunks[at + 1 :])
-            if not (chunk.text and leads_to_call):
-                yield chunk
+        if chunk.kind is Kind.TEXT and not chunk.text.strip() and not (chunk.text and at < last_call):
+            yield chunk
 
 
 RULE = Rule(
