@@ -43,7 +43,7 @@ def for_a_command(error: Exception) -> str | None:
     # PostgreSQL appends the statement to its message.
     message = " ".join(str(error).split()).partition(" LINE 1:")[0]
     if _is_older(error, message):
-        return f"The database is not up to date with this version ({message}): run `{program()} migrate` first."
+        return f"The database is empty or older than this version ({message}): run `{program()} migrate` first."
     if _is_out_of_use(error, message):
         return (
             f"Inspector's own database cannot be used ({message}): see that INSPECTOR_DATABASE_URL leads to one that is there and writable."

@@ -22,19 +22,27 @@ def write_repaired_copy(path: Path, format_: Format, case: Case, stored: Stored,
     preview_of(case, stored, format_, str(out), request)
     stores.copy(path, out, format_)
     try:
-        native_id = stored.conversation.native_id
-        copied = reading.read_one(out, format_, native_id)
+        copied = _in_copy(out, format_, stored.conversation.native_id)
         if copied is None:
             raise Refused(f"The conversation is no longer in {path}: import the source again, or choose another conversation.")
         preview = preview_of(case.with_conversation(copied.conversation), copied, format_, str(out), request)
         write(out, format_, [copied], preview.changes, is_copy=True)
-        written = reading.read_one(out, format_, native_id)
+        written = reading.read_one(out, format_, copied.conversation.native_id)
         if not reads_as_planned(case, preview, written):
             raise Refused("The copy did not read back as planned, so it was removed: report this with the plan's digest.")
     except BaseException:
         folders.remove(out)
         raise
     return preview
+
+
+def _in_copy(out: Path, format_: Format, native_id: str) -> Stored | None:
+    """The conversation; by the name of the file it may have another id, where it is the only one."""
+    copied = reading.read_one(out, format_, native_id)
+    if copied is None and out.is_file():
+        conversations = tuple(reading.read_store(out, format_.name).conversations)
+        return conversations[0] if len(conversations) == 1 else None
+    return copied
 
 
 def _write_new_file(path: Path, format_: Format, case: Case, stored: Stored, request: RepairRequest, out: Path) -> Preview:

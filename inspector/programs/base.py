@@ -224,8 +224,8 @@ class Errors:
     """Provider rule -> rules that say where its cause is in this store, of an error that the program or its SDK raises."""
     facts: tuple[tuple[str, str], ...] = ()
     """Facts that hold an error that the program recorded, each with where it is recorded."""
-    restart: str = ""
-    """What to do where the provider rejected the last turn and takes what the program sends after a restart, with {id} of the session."""
+    restart: Callable[[str], str] = lambda native_id: ""
+    """What to do where the provider rejected the last turn and takes what the program sends after a restart."""
     consequences: Mapping[str, str] = field(default_factory=dict)
     """What its clients make of a damage, as a clause that ends a finding's sentence, by the name of the rule."""
     of_older_versions: bool = False

@@ -111,6 +111,14 @@ def test_where_nothing_is_installed_one_friendly_sentence_says_so(home: Path) ->
     assert doctor(home, "--json").json == {"places": [], "broken": []}
 
 
+def test_of_a_folder_without_sessions_it_is_said_that_none_is_there(home: Path, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    ran = run("doctor", tmp_path / "empty")
+    assert ran.status == 0 and ran.out.endswith(
+        "No session is there. Without a folder, doctor looks in the default folders of the programs.\n"
+    )
+
+
 def test_the_folders_come_first_then_what_cannot_be_resumed_why_and_the_command(home: Path) -> None:
     healthy(home)
     path = broken(home)

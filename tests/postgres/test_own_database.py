@@ -127,7 +127,7 @@ def test_every_character_of_a_password_and_the_folder_of_a_socket_can_be_written
 def test_a_database_without_our_tables_says_migrate(empty: str) -> None:
     for command in ("serve", "show abc"):
         said = refusal(empty, *command.split())
-        assert said.startswith("The database is not up to date") and "migrate" in said and "LINE 1" not in said
+        assert said.startswith("The database is empty or older") and "migrate" in said and "LINE 1" not in said
 
 
 def test_a_role_without_rights_and_a_database_that_is_read_only_are_one_sentence(migrated: str, server: Server, tmp_path: Path) -> None:

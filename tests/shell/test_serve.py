@@ -175,7 +175,7 @@ def test_as_many_connections_as_this_process_may_have_files_for() -> None:
 def test_an_unmigrated_database_is_refused(environ: dict[str, str]) -> None:
     ran = subprocess.run(manage("serve", "--port", "0"), env=environ, capture_output=True, text=True, timeout=SECONDS)
     assert (ran.returncode, ran.stdout) == (2, "")
-    assert ran.stderr == f"The database is not up to date with this version: run `{program()} migrate` first.\n"
+    assert ran.stderr == f"The database is empty or older than this version: run `{program()} migrate` first.\n"
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.7", "inspector.example.org", ""])

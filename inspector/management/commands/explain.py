@@ -12,7 +12,7 @@ from django.core.management.base import CommandError, CommandParser
 from django.db.models import Q
 
 from inspector.conversation.queries import span_text
-from inspector.installation import program
+from inspector.installation import option, program
 from inspector.management.answering import AnsweringCommand
 from inspector.management.target import Chosen, Target, add_options_of_target, is_imported, load
 from inspector.models.transactions import one_snapshot
@@ -197,7 +197,7 @@ class Command(AnsweringCommand):
         if matches:
             self.say(f"The target has {len(several):,} conversations; it may be about these. Pick one with --conversation:")
             for match in matches[:LISTED]:
-                self.say(f"  --conversation {quote(shown(match.chosen.conversation.native_id))}  {match.where}")
+                self.say(f"  {option('--conversation', shown(match.chosen.conversation.native_id))}  {match.where}")
             if len(matches) > LISTED:
                 self.say(f"  and {len(matches) - LISTED:,} more; --json lists them")
             return
@@ -271,7 +271,7 @@ class Command(AnsweringCommand):
             return
         self.say(f"  after {', '.join(with_safety(strategy) for strategy in advice.strategies)}: {advice.after}")
         is_path = subject.repairable.row is None and not options["target"].startswith(subject.repairable.oid)
-        named = f" --conversation {quote(shown(subject.repairable.conversation.native_id))}" if is_path else ""
+        named = f" {option('--conversation', shown(subject.repairable.conversation.native_id))}" if is_path else ""
         target = options["target"] if is_path else subject.repairable.oid
         read = f" --reader {subject.repair_reader}" if subject.repair_reader else ""
         how = f"--strategy {' '.join(advice.names)}" if advice.why_not else f"--for {advice.profile}"

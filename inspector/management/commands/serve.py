@@ -161,7 +161,7 @@ def refuse_unready(host: str, port: int) -> None:
         raise CommandError(f"--port {port} is not a port: choose one from 1024 to 65535, or 0 for any free one.")
     executor = MigrationExecutor(connection)
     if executor.migration_plan(executor.loader.graph.leaf_nodes()):
-        raise CommandError(f"The database is not up to date with this version: run `{program()} migrate` first.")
+        raise CommandError(f"The database is empty or older than this version: run `{program()} migrate` first.")
 
 
 def is_loopback(host: str) -> bool:

@@ -2,13 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from shlex import quote
 
 from inspector.conversation.model import Chunk, Kind
 from inspector.conversation.queries import span_text
 from inspector.presentation.conversation.recorded_errors import latest_rejection, recorded_errors
 from inspector.presentation.conversation.resume_state import BROKEN, DAMAGED, RESUMED, UNASKED
-from inspector.presentation.visible import visible
 from inspector.profiles.base import Judgement
 from inspector.programs.registry import wire_of
 from inspector.rules.base import Case, Finding, Severity, unanswered
@@ -64,11 +62,11 @@ def _lost(case: Case) -> list[Chunk]:
 
 def restart_of(case: Case, findings: Sequence[Finding]) -> str:
     """What to do with a session that can be resumed, where the provider rejected its last turn for a damage that is found; "" where it did not."""
-    sentence, rejection = case.program.errors.restart, latest_rejection(case)
+    sentence, rejection = case.program.errors.restart(case.conversation.native_id), latest_rejection(case)
     if not sentence or rejection is None:
         return ""
     is_in_store = any(error.fires for error in recorded_errors(case, findings) if error.text == rejection.text)
-    return sentence.format(id=quote(visible(case.conversation.native_id))) if is_in_store else ""
+    return sentence if is_in_store else ""
 
 
 def blocks(finding: Finding) -> bool:

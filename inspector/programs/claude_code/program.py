@@ -1,10 +1,12 @@
 """Claude Code: sessions as files of JSON lines, one content block each, linked by the ids of their parents."""
 
 from collections.abc import Iterator
+from shlex import quote
 
 from inspector.conversation.model import Chunk, Conversation, Message
 from inspector.conversation.numbering import after_the_file
 from inspector.conversation.queries import unanswered_calls
+from inspector.presentation.visible import visible
 from inspector.programs.base import Calls, Errors, Home, Numbering, Panels, Program, Providers, Repairs, SyntheticResults, Trait
 from inspector.programs.claude_code.before_boundary import calls_not_sent
 from inspector.programs.claude_code.chain import first_results
@@ -121,7 +123,10 @@ PROGRAM = Program(
         meanings=MEANINGS,
         facts=(("apiError", "the end of the session"),),
         of_older_versions=True,
-        restart="The provider rejected the last turn, and takes what Claude Code sends after a restart: end it, and go on with `claude --resume {id}`.",
+        restart=lambda native_id: (
+            "The provider rejected the last turn, and takes what Claude Code sends after a restart: end it, and go on with "
+            f"`claude --resume {quote(visible(own_name(native_id)))}`."
+        ),
         consequences={
             "unanswered-tail-call": "the turn was interrupted, or still runs.",
             "unreadable-line": "Claude Code skips it without an error.",

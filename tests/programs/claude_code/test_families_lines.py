@@ -295,6 +295,12 @@ def test_a_repair_without_what_closes_the_gap_says_that_the_gap_is_left(tmp_path
     ]
 
 
+def test_a_copy_may_have_another_name_than_the_session(tmp_path: Path) -> None:
+    path = write(tmp_path / "claude", {KEY: FAMILIES["F13 a message of no shape"].data}) / KEY
+    assert run("repair", path, "--strategy", DROP, "--out", tmp_path / "repaired.jsonl").status == 0
+    assert sent(read((tmp_path / "repaired.jsonl").read_bytes())) == ALL
+
+
 def test_no_byte_of_a_quarantined_line_is_lost(tmp_path: Path) -> None:
     folder = write(tmp_path / "claude", {KEY: FAMILIES["F11 NUL bytes"].data})
     assert run("repair", folder, "--conversation", ID, "--strategy", QUARANTINE, "--mode", "same-file", "--apply", "--json").status == 0
