@@ -148,7 +148,16 @@ class ConversationPage:
 
     @property
     def waiting(self) -> Repair | None:
-        return Repair.waiting_of(self.row).first()
+        """The repair that waits to be approved or written; of a chosen branch another one is looked for."""
+        return None if self.choice.leaf else Repair.waiting_of(self.row).first()
+
+    @property
+    def repair_href(self) -> str:
+        """The options of a repair, with what is recommended."""
+        branch = [("reader", visible(self.choice.reader)), ("leaf", visible(self.choice.leaf))] if self.choice.leaf else []
+        return f"/conversations/{self.row.oid}/repairs/new/?{urlencode([*(('strategy', name) for name in self.recommended), *branch])}".removesuffix(
+            "?"
+        )
 
     @property
     def is_tree_open(self) -> bool:

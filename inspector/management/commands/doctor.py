@@ -121,8 +121,8 @@ class Command(AnsweringCommand):
         sessions, repaired = (sum(getattr(survey, name) for survey in surveys) for name in ("sessions", "repaired"))
         broken = [(survey.place, one) for survey in surveys for one in survey.broken]
         if not sessions:
-            if not any(survey.problem or survey.skipped for survey in surveys):
-                self.say("No session is there. Without a folder, doctor looks in the default folders of the programs.")
+            if surveys and not any(survey.problem or survey.skipped for survey in surveys):
+                self.say("No session is there.")
             return
         self.say()
         if not broken:

@@ -32,6 +32,9 @@ _NEXT = (
 """What `_next` says: the state, the sentence, and its first words and its others in a list."""
 
 
+_LEFT_OUT = re.compile(r" leaves out (seq \d[\d ,–-]*(?:and \d+ more)?)")
+
+
 class NextRequest(NamedTuple):
     """What a verdict says of it; `before` is the rest of the verdict."""
 
@@ -45,7 +48,11 @@ def next_request(text: str) -> NextRequest:
     """Of a stored verdict. Without words where it says nothing of a next request: then nothing was read, or the reader opens nothing."""
     for state, sentence, words, more in _NEXT:
         if match := re.fullmatch(f"(?P<before>.+?); {sentence}\\.", text, re.DOTALL):
-            return NextRequest(state, match.expand(words), match.expand(more).rstrip(","), f"{match['before']}.")
+            before, rest = match["before"], match.expand(more).rstrip(",")
+            # It passes, and lacks what was stored: nobody is told so.
+            if state == PASSES and (lost := _LEFT_OUT.search(before)):
+                state, rest = SILENT, f"without {lost[1]}"
+            return NextRequest(state, match.expand(words), rest, f"{before}.")
     return NextRequest("", "", "", text)
 
 
