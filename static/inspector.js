@@ -26,7 +26,7 @@
     const copies = event.target.closest("[data-copies]");
     if (copies) {
       const text = document.getElementById(copies.dataset.copies);
-      try { await navigator.clipboard.writeText(text.textContent); say("Copied"); } catch { window.getSelection().selectAllChildren(text); say("Selected: copy it with the keyboard"); }
+      try { await navigator.clipboard.writeText(text.innerText); say("Copied"); } catch { window.getSelection().selectAllChildren(text); say("Selected: copy it with the keyboard"); }
       return;
     }
     const link = event.target.closest("[data-copy-link], [data-copy-from]");

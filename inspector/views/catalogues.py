@@ -511,13 +511,21 @@ class FormatsPage:
 
 
 def formats(request: OperatorRequest) -> HttpResponse:
-    q = _query(request)
+    q, sources = _query(request), _sources_by_format()
     content = FormatsPage(
         q,
-        matching(FORMATS, q, lambda row: f"{row.name} {row.title} {' '.join(mode.summary for mode in row.modes)}"),
-        matching((row for row in catalogues.formats() if row["holds"] == "traces"), q, lambda row: f"{row['name']} {row['title']}"),
-        matching(KINDS, q, lambda kind: f"{kind.name} {kind.title}"),
-        _sources_by_format(),
+        matching(
+            sorted(FORMATS, key=lambda row: row.name not in sources),
+            q,
+            lambda row: f"{row.name} {row.title} {' '.join(mode.summary for mode in row.modes)}",
+        ),
+        matching(
+            sorted((row for row in catalogues.formats() if row["holds"] == "traces"), key=lambda row: row["name"] not in sources),
+            q,
+            lambda row: f"{row['name']} {row['title']}",
+        ),
+        matching(sorted(KINDS, key=lambda kind: kind.name not in sources), q, lambda kind: f"{kind.name} {kind.title}"),
+        sources,
     )
     return page(request, "formats.html", content, part="entries", twins=("json",))
 

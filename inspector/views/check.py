@@ -193,7 +193,7 @@ def check_page(request: OperatorRequest, given: bytes | None = None, what: str =
     formats = tuple(format_ for format_ in FORMATS if wire_of(format_.name))
     text = (request.POST.get("body", "") if given is None else given.decode("utf-8", "replace")) if problem else ""
     carried = base64.b64encode(data).decode() if result and len(data) <= CARRIED else ""
-    part = preview_part(result.repair) if result and result.repair else None
+    part = preview_part(result.repair, is_written=False) if result and result.repair else None
     given_text = data.decode("utf-8", "replace") if result else ""
     shown = on_lines(given_text)
     own, others = (_rows(verdicts, shown) for verdicts in _by_wire(result))

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib import messages
-from django.db.models import Sum
+from django.db.models import QuerySet, Sum
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.utils import timezone
@@ -21,7 +21,7 @@ from inspector.actions.problems import Refused
 from inspector.actions.set_deployed_reader import set_deployed_reader
 from inspector.actions.set_write_back import set_write_back
 from inspector.middleware import OperatorRequest, accepts
-from inspector.models import ConversationCount, Payload, Record, Source, TraceRecord, Watch, Watcher
+from inspector.models import Conversation, ConversationCount, Payload, Record, Source, TraceRecord, Watch, Watcher
 from inspector.models.background import judged_since
 from inspector.models.overlapping import Overlap, overlapping
 from inspector.presentation.json_text import json_fields
@@ -42,6 +42,13 @@ from inspector.views.pages import as_json, page
 from inspector.views.problem_list import ProblemRow
 
 SHOWN = 10
+_WORST_FIRST: tuple[dict[str, bool], ...] = (
+    {"is_damaged": True, "refused": True},
+    {"is_damaged": True, "refused": False, "has_silent": True},
+    {"is_damaged": True, "refused": False, "has_silent": False},
+    {"is_damaged": False},
+)
+"""Columns of a conversation; each conversation is in one of them."""
 RULES = 5
 
 
@@ -292,7 +299,7 @@ def _page(source: Source) -> SourcePage:
         last_activity=last_activity,
         traces=tuple(source.traces.all()),
         stores=tuple(source.stores.all()),
-        recent=rows_of(newest_first(conversations.filter(is_gone=False))[:SHOWN]),
+        recent=rows_of(_worst_first(conversations.filter(is_gone=False))),
         rules=rules[:RULES],
         more_rules=len(rules) > RULES,
         days=problem_list.days_of(source),
@@ -307,6 +314,15 @@ def _page(source: Source) -> SourcePage:
         may_remove=may("remove", source),
         overlaps=overlapping(source),
     )
+
+
+def _worst_first(conversations: QuerySet[Conversation]) -> list[Conversation]:
+    """The first of a list: those that are rejected, then silent, then damaged otherwise, then the others; of each those last active."""
+    rows: list[Conversation] = []
+    for columns in _WORST_FIRST:
+        if len(rows) < SHOWN:
+            rows += newest_first(conversations.filter(**columns))[: SHOWN - len(rows)]
+    return rows
 
 
 def _watch(source: Source) -> WatchPanel:

@@ -1,5 +1,6 @@
 """The impact of a reader change: every conversation as one client and as others of its program have it."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from urllib.parse import urlencode
@@ -28,23 +29,30 @@ AMOUNTS = (50, 200, 1000)
 SHOWS: Mapping[str, tuple[str, Callable[[Difference], bool]]] = {
     "all": ("differ or stay merged", lambda difference: difference.differs or bool(difference.still_merged)),
     "only_better": ("get better", lambda difference: difference.kind == "only_better"),
-    "mixed": ("get better and worse", lambda difference: difference.kind == "mixed"),
-    "only_worse": ("get worse only", lambda difference: difference.kind == "only_worse"),
+    "mixed": ("get better and worse, not newly rejected", lambda difference: _part_of(difference) == "mixed"),
+    "only_worse": ("get worse only, not newly rejected", lambda difference: _part_of(difference) == "only_worse"),
     "worse": ("get worse", lambda difference: bool(difference.worse)),
     "neither": ("differ, neither better nor worse", lambda difference: difference.kind == "neither"),
     "sendable": ("newly pass", lambda difference: difference.becomes_sendable),
     "rejected": ("are newly rejected", lambda difference: difference.becomes_rejected),
     "merged": ("stay merged", lambda difference: bool(difference.still_merged)),
+    "same": ("stay the same", lambda difference: difference.kind == "same"),
 }
 """Which rows a page shows, in the words of its choice."""
 _PARTS = (
-    ("only_better", "gets better", "get better", "good"),
+    ("rejected", "is newly rejected", "are newly rejected", "why"),
+    ("only_worse", "gets worse", "get worse", "worse"),
     ("mixed", "gets better and worse", "get better and worse", "mixed"),
-    ("only_worse", "gets worse", "get worse", "why"),
+    ("only_better", "gets better", "get better", "good"),
     ("neither", "is read otherwise, neither better nor worse", "are read otherwise, neither better nor worse", "neither"),
     ("same", "stays the same", "stay the same", "same"),
 )
-"""The kinds of a bar of all conversations, with words for one and for several, and a class."""
+"""The parts of a bar of all conversations, with words for one and for several, and a class."""
+
+
+def _part_of(difference: Difference) -> str:
+    """Its kind; what is newly rejected is a part of its own."""
+    return "rejected" if difference.becomes_rejected else difference.kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +91,7 @@ class ClientLine:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Conversations of one kind: `x` and `width` are percentages of a bar of all. `show` is "" where there are no rows of them."""
+    """Conversations of one part: `x` and `width` are percentages of a bar of all; `show` lists them."""
 
     words: str
     count: int
@@ -107,6 +115,7 @@ class WhatIfPage:
     """The query for what runs now."""
     rows: tuple[WhatIfRow, ...]
     here: ListWindow[str]
+    part_counts: Mapping[str, int]
     counted: int
     total: int
 
@@ -138,19 +147,10 @@ class WhatIfPage:
     def parts(self) -> tuple[Part, ...]:
         """Each conversation is in one of them."""
         parts: list[Part] = []
-        for kind, one, several, name in _PARTS:
-            count = self.chosen.summary.kinds[kind].count
+        for show, one, several, name in _PARTS:
+            count = self.part_counts[show]
             x = parts[-1].x + parts[-1].width if parts else 0
-            parts.append(
-                Part(
-                    one if count == 1 else several,
-                    count,
-                    name,
-                    "" if kind == "same" or not count else kind,
-                    x,
-                    100 * count / max(1, self.counted),
-                )
-            )
+            parts.append(Part(one if count == 1 else several, count, name, show, x, 100 * count / max(1, self.counted)))
         return tuple(parts)
 
     @property
@@ -237,7 +237,9 @@ def _page(request: OperatorRequest) -> WhatIfPage:
         for at, name in enumerate(others)
     )
     shown = [(oid, by_client[place]) for oid, by_client in compared if SHOWS[choice.show][1](by_client[place])]
-    here = in_memory([oid for oid, _ in sorted(shown, key=lambda row: not row[1].worse)], request.GET, PER_PAGE)
+    here = in_memory(
+        [oid for oid, _ in sorted(shown, key=lambda row: (not row[1].becomes_rejected, not row[1].worse))], request.GET, PER_PAGE
+    )
     by_oid = {row.oid: row for row in Conversation.objects.filter(oid__in=here.rows).select_related("source")}
     return WhatIfPage(
         programs=_programs(choice),
@@ -251,6 +253,7 @@ def _page(request: OperatorRequest) -> WhatIfPage:
             WhatIfRow(by_oid[oid], difference(by_oid[oid], choice.a, choice.b, choice.profile)) for oid in here.rows if oid in by_oid
         ),
         here=here,
+        part_counts=Counter(_part_of(by_client[place]) for _, by_client in compared),
         counted=len(compared),
         total=ConversationCount.objects.counted()
         .filter(is_gone=False, source__format__in=formats)

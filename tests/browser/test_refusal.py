@@ -1,5 +1,6 @@
 """A refused resume as a person walks it: paste the error, land on the stored chunk, see what repairs it, propose the repair."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -101,3 +102,14 @@ def test_a_request_is_judged_while_it_is_typed(page: Page, live_server: LiveServ
     expect(verdict).to_contain_text("press Check")
     expect(verdict).not_to_contain_text("no JSON")
     expect(page.locator("h1")).to_have_text("Check a request")
+
+
+@pytest.mark.parametrize("page", ["with script"], indirect=True)
+def test_what_a_repair_puts_in_is_copied_as_the_json_that_it_is(page: Page, live_server: LiveServer) -> None:
+    page.goto(f"{live_server.url}/check/")
+    page.get_by_role("button", name="Anthropic: a call without its result").click()
+    page.evaluate("navigator.clipboard.writeText = (text) => { window.copied = text; return Promise.resolve(); }")
+    page.locator("#verdict").get_by_role("button", name="Copy").click()
+    expect(page.locator("#toast")).to_have_text("Copied")
+    copied = json.loads("{" + page.evaluate("window.copied") + "}")
+    assert [block["type"] for block in copied["content"]] == ["tool_result", "text"]

@@ -167,12 +167,12 @@ def test_the_formats_page_names_every_kind_of_capture_with_its_size(client: Clie
 
 
 def test_the_formats_page_says_which_are_in_use_here(client: Client, tmp_path: Path) -> None:
-    assert "In use here" not in client.get("/formats/").content.decode()
+    assert "here</a>" not in client.get("/formats/").content.decode()
     one = store(tmp_path / "a.db", rows("one", HEALTHY))
     assert f'<a class="link here" href="/sources/{one.oid}/">1 source here</a>' in client.get("/formats/").content.decode()
     store(tmp_path / "b.db", rows("two", HEALTHY))
     text = client.get("/formats/").content.decode()
-    assert 'In use here: <a class="link" href="#dispatch">dispatch</a></p>' in text
+    assert re.findall(r'<tr id="([^"]+)"', text)[:2] == ["dispatch", "claude-code"], "what is in use here comes first"
     assert text.count("here</a>") == 1 and '<a class="link here" href="/sources/?q=dispatch">2 sources here</a>' in text
 
 
@@ -255,4 +255,4 @@ def test_the_page_of_a_rule_names_the_provider_rules_that_its_repairs_satisfy(cl
 
 def test_a_format_says_where_its_program_keeps_it(client: Client) -> None:
     text = client.get("/formats/?q=codex").content.decode()
-    assert '<code>~/.codex/sessions</code> <span class="quiet">(moved by <code>CODEX_HOME</code>)</span>' in text
+    assert '<code>~/<wbr>.codex/<wbr>sessions</code> <span class="quiet">(moved by <code>CODEX_HOME</code>)</span>' in text

@@ -60,8 +60,10 @@ def test_the_value_that_is_missing_is_shown_and_the_line_after_which_it_belongs(
     assert f'data-line="{line}"' in change and "<del>" not in change
     inserted = html.unescape("".join(re.findall(r"<ins>(.*?)</ins>", change))).removesuffix(",")
     assert json.loads(inserted)["tool_use_id"] == "toolu_1"
+    assert 'data-copies="added-1">Copy</button>' in change and '<span id="added-1"><ins>' in change
+    assert "1 chunk inserted · anthropic-2026-07: rejected → accepted" in text and not re.search(r"\d K?B (?:are )?written", text)
     taken_out = post(client, check.OPENAI)
-    assert "Take out" in taken_out and "<ins>" not in taken_out
+    assert "Take out" in taken_out and "<ins>" not in taken_out and "data-copies" not in taken_out
 
 
 def test_the_repaired_body_comes_back_as_a_download_and_passes(client: Client) -> None:

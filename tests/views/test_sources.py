@@ -135,6 +135,21 @@ def test_a_source_shows_what_is_wrong_in_it_and_leads_to_each_problem(client: Cl
     assert ">Watch</button>" not in client.get(f"/sources/{healthy.oid}/").content.decode()
 
 
+def test_the_conversations_of_a_source_are_the_worst_first_whenever_they_were_active(client: Client, kept: Kept) -> None:
+    kept("example", example)
+    oid = Conversation.objects.get(native_id=INCIDENT).source.oid
+    text = client.get(f"/sources/{oid}/").content.decode()
+    shown = re.sub(r"<[^>]+>", " ", text[text.index("Conversations, worst first") :])
+    words = [shown.index(title) for title in ("hello", "Why is the settings", "Run the migration", "Summarise the open", "Which port")]
+    assert words == sorted(words), "rejected, rejected, wrong silently, a warning, nothing found"
+
+
+def test_where_nothing_is_wrong_the_conversations_last_active_are_first(client: Client, tmp_path: Path) -> None:
+    healthy = store(tmp_path / "a.db", [*rows("one", HEALTHY, "Older"), *rows("two", HEALTHY, "Newer", 1782000001000)])
+    text = client.get(f"/sources/{healthy.oid}/").content.decode()
+    assert text.index("Conversations, last active first") < text.index("Newer") < text.index("Older")
+
+
 def test_the_list_is_sorted_by_what_its_address_says(client: Client, tmp_path: Path) -> None:
     example(tmp_path)
     store(tmp_path / "a.db", rows("one", HEALTHY))

@@ -60,7 +60,7 @@ def test_a_row_says_where_the_readers_part_and_what_changes(client: Client, kept
     text = client.get(f"/whatif/?{EXACT}").content.decode()
     assert "exact instead of dispatch-legacy: 2 newly pass, 1 is newly rejected</h1>" in text
     caption = " ".join(html.unescape(re.sub(r"<[^>]+>", " ", text[text.index("<figcaption>") : text.index("</figcaption>")])).split())
-    assert caption == "Of 6 conversations: 2 get better 1 gets better and worse 3 stay the same"
+    assert caption == "Of 6 conversations: 1 is newly rejected 2 get better 3 stay the same"
     facts = " ".join(re.sub(r"<[^>]+>", " ", text[text.index("</figure>") :]).split())
     assert facts.startswith("Next: read the 1 that is newly rejected , and repair it before exact ships.")
     lines = [
@@ -70,7 +70,11 @@ def test_a_row_says_where_the_readers_part_and_what_changes(client: Client, kept
     rejected = "then OC-1 rejected at messages.1 An assistant message with &#x27;tool_calls&#x27; must be followed by tool messages"
     assert f"4 → 1 → 5 1 inserted now passes {rejected}" in migration
     assert "Repair it for exact at message 1 now user, seq 1-4 then user, seq 1" in migration
-    assert "better: seq 2 in the request again" in migration and "next request" not in migration and migration.endswith("gone: MSG101")
+    assert (
+        "worse: the next request is rejected at messages.1 (OC-1) better:" in migration
+        and "better: seq 2 in the request again" in migration
+        and migration.endswith("gone: MSG101")
+    )
     assert f'href="/conversations/{incident.oid}/?reader=exact"' in text and 'href="/whatif.json?reader=dispatch-legacy' in text
     first = next(each for each in client.get(f"/whatif.json?{EXACT}").json()["differences"])
     assert first["worse"], "what a fix would break stands first"
@@ -91,12 +95,13 @@ def test_a_rejected_row_leads_to_its_place_in_the_request(client: Client, kept: 
     [
         ("worse", 1),
         ("only_better", 2),
-        ("mixed", 1),
+        ("mixed", 0),
         ("only_worse", 0),
         ("neither", 0),
         ("rejected", 1),
         ("sendable", 2),
         ("merged", 0),
+        ("same", 3),
         ("all", 3),
         ("nonsense", 3),
     ],

@@ -38,6 +38,11 @@ class LineChange:
     removed: tuple[str, ...]
     added: tuple[str, ...]
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether a page shows all that is put in, so that it can be copied."""
+        return 0 < len(self.added) <= 40 and all(len(line) <= 300 for line in self.added)
+
 
 def on_lines(text: str) -> str:
     """As it is where it has lines already, else the same JSON with a line for each value; "" for what is no JSON or too large to be shown."""

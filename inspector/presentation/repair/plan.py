@@ -43,8 +43,11 @@ _COUNTED = 4
 """Rules whose counts are in one line."""
 
 
-def headline(preview: Preview) -> str:
-    """What the plan does and what that is good for: `14 chunks renumbered, no content changes, 2.6 KB written · MSG101 1 → 0 · PROFILE: rejected → accepted · 1 warning remains`."""
+def headline(preview: Preview, is_written: bool = True) -> str:
+    """What the plan does and what that is good for: `14 chunks renumbered, no content changes, 2.6 KB written · MSG101 1 → 0 · PROFILE: rejected → accepted · 1 warning remains`.
+
+    Of what is only handed back no bytes are written.
+    """
     ops = Counter(row.op for row in preview.rows)
     words = ("inserted", "removed", "changed")
     parts = [f"{_first(ops[op], 'chunk', 'chunks')} {op}" for op in words if ops[op]]
@@ -52,7 +55,8 @@ def headline(preview: Preview) -> str:
         parts.append(f"{_first(ops['reindexed'], 'chunk', 'chunks')} renumbered")
     if not any(ops[op] for op in words):
         parts.append("no content changes")
-    parts.append(f"{size(preview.bytes_written)} written")
+    if is_written:
+        parts.append(f"{size(preview.bytes_written)} written")
     changed = [f"{code} {before:,} → {after:,}" for code, (before, after) in counts(preview).items() if before != after]
     more = [f"{len(changed) - _COUNTED} more rules"] if len(changed) > _COUNTED else []
     before, after = (("accepted" if side.judgement.sendable else "rejected") for side in (preview.before, preview.after))

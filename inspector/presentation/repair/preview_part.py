@@ -135,6 +135,8 @@ class PreviewPart:
     rows_left: int
     """Rows of the runs that are not shown any more."""
     counts: tuple[RuleCount, ...]
+    is_written: bool
+    """Whether it is for a store, and not for a body that is only handed back."""
     headline: str
     """What the plan does and what that is good for, in one line."""
     summary: str
@@ -348,8 +350,8 @@ def _answered(case: Case) -> Recorded | None:
     return errors[-1] if errors else None
 
 
-def preview_part(preview: Preview, known: Sequence[Finding] = ()) -> PreviewPart:
-    """`known`: findings before the plan, of a conversation that is too large to work them out for a page."""
+def preview_part(preview: Preview, known: Sequence[Finding] = (), is_written: bool = True) -> PreviewPart:
+    """`known`: findings before the plan, of a conversation that is too large to work them out for a page. `is_written` is as in `headline`."""
     runs = diff_runs(preview.rows)
     shown_runs = _first_runs(runs)
     start = _start(preview.before.prompt, preview.after.prompt)
@@ -364,7 +366,8 @@ def preview_part(preview: Preview, known: Sequence[Finding] = ()) -> PreviewPart
         runs=shown_runs,
         rows_left=sum(run.count + run.left_out for run in runs[len(shown_runs) :]),
         counts=_counts(preview.before.counts, preview.after.counts),
-        headline=headline(preview),
+        headline=headline(preview, is_written),
+        is_written=is_written,
         summary=summary(preview),
         damage=_damage(preview, known),
         answered=_answered(preview.before.case),

@@ -135,16 +135,6 @@ class Difference:
         return self.first is not None or self.verdict_a != self.verdict_b
 
     @property
-    def gains(self) -> tuple[str, ...]:
-        """`better` without the verdict on the next request."""
-        return tuple(change for change in self.better if not change.startswith(_REQUEST))
-
-    @property
-    def losses(self) -> tuple[str, ...]:
-        """`worse` without the verdict on the next request."""
-        return tuple(change for change in self.worse if not change.startswith(_REQUEST))
-
-    @property
     def becomes_sendable(self) -> bool:
         return self.sendable_b and not self.sendable_a
 
