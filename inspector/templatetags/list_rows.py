@@ -21,6 +21,7 @@ register = template.Library()
 _TITLE, _SOURCE, _ID = 90, 40, 200
 NOTHING = mark_safe('<span class="quiet">–</span>')
 _REASON = 120
+_TWO_LINES = 60
 _BADGES = 4
 """Rules of a conversation that fit in its row."""
 _SOURCE_OF_PROBLEM, _WORDS_OF_SOURCE = 60, 3
@@ -46,6 +47,8 @@ def _conversation(row: Any, source: str, search_query: str) -> str:
         matching = f'<a href="{href}?{escape(search_query)}">{row.matching} chunk{"" if row.matching == 1 else "s"} with this text</a>'
     following = row.next_request
     verdict = escape(capfirst(visible(following.before)))
+    # A shorter one is not cut off.
+    whole = f' title="{verdict}"' if len(verdict) > _TWO_LINES else ""
     warns = " differs" if row.is_read_otherwise else ""
     return (
         f'<tr><td class="what"><a class="name row-link" href="{href}">{_clipped(shown.title or "Untitled", _TITLE)}</a>'
@@ -53,7 +56,7 @@ def _conversation(row: Any, source: str, search_query: str) -> str:
         f'{matching}</td><td class="n chunks" data-label="chunks">{shown.chunk_count:,}</td>'
         f'<td class="n{warns}" data-label="messages stored → read">{shown.message_count:,} → {shown.read_count:,}</td>'
         f'<td class="next" data-label="next request">{next_words(following)}{waiting_repair(row.waiting)}</td>'
-        f'<td class="verdict{"" if row.badges or shown.refused else " quiet"}"><span class="clamped" title="{verdict}">{verdict}</span></td>'
+        f'<td class="verdict{"" if row.badges or shown.refused else " quiet"}"><span class="clamped"{whole}>{verdict}</span></td>'
         f'<td class="badges">{_badges(row)}</td><td class="when" data-label="last active">{when(shown.last_activity)}</td></tr>'
     )
 
@@ -90,9 +93,9 @@ def next_words(following: NextRequest) -> SafeString:
     if not following.words:
         return NOTHING
     classes = {REJECTED: "why", SILENT: "caution", PASSES: "fine"}.get(following.state, "")
-    more = f'<div class="quiet">{_clipped(following.more, _REASON)}</div>' if following.more else ""
+    more = f'<div class="quiet">{_shown(following.more[:_REASON])}</div>' if following.more else ""
     outcome, at, path = following.words.partition(" at ")
-    return mark_safe(f'<span class="{classes}"><b>{escape(outcome)}</b>{at}{_clipped(path, _REASON)}</span>{more}')  # noqa: S308 (every text goes through `escape`)
+    return mark_safe(f'<span class="{classes}"><b>{escape(outcome)}</b>{at}{_shown(path[:_REASON])}</span>{more}')  # noqa: S308 (every text goes through `escape`)
 
 
 @register.simple_tag

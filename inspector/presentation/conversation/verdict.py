@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from inspector.conversation.model import Kind
@@ -44,6 +45,7 @@ class NextRequest(NamedTuple):
     before: str
 
 
+@lru_cache(maxsize=1024)
 def next_request(text: str) -> NextRequest:
     """Of a stored verdict. Without words where it says nothing of a next request: then nothing was read, or the reader opens nothing."""
     for state, sentence, words, more in _NEXT:
