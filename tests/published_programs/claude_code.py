@@ -186,6 +186,11 @@ _words: dict[str, Callable[[Any], str]] = {
 
 
 def ask(version: str) -> dict[str, Said | None]:
+    about = json.loads((FOLDER / f"claude-code-{version}/node_modules/@anthropic-ai/claude-code/package.json").read_bytes())
+    # Answers of another binary were once kept as those of 2.1.332.
+    assert about["version"] == version, (
+        f"the folder of {version} holds {about['version']}: remove it, and `make programs` installs it again"
+    )
     with ThreadPoolExecutor(3) as pool:
         return dict(zip(sessions(), pool.map(lambda data: sent(version, data), sessions().values()), strict=True))
 
