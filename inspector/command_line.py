@@ -6,6 +6,7 @@ import sys
 import traceback
 from pathlib import Path
 
+from inspector.frames import with_room
 from inspector.installation import INSTALLED
 from inspector.presentation.masking import masked
 
@@ -42,6 +43,7 @@ def main(argv: list[str] | None = None) -> int:
     return 0
 
 
+@with_room
 def run(argv: list[str]) -> None:
     """Runs Django's command line so that its errors come out as exceptions, and an unknown command as status 2."""
     from django.core.management import BaseCommand, ManagementUtility

@@ -77,6 +77,7 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
+    "inspector.frames.with_room",
     "inspector.metrics.time_requests",
     "inspector.middleware.answer_plainly",
     "inspector.middleware.come_through_the_proxy",

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from hashlib import sha256
 from itertools import islice
+from typing import Any
 
 from django.db import DatabaseError, connection, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
@@ -18,6 +19,7 @@ from django.db.models import OuterRef, Q, QuerySet, Subquery
 
 from inspector.models import loading
 from inspector.models.conversation import ChunkRow, Conversation, Payload, Record, SearchText
+from inspector.models.prepared import prepared
 from inspector.models.transactions import is_in_memory, one_writer
 from inspector.models.visible import one_parameter
 from inspector.presentation.masked_json import masked_bytes
@@ -196,6 +198,11 @@ def _waiting() -> QuerySet[SearchText]:
     return SearchText.objects.filter(is_indexed=False, until__isnull=True, size__lte=LONGEST_INDEXED).order_by("pk")
 
 
+@prepared
+def _many_waiting() -> QuerySet[SearchText, Any]:
+    return _waiting().values_list("pk")[:WAITING]
+
+
 def index_texts() -> int:
     """Puts all texts that are not in the index into it, and gives their number. Every batch is a transaction of its own, so that other writers wait briefly."""
     if not _can_have_index():
@@ -263,7 +270,7 @@ _at_work = threading.Lock()
 
 def index_in_background() -> None:
     """Brings the index up to date while pages are answered, where an import left much out of it. One thread at a time; what fails is tried at the next call."""
-    if is_in_memory() or len(_waiting().values_list("pk")[:WAITING]) < WAITING or not _at_work.acquire(blocking=False):
+    if is_in_memory() or len(_many_waiting()) < WAITING or not _at_work.acquire(blocking=False):
         return
 
     def work() -> None:

@@ -18,6 +18,7 @@ from contextlib import suppress
 from multiprocessing.connection import Connection
 from typing import Any, TypeVar
 
+from inspector.frames import with_room
 from inspector.sources.spool import Parts
 
 T = TypeVar("T")
@@ -172,6 +173,7 @@ def _started(work: Callable[[Any], Any], processes: int) -> list[_Worker]:
     return workers
 
 
+@with_room
 def _serve(connection: Connection, work: Callable[[Any], Any], inherited: Sequence[Connection]) -> None:
     """Ends with its parent, however that ends; Ctrl-C is for the parent alone, which then ends this."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)

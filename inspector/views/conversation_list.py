@@ -1,6 +1,6 @@
 """The list of conversations: filters in the address, pages of fifty, and every limit is shown."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlencode
@@ -34,6 +34,8 @@ STATES: dict[str, tuple[str, dict[str, bool]]] = {
     "healthy": ("Nothing found", {"is_damaged": False, "is_replaced": False}),
 }
 """State -> the words of its tab, and the columns of a conversation, and of its count, that say so."""
+States = Mapping[str, int | None]
+"""What `_by_state` counted; empty where a text or a rule chooses too."""
 SORTS: dict[str, tuple[str, str]] = {
     "": ("place", "id"),
     "active": ("-place", "-id"),
@@ -257,30 +259,38 @@ def _of_rule(filters: Filters) -> QuerySet[ConversationRule]:
     return with_rule(filters.rule, filters.gone, filters.source).filter(**columns)
 
 
-def _total(filters: Filters, conversations: QuerySet[Conversation]) -> int:
+def _total(filters: Filters, conversations: QuerySet[Conversation], states: States) -> int:
     """How many conversations the filters choose; a stored count, where they look neither at a text nor at a state of those with a rule."""
     if filters.q:
         return conversations.filter(is_gone=filters.gone).count()
     if filters.rule and (filters.state or filters.gone):
         return _of_rule(filters).count()
-    source = filter(None, [filters.source])
-    counted = _with_the_rule(filters.rule, *source)["n"] if filters.rule else _by_state(*source, is_gone=filters.gone)[f"n_{filters.state}"]
+    counted = (
+        _with_the_rule(filters.rule, *filter(None, [filters.source]))["n"] if filters.rule else states[_counted(filters, filters.state)]
+    )
     return counted or 0
 
 
+def _counted(filters: Filters, state: str) -> str:
+    return f"{'gone' if filters.gone else 'n'}_{state}"
+
+
 @totals
-def _by_state(*source: str, is_gone: bool) -> tuple[QuerySet[ConversationCount], dict[str, Aggregate]]:
-    """How many conversations are in each state, from stored counts."""
-    sums: dict[str, Aggregate] = {f"n_{state}": Sum("conversations", filter=Q(**columns)) for state, (_, columns) in STATES.items()}
-    return ConversationCount.objects.counted(*source).filter(is_gone=is_gone), sums
+def _by_state(*source: str) -> tuple[QuerySet[ConversationCount], dict[str, Aggregate]]:
+    """How many conversations are in each state, from stored counts; those that are gone from their stores apart."""
+    sums: dict[str, Aggregate] = {
+        f"{name}_{state}": Sum("conversations", filter=Q(is_gone=is_gone, **columns))
+        for name, is_gone in (("n", False), ("gone", True))
+        for state, (_, columns) in STATES.items()
+    }
+    return ConversationCount.objects.counted(*source), sums
 
 
-def _tabs(filters: Filters) -> tuple[StateTab, ...]:
+def _tabs(filters: Filters, states: States) -> tuple[StateTab, ...]:
     """Each state that there is; each with its count, unless that would look at the conversations."""
-    if filters.q or filters.rule:
+    if not states:
         return tuple(StateTab(state, words, None) for state, (words, _) in STATES.items())
-    counts = _by_state(*filter(None, [filters.source]), is_gone=filters.gone)
-    tabs = (StateTab(state, words, counts[f"n_{state}"] or 0) for state, (words, _) in STATES.items())
+    tabs = (StateTab(state, words, states[_counted(filters, state)] or 0) for state, (words, _) in STATES.items())
     return tuple(tab for tab in tabs if tab.count or tab.state in ("", filters.state))
 
 
@@ -290,9 +300,8 @@ def _with_the_rule(code: str, *source: str) -> tuple[QuerySet[RuleCount], dict[s
 
 
 def _window(
-    request: OperatorRequest, filters: Filters, conversations: QuerySet[Conversation]
+    request: OperatorRequest, filters: Filters, conversations: QuerySet[Conversation], total: int
 ) -> tuple[ListWindow[Any], list[Conversation]]:
-    total = _total(filters, conversations)
     if filters.rule and not filters.q and not filters.sort:
         of_rule = window(_of_rule(filters), RULE_KEYS, total, request.GET)
         return of_rule, [row.conversation for row in of_rule.rows]
@@ -320,17 +329,19 @@ def _page(request: OperatorRequest) -> ConversationListPage:
     searching.index_in_background()
     filters = _filters(request)
     conversations = chosen(filters)
-    here, shown = _window(request, filters, conversations)
+    states = {} if filters.q or filters.rule else _by_state(*filter(None, [filters.source]))
+    here, shown = _window(request, filters, conversations, _total(filters, conversations, states))
     sources = [Source(oid=oid, path=path, is_trace=is_trace, is_demo=is_demo) for oid, path, is_trace, is_demo in _sources()]
     crashes, crash_total = newest_crashes() if here.number == 1 and filters == Filters("", "", "", "crash", False) else ((), 0)
+    gone = 0 if filters.gone else _total(replace(filters, gone=True), conversations, states)
     return ConversationListPage(
         filters=filters,
         rows=rows_of(shown, filters.q),
         here=here,
         total=here.total,
-        gone=0 if filters.gone else missing(_total(replace(filters, gone=True), conversations), conversations if filters.any else None),
+        gone=missing(gone, conversations if filters.any else None),
         rules=_rules(filters),
-        tabs=_tabs(filters),
+        tabs=_tabs(filters, states),
         sources=tuple(source.option for source in sources if not source.is_trace),
         crashes=crashes,
         crash_total=crash_total,
