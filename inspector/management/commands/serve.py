@@ -224,7 +224,10 @@ def pooled() -> Iterator[None]:
     connections.close_all()
     # The address may limit the age of connections, which a pool does itself.
     own.settings_dict["CONN_MAX_AGE"] = 0
-    own.settings_dict["OPTIONS"]["pool"] = {"min_size": 1, "max_size": DATABASE_CONNECTIONS, "timeout": DATABASE_SECONDS}
+    # The pool waits twice as long after each connection that fails, for minutes at last. Where it gives up as soon as a request does, the next
+    # request tries at once, and the pages are back with the server.
+    times = {"timeout": DATABASE_SECONDS, "reconnect_timeout": DATABASE_SECONDS}
+    own.settings_dict["OPTIONS"]["pool"] = {"min_size": 1, "max_size": DATABASE_CONNECTIONS, **times}
     try:
         yield
     finally:
