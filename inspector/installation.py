@@ -30,8 +30,15 @@ def program() -> str:
 
 
 def typed(*words: str) -> str:
-    """One of our commands with its words as a shell takes them; `program()` itself may be several words."""
-    return f"{program()} {shlex.join(words)}"
+    """One of our commands with its words as a shell takes them; `program()` itself may be several words.
+
+    The value of an option that begins with a dash is written in one word with its name: alone it would be taken for an option.
+    """
+    joined: list[str] = []
+    for word in words:
+        is_value = joined and joined[-1].startswith("--") and word.startswith("-") and not word.startswith("--")
+        joined[-1:] = [f"{joined[-1]}={word}"] if is_value else [*joined[-1:], word]
+    return f"{program()} {shlex.join(joined)}"
 
 
 def option(name: str, value: str) -> str:
