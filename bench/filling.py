@@ -2,6 +2,14 @@
 
 from random import Random
 
+DAMAGED = (
+    "The store is damaged in 3 places, and dispatch-legacy reads 9 messages as 3.",
+    "the next request is rejected by anthropic-2026-07 at messages.12.content.0 (AN-1)",
+    ["rejected", "rejected at messages.12.content.0", "AN-1 of anthropic-2026-07"],
+)
+HEALTHY = ("Nothing is damaged.", "the next request passes all known rules", ["passes", "passes", ""])
+"""Damage, the rest of the verdict, and the next request."""
+
 
 def fill(conversations: int, findings: int) -> None:
     """Rows as imports leave them: three sources, six of ten conversations damaged, findings of thirty rules."""
@@ -20,6 +28,7 @@ def fill(conversations: int, findings: int) -> None:
         rows = []
         for number in range(conversations):
             is_damaged = random.random() < 0.6
+            damage, end, what = DAMAGED if is_damaged else HEALTHY
             rows.append(
                 Conversation(
                     oid=f"{number:012d}",
@@ -30,7 +39,9 @@ def fill(conversations: int, findings: int) -> None:
                     revision=1,
                     is_gone=random.random() < 0.01,
                     chunk_count=random.randrange(5_000),
-                    verdict="the provider rejects the history at message 12, permanently" if is_damaged else "nothing found",
+                    verdict=f"{damage[:-1]}; {end}.",
+                    damage=damage,
+                    next_request=what,
                     worst="error" if is_damaged else "",
                     has_silent=is_damaged and random.random() < 0.5,
                     refused=is_damaged and random.random() < 0.5,

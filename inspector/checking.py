@@ -330,7 +330,7 @@ def _checked(case: Case, stored: Stored, path: Path | None, profile_name: str, o
         case.conversation.format,
         case.reading.reader,
         profile_name,
-        verdict(case, results, judgement),
+        verdict(case, results, judgement).text,
         judgement.violations,
         results,
         case.reading.failure,

@@ -7,14 +7,26 @@ from typing import Any
 import inspector
 from inspector.access.context import unlimited
 from inspector.models import Conversation, Finding, Source, analyses, counting, loading
-from inspector.models.bulk import put, update
+from inspector.models.bulk import put, update_from
 from inspector.models.identity import finding_oids
 from inspector.presentation.conversation.examined import Examined, Judges, examined
 from inspector.presentation.visible import visible
 from inspector.programs.formats import Stored
 from inspector.rules.base import Finding as RuleFinding
 
-_SUMMARY = ("projection", "profile", "message_count", "read_count", "verdict", "worst", "has_silent", "refused", "client_version")
+_SUMMARY = (
+    "projection",
+    "profile",
+    "message_count",
+    "read_count",
+    "verdict",
+    "damage",
+    "next_request",
+    "worst",
+    "has_silent",
+    "refused",
+    "client_version",
+)
 _OF_FINDING = [field.name for field in Finding._meta.concrete_fields if field.name != "id"]
 _AS_TEXT = Finding._meta.get_field("seqs").get_prep_value
 
@@ -44,8 +56,7 @@ def write_examined(batch: Sequence[tuple[Conversation, Examined]]) -> None:
         for name in _SUMMARY:
             setattr(conversation, name, getattr(result, name))
         conversation.judged_by = inspector.__version__
-    fields = (*_SUMMARY, "judged_by")
-    update(Conversation, fields, ([*(getattr(conversation, name) for name in fields), conversation.pk] for conversation, _ in batch))
+    update_from([conversation for conversation, _ in batch], Conversation, (*_SUMMARY, "judged_by"))
     Finding.objects.filter(conversation__in=[conversation.pk for conversation, _ in batch], is_open=True).update(is_open=False)
     rows = [row for conversation, result in batch for row in _findings(conversation, result.findings)]
     for conversation, result in batch:

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 import inspector
 from inspector.models import ChunkRow, Conversation, Payload, Record, Revision, SearchText
-from inspector.models.bulk import insert, update
+from inspector.models.bulk import insert, update_from
 from inspector.models.conversation import GOES_ON
 from inspector.presentation.conversation.revision_content import COLUMNS, END, RecordContent, RevisionContent, payload_places
 from inspector.presentation.masking import masked
@@ -29,7 +29,20 @@ _VALIDITY = ("conversation", "since", "until")
 _RECORD_FIELDS = ("key", "position", "storage", "payload", "key_bytes", *_VALIDITY)
 _CHUNK_FIELDS = (*COLUMNS, "payload", "start", "size", *_VALIDITY)
 _TEXT_FIELDS = ("position", "count", "size", "digest", "is_indexed", "text", *_VALIDITY)
-_SUMMARY = ("title", "names", "model", "status", "last_activity", "chunk_count", "identity", "revision", "is_gone", "verdict")
+_SUMMARY = (
+    "title",
+    "names",
+    "model",
+    "status",
+    "last_activity",
+    "chunk_count",
+    "identity",
+    "revision",
+    "is_gone",
+    "verdict",
+    "damage",
+    "next_request",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +68,11 @@ def write_revisions(batch: Sequence[tuple[Conversation, RevisionContent]]) -> No
             conversation.masked_by = inspector.__version__
         conversation.revision += 1
         conversation.is_gone = False
-        conversation.verdict = ""
+        conversation.verdict = conversation.damage = ""
+        conversation.next_request = []
     Conversation.objects.bulk_create([conversation for conversation, _ in batch if conversation.pk is None], batch_size=500)
     old = [conversation for conversation, _ in batch if conversation.revision > 1]
-    update(Conversation, _SUMMARY, ([*(getattr(conversation, name) for name in _SUMMARY), conversation.pk] for conversation in old))
+    update_from(old, Conversation, _SUMMARY)
     now = timezone.now()
     Revision.objects.bulk_create(
         [

@@ -104,7 +104,7 @@ def _findings(oid: str, case: Case, origin: bundle.BundleOrigin) -> dict[str, An
     results = findings(case, RULES)
     prompt, judgement = judged(case.reading, case.conversation, origin.profile, origin.projection)
     return scan.conversation_report(
-        oid, case, suggested(case, results), {origin.profile: judgement}, verdict(case, results, judgement), prompt
+        oid, case, suggested(case, results), {origin.profile: judgement}, verdict(case, results, judgement).text, prompt
     )
 
 

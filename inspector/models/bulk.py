@@ -64,6 +64,13 @@ def update(model: type[Model], fields: Sequence[str], rows: Iterable[Sequence[An
         cursor.executemany(sql, list(rows))
 
 
+def update_from(objects: Iterable[Model], model: type[Model], fields: Sequence[str]) -> None:
+    """As `update`, with the values of model objects."""
+    by_name = {field.name: field for field in model._meta.concrete_fields}
+    of_model = [by_name[name] for name in fields]
+    update(model, fields, ([*(field.get_prep_value(getattr(row, field.attname)) for field in of_model), row.pk] for row in objects))
+
+
 def _unknown(model: type[Model], key: str, rows: Iterable[Sequence[Any]]) -> list[Sequence[Any]]:
     """Most of an import that is repeated; without them little is sent."""
     by_key = {row[0]: row for row in rows}

@@ -77,6 +77,10 @@ class Conversation(models.Model):
     message_count = models.PositiveIntegerField(default=0)
     read_count = models.PositiveIntegerField(default=0)
     verdict = models.TextField(blank=True)
+    damage = models.TextField(blank=True, db_default="")
+    """The verdict without what it says of the next request."""
+    next_request = JsonText(default=list, db_default=[])
+    """State, words and more of `inspector.presentation.conversation.verdict.NextRequest`; empty before it is judged."""
     worst = models.CharField(max_length=10, blank=True)
     has_silent = models.BooleanField(default=False)
     refused = models.BooleanField(default=False)

@@ -46,7 +46,7 @@ def _conversation(row: Any, source: str, search_query: str) -> str:
     if row.matching:
         matching = f'<a href="{href}?{escape(search_query)}">{row.matching} chunk{"" if row.matching == 1 else "s"} with this text</a>'
     following = row.next_request
-    verdict = escape(capfirst(visible(following.before)))
+    verdict = escape(visible(shown.damage))
     # A shorter one is not cut off.
     whole = f' title="{verdict}"' if len(verdict) > _TWO_LINES else ""
     warns = " differs" if row.is_read_otherwise else ""

@@ -89,7 +89,7 @@ def _analysis(
     case_findings = tuple(finding_ids(conversation.oid, findings(case, RULES)))
     own_findings = [finding for _, finding in case_findings]
     prompt, judgement = judged(case.reading, case.conversation, profile_name, projection_name)
-    headline = verdict(case, own_findings, judgement)
+    headline = verdict(case, own_findings, judgement).text
     all_columns = columns(case, case.reading.messages, case.reading.dropped, prompt, judgement, own_findings)
     recommendation = without_waiting(case, own_findings, judgement, projection_name)
     repairs = tuple(strategy.name for strategy in recommendation.candidate.strategies)

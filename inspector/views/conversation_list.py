@@ -11,7 +11,7 @@ from django.http import HttpResponse
 from inspector.middleware import OperatorRequest
 from inspector.models import Conversation, ConversationCount, ConversationRule, Repair, RuleCount, Source, counting, searching
 from inspector.models.prepared import prepared, totals
-from inspector.presentation.conversation.verdict import NextRequest, next_request
+from inspector.presentation.conversation.verdict import NextRequest
 from inspector.presentation.json_text import Json, json_fields
 from inspector.presentation.visible import visible
 from inspector.readers.catalogue import all_readers
@@ -89,7 +89,7 @@ class ConversationRow:
 
     @property
     def next_request(self) -> NextRequest:
-        return next_request(self.conversation.verdict)
+        return NextRequest(*self.conversation.next_request)
 
     @property
     def is_read_otherwise(self) -> bool:

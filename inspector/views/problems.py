@@ -33,7 +33,7 @@ from inspector.models import (
 from inspector.models.problem import WORST_FIRST
 from inspector.presentation import markdown
 from inspector.presentation.conversation.excerpt import ExcerptLine, excerpt, excerpt_of_block
-from inspector.presentation.conversation.verdict import NextRequest, next_request
+from inspector.presentation.conversation.verdict import NextRequest
 from inspector.presentation.conversation.whole import LARGE
 from inspector.presentation.json_text import Json, json_fields
 from inspector.presentation.packed import Unreadable
@@ -82,8 +82,8 @@ class OccurrenceRow:
 
     @property
     def next_request(self) -> NextRequest:
-        """Of a conversation."""
-        return next_request(self.subject.verdict)
+        subject = self.subject
+        return NextRequest(*subject.next_request) if isinstance(subject, Conversation) else NextRequest()
 
     @property
     def seen(self) -> int | None:

@@ -54,7 +54,7 @@ def test_a_finding_that_is_found_again_is_the_same_row_open_again(tmp_path: Path
     conversation = imported(tmp_path / "a.db", merged())
     before = set(Finding.objects.values_list("pk", "oid", "message"))
     with one_writer():
-        write_examined([(conversation, Examined((), "p", "q", 0, 0, "fine", "", False, False))])
+        write_examined([(conversation, Examined((), "p", "q", 0, 0, "Fine.", "Fine.", ("passes", "passes", ""), "", False, False))])
     assert before and not Finding.objects.filter(is_open=True).exists()
     with one_writer():
         examine(conversation)

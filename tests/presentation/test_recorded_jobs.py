@@ -130,4 +130,4 @@ def test_stored_results_that_a_repair_made_up_are_told() -> None:
 )
 def test_the_verdict_says_what_a_retry_does(number: str, reader: str, said: str) -> None:
     case = job(number, "", reader)
-    assert verdict(case, findings(case, RULES), judged(case.reading, case.conversation, "ai-sdk-6", "ai-sdk")[1]) == said
+    assert verdict(case, findings(case, RULES), judged(case.reading, case.conversation, "ai-sdk-6", "ai-sdk")[1]).text == said

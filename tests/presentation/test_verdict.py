@@ -2,7 +2,7 @@
 
 import pytest
 
-from inspector.presentation.conversation.verdict import next_request, verdict
+from inspector.presentation.conversation.verdict import Verdict, verdict
 from inspector.profiles.judging import judged
 from inspector.rules.base import findings
 from inspector.rules.case_notation import load_case
@@ -20,6 +20,7 @@ BRANCHED = """@format pi
 2 assistant 2.0 text one parent=u1
 3 assistant 3.0 text two parent=u1
 """
+ABORTED = '@format pi\n1 user 1.0 text go\n2 assistant 2.0 text half about={"stopReason":"aborted"}\n3 user 3.0 text on\n'
 EDITED = """@format pi
 1 user 1.0 text go
 2 assistant 2.0 text wrong entry=a1
@@ -29,6 +30,10 @@ EDITED = """@format pi
 
 
 def said(text: str, reader: str = "pi-1.5") -> str:
+    return judged_as(text, reader).text
+
+
+def judged_as(text: str, reader: str) -> Verdict:
     case = load_case(text, reader)
     judgement = judged(case.reading, case.conversation, "anthropic-2026-07", "anthropic")[1]
     return verdict(case, findings(case, RULES), judgement)
@@ -56,8 +61,7 @@ def test_what_the_file_itself_leaves_out_is_no_loss(text: str, sentence: str) ->
 
 
 def test_what_the_program_leaves_out_by_itself_is_still_said_as_that() -> None:
-    failed = '@format pi\n1 user 1.0 text go\n2 assistant 2.0 text half about={"stopReason":"aborted"}\n3 user 3.0 text on\n'
-    assert said(failed).startswith("Nothing is damaged, but pi-1.5 leaves out seq 2; ")
+    assert said(ABORTED).startswith("Nothing is damaged, but pi-1.5 leaves out seq 2; ")
 
 
 def test_what_a_damaged_parent_hides_is_not_called_another_branch() -> None:
@@ -86,33 +90,20 @@ MERGED = "@format dispatch\n1 user 0.0 text hi\n2 assistant 0.1 text hello\n"
 
 
 @pytest.mark.parametrize(
-    ("text", "reader", "state", "words", "more"),
+    ("text", "reader", "next_request"),
     [
-        (MERGED, "dispatch-legacy", "silent", "wrong silently", "passes all known rules"),
-        (BRANCHED, "pi-1.5", "passes", "passes", ""),
+        (MERGED, "dispatch-legacy", ("silent", "wrong silently", "passes all known rules")),
+        (BRANCHED, "pi-1.5", ("passes", "passes", "")),
+        (ABORTED, "pi-1.5", ("silent", "passes", "without seq 2")),
+        (MASKED, "as-sent", ("rejected", "rejected at messages.1.content.0", "AN-17m of anthropic-2026-07")),
     ],
 )
-def test_a_list_has_the_next_request_apart_from_what_is_damaged(text: str, reader: str, state: str, words: str, more: str) -> None:
-    sentence = said(text, reader)
-    following = next_request(sentence)
-    assert (following.state, following.words, following.more) == (state, words, more)
-    assert sentence.startswith(following.before.removesuffix(".") + "; ") and "next request" not in following.before
+def test_a_list_has_the_next_request_apart_from_what_is_damaged(text: str, reader: str, next_request: tuple[str, str, str]) -> None:
+    found = judged_as(text, reader)
+    assert found.next_request == next_request
+    assert found.text == f"{found.damage[:-1]}; {found.ending}." and "next request" not in found.damage
 
 
-@pytest.mark.parametrize(
-    ("end", "state", "words", "more"),
-    [
-        ("the next request is rejected by ai-sdk-6 at messages.1.content.0 (SDK-1)", "rejected", "rejected at messages.1.content.0", "SDK-1 of ai-sdk-6"),
-        ("the session can be resumed, its last call (seq 3) is pending", "", "can be resumed", "its last call (seq 3) is pending"),
-        ("a turn is running, so its open end is not judged", "", "not judged", "a turn is running"),
-        ("a retry would run 'a; b', if it is registered, before the next request", "", "after a retry", "a retry would run 'a; b', if it is registered"),
-        ("a retry returns the stored answer and makes no request", "", "none", "a retry returns the stored answer"),
-    ],
-)  # fmt: skip
-def test_each_end_of_a_verdict_is_a_next_request(end: str, state: str, words: str, more: str) -> None:
-    assert next_request(f"The store is damaged in one place; {end}.") == (state, words, more, "The store is damaged in one place.")
-
-
-def test_a_verdict_without_a_next_request_stays_whole() -> None:
-    sentence = "The conversation was not read: it is too large."
-    assert next_request(sentence) == ("", "", "", sentence)
+def test_what_was_not_read_has_no_next_request() -> None:
+    found = judged_as("@format pi\n", "pi-1.5")
+    assert (found.text, found.next_request) == (found.damage, ("", "", "")) and found.damage.startswith("The store has no chunks")

@@ -265,7 +265,7 @@ def _examine(chosen: Chosen, reader: str | None, names: list[str]) -> Examined:
     seqs = {seq for finding in results for seq in finding.seqs[:1]}
     lines = line_numbers(case.tree or case.conversation, chosen.stored, seqs)[1]
     return Examined(
-        chosen.oid, case, results, judgements, verdict(case, results, usual), state, sendable, chosen.profile, usual, prompt, lines
+        chosen.oid, case, results, judgements, verdict(case, results, usual).text, state, sendable, chosen.profile, usual, prompt, lines
     )
 
 

@@ -163,7 +163,7 @@ class Command(AnsweringCommand):
         revision = options["revision"] or (chosen.row.revision if chosen.row else 1)
         results = findings(case, RULES)
         _, judgement = judged(case.reading, case.conversation, chosen.profile, chosen.projection)
-        text = conversation_file(case, results, verdict(case, results, judgement), store, revision, chosen.profile)
+        text = conversation_file(case, results, verdict(case, results, judgement).text, store, revision, chosen.profile)
         self.say_json({"html": text}) if options["json"] else self.stdout.write(text)
 
     def _branches(self, case: Case, is_json: bool) -> None:

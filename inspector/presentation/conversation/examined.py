@@ -49,6 +49,9 @@ class Examined:
     message_count: int
     read_count: int
     verdict: str
+    damage: str
+    """The verdict without its end, which is `next_request` (state, words, more)."""
+    next_request: tuple[str, ...]
     worst: str
     has_silent: bool
     refused: bool
@@ -78,14 +81,16 @@ def examined(stored: Stored, judges: Judges, surroundings: Surroundings, is_long
     headline = verdict(case, results, judgement)
     # With a trace, the page compares with past requests as well: that is made when somebody opens it.
     is_kept = len(content.chunks) >= LARGE and case.trace is None
-    kept = whole(case, results, prompt, judgement, headline, projection, stored) if is_kept else None
+    kept = whole(case, results, prompt, judgement, headline.text, projection, stored) if is_kept else None
     return Examined(
         findings=tuple(results),
         projection=projection,
         profile=profile,
         message_count=len(stored_messages(case.conversation)),
         read_count=len(case.reading.messages),
-        verdict=visible(headline),
+        verdict=visible(headline.text),
+        damage=visible(headline.damage),
+        next_request=tuple(visible(words) for words in headline.next_request),
         worst=results[0].severity.value if results else "",
         has_silent=any(finding.silent and finding.severity is not Severity.NOTE for finding in results),
         refused=not is_accepted(case, judgement) or bool(case.reading.failure),

@@ -1,8 +1,6 @@
 """The headline of a conversation: what is damaged, whether anybody would notice, and what the next turn will do."""
 
-import re
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import NamedTuple
 
 from inspector.conversation.model import Kind
@@ -21,54 +19,40 @@ INTACT, FROM_STREAM = "the store is intact", "the store keeps what a stream deli
 """What is said of a store without damage of its own."""
 
 REJECTED, SILENT, PASSES = "rejected", "silent", "passes"
-_NEXT = (
-    (REJECTED, r"the next request is rejected by (?P<by>\S+) at (?P<at>.+) \((?P<id>.+)\)", r"rejected at \g<at>", r"\g<id> of \g<by>"),
-    (SILENT, r"the next request goes wrong silently: it passes all known rules", "wrong silently", "passes all known rules"),
-    (PASSES, r"the next request passes all known rules", "passes", ""),
-    ("", r"the session can be resumed, (?P<how>.+)", "can be resumed", r"\g<how>"),
-    ("", r"a turn is running, so its open end is not judged", "not judged", "a turn is running"),
-    ("", r"a retry returns the stored answer and makes no request", "none", "a retry returns the stored answer"),
-    ("", r"(?P<what>a retry would run .+) before the next request", "after a retry", r"\g<what>"),
-)
-"""What `_next` says: the state, the sentence, and its first words and its others in a list."""
-
-
-_LEFT_OUT = re.compile(r" leaves out (seq \d[\d ,–-]*(?:and \d+ more)?)")
 
 
 class NextRequest(NamedTuple):
-    """What a verdict says of it; `before` is the rest of the verdict."""
+    """What becomes of it, for lists: one of the three words above, or "" of what is none of them; and in words, the outcome first, then why."""
 
-    state: str
-    words: str
-    more: str
-    before: str
-
-
-@lru_cache(maxsize=1024)
-def next_request(text: str) -> NextRequest:
-    """Of a stored verdict. Without words where it says nothing of a next request: then nothing was read, or the reader opens nothing."""
-    for state, sentence, words, more in _NEXT:
-        if match := re.fullmatch(f"(?P<before>.+?); {sentence}\\.", text, re.DOTALL):
-            before, rest = match["before"], match.expand(more).rstrip(",")
-            # It passes, and lacks what was stored: nobody is told so.
-            if state == PASSES and (lost := _LEFT_OUT.search(before)):
-                state, rest = SILENT, f"without {lost[1]}"
-            return NextRequest(state, match.expand(words), rest, f"{before}.")
-    return NextRequest("", "", "", text)
+    state: str = ""
+    words: str = ""
+    more: str = ""
 
 
-def verdict(case: Case, findings: Sequence[Finding], judgement: Judgement) -> str:
+class Verdict(NamedTuple):
+    """What is damaged, as a sentence, and what becomes of the next request; `ending` says that in the whole sentence, "" where nothing was read."""
+
+    damage: str
+    next_request: NextRequest = NextRequest()
+    ending: str = ""
+
+    @property
+    def text(self) -> str:
+        return f"{self.damage[:-1]}; {self.ending}." if self.ending else self.damage
+
+
+def verdict(case: Case, findings: Sequence[Finding], judgement: Judgement) -> Verdict:
     masked = [finding for finding in findings if finding.rule == MASKED and finding.severity is not Severity.NOTE]
     serious = [finding for finding in findings if finding.severity is not Severity.NOTE and finding not in masked]
     if reason := case.conversation.fact(UNREAD):
-        return f"The conversation was not read: it {reason}."
+        return Verdict(f"The conversation was not read: it {reason}.")
     if not case.conversation.chunks:
-        return f"The store has no chunks of this conversation{_first_finding(findings)}."
+        return Verdict(f"The store has no chunks of this conversation{_first_finding(findings)}.")
     if case.reading.failure:
         closed = f"{_where(serious)}, and {case.reading.reader} cannot open it: {case.reading.failure}."
-        return closed[0].upper() + closed[1:]
-    done = _done_by_reader(case)
+        return Verdict(closed[0].upper() + closed[1:])
+    left_out = _left_out(case)
+    done = [*_regrouped(case), *([f"leaves out {left_out}"] if left_out else [])]
     how = "silently " if any(finding.silent and finding.origin is Origin.READER for finding in serious) else ""
     read = (
         f", {'and' if Origin.STORE in {finding.origin for finding in serious} else 'but'} {case.reading.reader} {how}{' and '.join(done)}"
@@ -77,8 +61,8 @@ def verdict(case: Case, findings: Sequence[Finding], judgement: Judgement) -> st
     )
     read += _intentional_omissions(case, serious)
     lead = "of the rest, " if masked else ""
-    sentence = f"{_unknown(masked)}{_symptom(case, serious)}{lead}{_where(serious)}{read}; {_next(case, serious, judgement)}."
-    return sentence[0].upper() + sentence[1:]
+    damage = f"{_unknown(masked)}{_symptom(case, serious)}{lead}{_where(serious)}{read}."
+    return Verdict(damage[0].upper() + damage[1:], *_next(case, serious, judgement, left_out))
 
 
 def _first_finding(findings: Sequence[Finding]) -> str:
@@ -118,20 +102,22 @@ def _where(serious: Sequence[Finding]) -> str:
     return FROM_STREAM if Origin.STREAM in faults else INTACT
 
 
-def _done_by_reader(case: Case) -> list[str]:
+def _regrouped(case: Case) -> list[str]:
     """`reads 9 messages as 3` counts what the client goes on with; a message that is only left out is reported as that.
 
     Not of a tree: there a row is a message for every client, and what a summary replaces is no loss.
     """
-    done = []
     # The counts may be equal again where a reader joins some messages and adds others.
-    if case.tree is None and len(case.messages) not in (len(case.reading.grouped), len(case.reading.messages)):
-        done.append(f"reads {len(case.messages)} messages as {len(case.reading.messages)}")
+    if case.tree is not None or len(case.messages) in (len(case.reading.grouped), len(case.reading.messages)):
+        return []
+    return [f"reads {len(case.messages)} messages as {len(case.reading.messages)}"]
+
+
+def _left_out(case: Case) -> str:
+    """The seqs that the reader leaves out and no program meant to."""
     pending = set(left_out_at_the_end(case))
     seqs = [seq for dropped in case.reading.dropped if not dropped.intentional for seq in dropped.seqs if seq not in pending]
-    if seqs:
-        done.append(f"leaves out seq {span_text(sorted(seqs), 3)}")
-    return done
+    return f"seq {span_text(sorted(seqs), 3)}" if seqs else ""
 
 
 def _intentional_omissions(case: Case, serious: Sequence[Finding]) -> str:
@@ -174,19 +160,30 @@ def _intentional_omissions(case: Case, serious: Sequence[Finding]) -> str:
     return f"; {read:,} of {len(chunks):,} message chunks are read, {' and '.join(parts)}" if parts else ""
 
 
-def _next(case: Case, serious: Sequence[Finding], judgement: Judgement) -> str:
+def _next(case: Case, serious: Sequence[Finding], judgement: Judgement, left_out: str) -> tuple[NextRequest, str]:
     if case.running:
-        return "a turn is running, so its open end is not judged"
+        return NextRequest("", "not judged", "a turn is running"), "a turn is running, so its open end is not judged"
     if is_pending(case, judgement):
-        return f"the session can be resumed, {pending_words(case)}"
+        words = pending_words(case)
+        return NextRequest("", "can be resumed", words), f"the session can be resumed, {words}"
     if not judgement.sendable:
-        return f"the next request is rejected by {judgement.profile} at {judgement.violations[0].path} ({judgement.violations[0].id})"
+        path, rule = judgement.violations[0].path, judgement.violations[0].id
+        return (
+            NextRequest(REJECTED, f"rejected at {path}", f"{rule} of {judgement.profile}"),
+            f"the next request is rejected by {judgement.profile} at {path} ({rule})",
+        )
     if runs := case.reading.report.get("wouldRun"):
         names = ", ".join(repr(beginning(name, 60)) for name in dict.fromkeys(runs[:NAMED]))
         more = f" and {len(runs) - NAMED} more" if len(runs) > NAMED else ""
-        return f"a retry would run {names}{more}, if {'it is' if len(runs) == 1 else 'they are'} registered, before the next request"
+        retry = f"a retry would run {names}{more}, if {'it is' if len(runs) == 1 else 'they are'} registered"
+        return NextRequest("", "after a retry", retry), f"{retry}, before the next request"
     if case.reading.report.get("terminal"):
-        return "a retry returns the stored answer and makes no request"
+        return NextRequest("", "none", "a retry returns the stored answer"), "a retry returns the stored answer and makes no request"
     if any(finding.silent and finding.severity is Severity.ERROR and finding.origin is Origin.READER for finding in serious):
-        return "the next request goes wrong silently: it passes all known rules"
-    return "the next request passes all known rules"
+        return (
+            NextRequest(SILENT, "wrong silently", "passes all known rules"),
+            "the next request goes wrong silently: it passes all known rules",
+        )
+    # It passes, and lacks what was stored: nobody is told so.
+    what = NextRequest(SILENT, "passes", f"without {left_out}") if left_out else NextRequest(PASSES, "passes")
+    return what, "the next request passes all known rules"

@@ -1,0 +1,33 @@
+"""What a list says of the next request: written by the import, and by the migration for what was imported before."""
+
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+from django.apps import apps
+from django.db import connection
+
+from inspector.actions.import_source import import_targets
+from inspector.models import Conversation
+from tests.programs.claude_code.families import FAMILIES
+from tests.programs.claude_code.session_lines import ID, lines, write
+from tests.views.test_one_snapshot import everything_imported
+
+pytestmark = pytest.mark.django_db
+
+
+def written() -> dict[str, tuple[str, ...]]:
+    return {row.verdict: (row.damage, *row.next_request) for row in Conversation.objects.all()}
+
+
+def test_the_migration_writes_what_the_import_does(tmp_path: Path) -> None:
+    everything_imported(tmp_path)
+    for number, family in enumerate(FAMILIES.values()):
+        write(tmp_path / "claude", {f"projects/-home-{number}/{ID}.jsonl": lines(*family.lines)})
+    import_targets([str(tmp_path / "claude")], "tester")
+    before = written()
+    states = {state for _, state, *_ in before.values()}
+    assert {"rejected", "silent", "passes"} <= states and all(damage.endswith(".") for damage, *_ in before.values())
+    Conversation.objects.update(damage="", next_request=[])
+    import_module("inspector.migrations.0051_next_request_filled").fill(apps, connection.schema_editor())
+    assert written() == before
