@@ -158,6 +158,19 @@ class NewRepairPage:
         return tuple((rule.code, names) for rule, names in ticked if rule is not None and len(names) > 1)
 
     @property
+    def also(self) -> "tuple[AlsoRepairs, ...]":
+        """What repairs rules that remain: the first strategy that is listed with each, where nothing of it is ticked."""
+        left = {rule.code for rule in self.expected.left} if self.expected else set()
+        found = []
+        for rule, first, others, above, _ in self.grouped:
+            known = {*(strategy.name for strategy in (*first, *others)), *above}
+            if rule and rule.code in left and first and not known & set(self.ticked):
+                chosen = [("strategy", name) for name in (*self.ticked, first[0].name)]
+                more = [(name, value) for name, value in (("mode", self.mode), ("reader", self.reader), ("leaf", self.leaf)) if value]
+                found.append(AlsoRepairs(rule.code, first[0], urlencode([*chosen, *more])))
+        return tuple(found)
+
+    @property
     def writes_new(self) -> bool:
         """Whether the mode writes a new conversation, and leaves the one that is there."""
         return any(mode.name == self.mode and mode.alias == "fork" for mode in self.modes)
@@ -181,6 +194,14 @@ class DetectedRule(NamedTuple):
     number: int
     message: str
     strategies: tuple[str, ...]
+
+
+class AlsoRepairs(NamedTuple):
+    """`query` chooses the strategy too."""
+
+    code: str
+    strategy: Strategy
+    query: str
 
 
 class RuleOptions(NamedTuple):

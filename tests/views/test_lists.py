@@ -214,10 +214,19 @@ def test_a_hostile_native_id_survives_in_the_twin(client: Client, tmp_path: Path
 def test_large_numbers_are_grouped_and_damage_stands_next_to_the_next_request(client: Client, tmp_path: Path) -> None:
     found = store(tmp_path / "a.db", rows("one", HEALTHY, "One"))
     Conversation.objects.filter(source=found).update(
-        chunk_count=20029, message_count=12613, read_count=11106, damage="The store is damaged.", next_request=["rejected", "rejected at x", "R-1"]
+        chunk_count=20029,
+        message_count=12613,
+        read_count=11106,
+        damage="The store is damaged.",
+        next_request=["rejected", "rejected at x", "R-1"],
     )
     text = client.get("/conversations/").content.decode()
-    assert ">20,029</td>" in text and "12,613 → 11,106" in text and ">The store is damaged.</span></td>" in text and "<b>rejected</b> at x" in text
+    assert (
+        ">20,029</td>" in text
+        and "12,613 → 11,106" in text
+        and ">The store is damaged.</span></td>" in text
+        and "<b>rejected</b> at x" in text
+    )
 
 
 def sorted_ids(client: Client, address: str, key: str) -> list[Any]:

@@ -135,6 +135,18 @@ def test_the_options_say_what_the_ticked_strategies_come_to_together(client: Cli
     assert "Nothing to do: fix-counter would change nothing" in outcome("?outcome=&strategy=fix-counter", **htmx)
 
 
+def test_what_remains_comes_with_the_strategy_that_repairs_it_too(client: Client, tmp_path: Path) -> None:
+    address = f"/conversations/{example(tmp_path, traces=False).conversations.get(native_id=INCIDENT).oid}/repairs/new/"
+    assert "Tick <b>promote-leaked-call</b> too, and THINK301 is repaired" in text(client, address)
+    assert "THINK301 is repaired" not in text(client, f"{address}?outcome=&strategy={RENUMBER}&strategy=drop-leaked-call"), (
+        "an alternative is ticked"
+    )
+    preview = text(client, f"{address}?strategy={RENUMBER}&mode=in-place")
+    href = re.search(r'href="(\?[^"]*)"[^>]*aria-label="Repair THINK301 too"', preview)
+    assert href and "mode=same-rows" in href[1]
+    assert ">THINK301 1 → 0</a>" in text(client, address + unescape(href[1]))
+
+
 def test_ticked_alternatives_are_named(client: Client, tmp_path: Path) -> None:
     address = f"/conversations/{example(tmp_path, traces=False).conversations.get(native_id=INCIDENT).oid}/repairs/new/"
     first, alternatives = text(client, address).split('<details class="alternatives">', 1)
