@@ -411,9 +411,12 @@ SAFETY = {
 SAFE = ("safe", "nothing is lost and nothing is invented")
 IN_A_CAPTURE = {
     "lossy": "something that came is not in the new capture; the one that was captured keeps it",
-    "invented": "something is written that neither side sent",
+    "invented": "something is written that neither side sent, or not as what it becomes: a call of a text",
 }
-SAFE_IN_A_CAPTURE = ("safe", "every word, call and signature of the new capture was sent by one of the sides")
+SAFE_IN_A_CAPTURE = (
+    "safe",
+    "nothing is lost and nothing is invented: every word, call and signature of the new capture was sent as such by one of the sides",
+)
 
 
 def _strategy(name: str) -> Strategy | StreamStrategy:
