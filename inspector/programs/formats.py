@@ -436,6 +436,8 @@ class WriteMode:
     summary: str
     alias: str = ""
     """`fork` or `in-place`, the words that every format shares; "" where it is neither."""
+    own_risk: str = ""
+    """`risk` of a mode without an alias."""
 
     @property
     def shown(self) -> str:
@@ -444,7 +446,7 @@ class WriteMode:
     @property
     def risk(self) -> str:
         """What it does to the conversation that is there, in a few words; "" where only its summary says that."""
-        return {"fork": "new conversation, the original stays", "in-place": "edits the original"}.get(self.alias, "")
+        return {"fork": "new conversation, the original stays", "in-place": "edits the original"}.get(self.alias, self.own_risk)
 
     @property
     def for_users(self) -> str:

@@ -239,8 +239,9 @@ STREAM_STRATEGIES = (
     StreamStrategy(
         REBUILD,
         "Calls written as text become structured ones; their tags and what remained of them go.",
-        "The ids are made here, and the words around a call are joined to one event.",
+        "A call that neither side sent as a call: its ids are made here, and the words around it are joined to one event.",
         rebuild,
+        _INVENTED,
     ),
     StreamStrategy(
         BROKEN_CALLS,

@@ -90,11 +90,25 @@ def _rebuilt(work: Work, items: list[Item], where: Where, client_calls: _ClientC
             )
         rebuilt += [replace(first, text=text[at : call_in_text.start], changed_by=REBUILD)] if text[at : call_in_text.start].strip() else []
         rebuilt.append(replace(call, event=first.event, at=first.at, changed_by=REBUILD))
-        work.change(REBUILD, first, shown(text[call_in_text.start : call_in_text.end]), f"a call of {call.name} with {shown(call.text)}")
+        work.change(
+            REBUILD,
+            _item_at(items, call_in_text.start),
+            shown(text[call_in_text.start : call_in_text.end]),
+            f"a call of {call.name} with {shown(call.text)}",
+        )
         at = call_in_text.end
     if not at:
         return items
     return rebuilt + ([replace(items[-1], text=text[at:], changed_by=REBUILD)] if text[at:].strip() else [])
+
+
+def _item_at(items: list[Item], start: int) -> Item:
+    """The item in whose text the character at `start` is."""
+    for item in items:
+        start -= len(item.text)
+        if start < 0:
+            return item
+    return items[-1]
 
 
 def _can_rebuild(work: Work, call: TextCall) -> bool:

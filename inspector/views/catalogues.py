@@ -18,7 +18,6 @@ from inspector.presentation.json_text import json_fields
 from inspector.presentation.visible import visible
 from inspector.profiles.base import EVIDENCE, Profile, ProviderRule
 from inspector.profiles.catalogue import PROFILES
-from inspector.programs.base import Home
 from inspector.programs.catalogue import FORMATS
 from inspector.programs.formats import Format
 from inspector.programs.registry import programs
@@ -411,9 +410,12 @@ SAFETY = {
 SAFE = ("safe", "nothing is lost and nothing is invented")
 IN_A_CAPTURE = {
     "lossy": "something that came is not in the new capture; the one that was captured keeps it",
-    "invented": "something is written that neither side sent",
+    "invented": "something is written that neither side sent, or not as what it becomes: a call of a text",
 }
-SAFE_IN_A_CAPTURE = ("safe", "every word, call and signature of the new capture was sent by one of the sides")
+SAFE_IN_A_CAPTURE = (
+    "safe",
+    "nothing is lost and nothing is invented: every word, call and signature of the new capture was sent as such by one of the sides",
+)
 
 
 def _strategy(name: str) -> Strategy | StreamStrategy:
@@ -501,12 +503,13 @@ class FormatsPage:
     """Format -> the imported sources that are in it."""
 
     @property
-    def homes(self) -> dict[str, list[Home]]:
-        """Where the programs keep what is in each format."""
-        places: dict[str, list[Home]] = {}
+    def homes(self) -> dict[str, dict[str, list[str]]]:
+        """Where the programs keep what is in each format: format -> path -> the variables that move it."""
+        places: dict[str, dict[str, list[str]]] = {}
         for program in programs():
             for home in program.homes:
-                places.setdefault(home.format, []).append(home)
+                variables = places.setdefault(home.format, {}).setdefault(home.path, [])
+                variables += [home.moved_by] if home.moved_by else []
         return places
 
 

@@ -123,6 +123,11 @@ class StreamPage:
         return tuple(remark for remark in self.view.analysis.remarks if not (self.not_shown and remark in stream_report.ONE_SIDED.values()))
 
     @property
+    def worst_beyond_headline(self) -> str:
+        """What the worst finding says that the headline does not."""
+        return self.worst.text.removeprefix(self.headline).strip() if self.worst else ""
+
+    @property
     def worst(self) -> StreamMark | None:
         return self.view.marks[0] if self.view.marks else None
 
@@ -307,7 +312,7 @@ def stream(request: OperatorRequest, oid: str) -> HttpResponse:
         _same_request(row),
         stream_view.not_shown(view),
         stream_view.lacking(view),
-        stream_view.repairing(view),
+        view.corrected.used if view.corrected else stream_view.repairing(view),
         stream_view.steps(view, filters.selected),
         stream_words.KINDS,
     )

@@ -1,7 +1,7 @@
 """What was observed of one conversation: the waterfall of its spans, and the bodies that were sent, byte for byte."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from django.http import Http404, HttpResponse
@@ -11,7 +11,7 @@ from inspector.middleware import OperatorRequest
 from inspector.models import Conversation, ConversationRule, Source, loading
 from inspector.presentation.json_text import json_fields
 from inspector.presentation.trace import span_words, waterfall
-from inspector.presentation.trace.concerns import Concern, concerns
+from inspector.presentation.trace.concerns import Concern, Walk, concerns, in_order, label, walk
 from inspector.presentation.trace.report import trace_report
 from inspector.presentation.trace.waterfall import LogLine, SpanRow, TurnRows
 from inspector.presentation.visible import beginning
@@ -29,6 +29,12 @@ ROWS_SHOWN = 600
 LANE_SHOWN = 200
 PROBLEMS_SHOWN = 20
 DAMAGE_SHOWN = 4
+DIFFERENCES_SHOWN = 20
+"""Prompts on one page whose bodies are read to name what was merged or left out."""
+
+FOLDED_FROM = 12
+"""In a trace of more turns than this, those without a problem are folded."""
+
 BODY_SHOWN = 200_000
 INDENTED = "JSON, indented for reading"
 _FORMATTED = 4_000_000
@@ -62,17 +68,27 @@ class TracePage:
     problems: tuple[str, ...]
     source_problems: tuple[dict[str, str], ...]
     window: Window
+    walk: Walk
+    turns: int
+    turns_with_problems: int
+    problem: str
+    """Only the turns with this kind of problem are shown; "any" for those with any, "" for all turns."""
     lane: tuple[SpanRow, ...]
     lane_cut: int
     logs: tuple[LogLine, ...]
     logs_cut: int
     is_empty: bool
+    turn: str
     step: str
 
     @property
     def merging(self) -> ConversationRule | None:
         """The worst finding on how a reader reads several messages: why a prompt may have fewer of them."""
         return next((rule for rule in self.damage if rule.first.origin == Origin.READER and len(rule.first.seqs) > 1), None)
+
+    @property
+    def problem_label(self) -> str:
+        return label(self.problem)
 
     @property
     def missing(self) -> int:
@@ -97,7 +113,7 @@ class BodyPage:
 @unless_unchanged(facts.of_analysis)
 def trace(request: OperatorRequest, oid: str) -> HttpResponse:
     conversation = conversation_or_404(oid)
-    content = _trace_page(conversation, request.GET.get("turn", ""), request.GET.get("step", ""))
+    content = _trace_page(conversation, *(request.GET.get(name, "") for name in ("turn", "step", "problem")))
     return page(request, "trace.html", content, twins=("json",))
 
 
@@ -134,7 +150,7 @@ def body_raw(request: OperatorRequest, oid: str, digest: str) -> HttpResponse:
     return exact(response)
 
 
-def _trace_page(conversation: Conversation, turn: str, step: str) -> TracePage:
+def _trace_page(conversation: Conversation, turn: str, step: str, problem: str) -> TracePage:
     stored = loading.stored(conversation).conversation
     observed = loading.observed_trace(conversation, stored) or Trace(stored.native_id)
     sources, shared = tuple(conversation.source.traces.order_by("path")), waterfall.shared_attributes(observed)
@@ -143,6 +159,11 @@ def _trace_page(conversation: Conversation, turn: str, step: str) -> TracePage:
     )
     lane = waterfall.lane(observed, frozenset(shared))
     wrong = concerns(turns, lane)
+    known_step = observed.step(step)
+    chosen_id = known_step.turn_id if known_step else turn
+    places, with_problems = in_order(turns, problem), {place.turn_id for place in in_order(turns, "")}
+    shown = _only(turns, {place.turn_id for place in places}) if problem else _folded(turns, with_problems | {chosen_id})
+    window = _window(shown, turn, step, known_step)
     return TracePage(
         conversation=conversation,
         native_id=stored.native_id,
@@ -155,24 +176,43 @@ def _trace_page(conversation: Conversation, turn: str, step: str) -> TracePage:
         shared=span_words.attributes(shared),
         problems=observed.problems,
         source_problems=tuple({"source": source.name, **problem} for source in sources for problem in source.problems[:PROBLEMS_SHOWN]),
-        window=_window(turns, turn, step, observed.step(step)),
+        window=replace(window, turns=waterfall.with_differences(window.turns, observed, stored.chunks, DIFFERENCES_SHOWN)),
+        walk=walk(places, turn, step),
+        turns=len(turns),
+        turns_with_problems=len(with_problems),
+        problem=problem,
         lane=lane[-LANE_SHOWN:],
         lane_cut=max(0, len(lane) - LANE_SHOWN),
         logs=tuple(map(LogLine, observed.logs[-LANE_SHOWN:])),
         logs_cut=max(0, len(observed.logs) - LANE_SHOWN),
         is_empty=not (observed.turns or observed.lane or observed.logs),
+        turn=turn,
         step=step,
     )
+
+
+def _only(turns: Sequence[TurnRows], ids: Collection[str]) -> tuple[TurnRows, ...]:
+    """The turns of these ids, which say how many are left out before them."""
+    shown = [rows for rows in turns if rows.turn.turn_id in ids]
+    left_out = [rows.number - before - 1 for before, rows in zip([0, *(rows.number for rows in shown)], shown, strict=False)]
+    return tuple(
+        replace(rows, gap=f"{number:,} other turn{'s' * (number > 1)}") if number else rows
+        for number, rows in zip(left_out, shown, strict=True)
+    )
+
+
+def _folded(turns: Sequence[TurnRows], open_ids: Collection[str]) -> tuple[TurnRows, ...]:
+    return tuple(replace(rows, is_folded=len(turns) > FOLDED_FROM and rows.turn.turn_id not in open_ids) for rows in turns)
 
 
 def _window(turns: Sequence[TurnRows], turn: str, step: str, known_step: Step | None) -> Window:
     """All turns where they fit; else from the chosen turn, or the turn of the chosen step, on; else the last ones."""
     places = {rows.turn.turn_id: place for place, rows in enumerate(turns)}
     fits = sum(len(rows.rows) for rows in turns) <= ROWS_SHOWN
-    first = places.get(turn) if turn or known_step is None or fits else places[known_step.turn_id]
+    first = places.get(turn) if turn or known_step is None or fits else places.get(known_step.turn_id)
     note = f"This trace has no step {step}." if step and known_step is None else ""
     if turn and first is None:
-        note = f"This trace has no turn {turn}: its last turns are shown."
+        note = f"There is no turn {turn} among these: the last ones are shown."
     start, end = _fitting(turns, first)
     shown = list(turns[start:end])
     cut = max(0, len(shown[0].rows) - ROWS_SHOWN) if shown else 0

@@ -167,7 +167,7 @@ def test_calls_in_text_become_calls() -> None:
 
     assert said(correction.exchange) == [("text", "", "Let me look.\n"), ("tool-call", "search", '{"query":"q"}')]
     assert answer(correction.exchange).finish == "tool_calls"
-    assert (correction.changes[0].strategy, correction.changes[0].event) == ("rebuild-calls", 1)
+    assert (correction.changes[0].strategy, correction.changes[0].event) == ("rebuild-calls", 2), "the event in which the call begins"
 
 
 UNTYPED = {"tools": [{"type": "function", "function": {"name": "search", "parameters": {"type": "object"}}}]}

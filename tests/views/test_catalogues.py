@@ -253,6 +253,17 @@ def test_the_page_of_a_rule_names_the_provider_rules_that_its_repairs_satisfy(cl
     assert "Provider rules that" not in client.get("/rules/STORE203/").content.decode()
 
 
+def test_a_place_that_several_variables_move_is_named_once(client: Client) -> None:
+    text = client.get("/formats/?q=pi").content.decode()
+    assert "(moved by <code>PI_CODING_AGENT_SESSION_DIR</code> or <code>PI_CODING_AGENT_DIR</code>)" in text
+    assert text.count("<code>~/<wbr>.pi/<wbr>agent/<wbr>sessions</code>") == 1
+
+
+def test_a_format_says_in_plain_words_what_a_repair_does_to_the_original(client: Client) -> None:
+    assert all(mode.risk for format_ in FORMATS for mode in format_.modes)
+    assert "adds to the original; edits the original; new conversation, the original stays" in client.get("/formats/?q=pi").content.decode()
+
+
 def test_a_format_says_where_its_program_keeps_it(client: Client) -> None:
     text = client.get("/formats/?q=codex").content.decode()
     assert '<code>~/<wbr>.codex/<wbr>sessions</code> <span class="quiet">(moved by <code>CODEX_HOME</code>)</span>' in text

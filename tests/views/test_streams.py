@@ -80,8 +80,29 @@ def test_the_same_stream_after_the_fix_has_nothing(client: Client, captured: Map
 def test_one_side_alone_says_what_it_cannot_show(client: Client, captured: Mapping[str, Stream]) -> None:
     said = words(get(client, f"/streams/{captured[LEAKED].oid}/"))
     assert "client side only" in said and "Not visible from one side" in said and "premature-terminal" in said
-    assert "STREAM126" in said and "thinking: a tool call, written as text" in said and "not captured" in said
+    assert "STREAM126" in said and "thinking: a tool call, written as text" in said
     assert "What one side alone" not in get(client, f"/streams/{captured[PREMATURE].oid}/")
+
+
+def test_one_side_alone_has_no_lane_of_the_other(client: Client, captured: Mapping[str, Stream]) -> None:
+    page = get(client, f"/streams/{captured[LEAKED].oid}/")
+    assert 'id="choose-lane"' not in page and "<span>backend</span>" not in page
+    page = get(client, f"/streams/{captured[PREMATURE].oid}/")
+    assert 'id="choose-lane"' in page and "<span>backend</span>" in page
+
+
+def test_a_call_that_was_written_as_text_is_shown_as_the_call_that_it_becomes(client: Client, captured: Mapping[str, Stream]) -> None:
+    said = words(get(client, f"/streams/{captured[LEAKED].oid}/"))
+    assert 'Becomes a call of run_shell with {"command":"ls -la .cache"} in a repaired copy' in said
+    received, _, after = said.partition("Message of a repaired copy by rebuild-calls invented")
+    assert "finish stop" in received and "finish tool_calls" in after and "thinking: a tool call, written as text" not in after
+
+
+def test_what_was_lost_comes_back_in_the_message_of_the_repaired_copy(client: Client, captured: Mapping[str, Stream]) -> None:
+    said = words(get(client, f"/streams/{captured[PREMATURE].oid}/"))
+    assert "Comes back text I have written the file." in said
+    assert "I have written the file." in said.partition("Message of a repaired copy")[2]
+    assert "Message of a repaired copy" not in words(get(client, f"/streams/{captured[REPAIRED].oid}/"))
 
 
 def test_the_title_is_one_sentence_and_only_the_findings_explain_it(client: Client, captured: Mapping[str, Stream]) -> None:

@@ -107,7 +107,7 @@ def row(page: str, *words: str) -> str:
 
 
 def turns_of(page: str) -> list[str]:
-    return re.findall(r'<th scope="rowgroup">(Turn \d+)', page)
+    return re.findall(r"<summary[^>]*>(Turn \d+)</summary>", page)
 
 
 def concerns_of(page: str) -> list[str]:
@@ -190,6 +190,86 @@ def test_a_prompt_with_fewer_messages_than_were_stored_before_it_says_so(client:
     ]
 
 
+def test_a_prompt_with_fewer_messages_names_what_is_one_message_in_it(client: Client, incident: Conversation) -> None:
+    assert re.findall(r"stored before it : (seq .*?) MSG101", text(get(client, incident))) == [
+        "seq 1-3 as one user message",
+        "seq 1-6 as one user message",
+        "seq 1-6 as one user message",
+    ]
+
+
+def test_only_as_many_bodies_are_read_as_a_page_names_differences_of(
+    client: Client, incident: Conversation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(traces, "DIFFERENCES_SHOWN", 1)
+    page = text(get(client, incident))
+    assert page.count("as one user message") == 1 and page.count("stored before it") == 3
+
+
+MANY = [
+    record
+    for number in range(15)
+    for turn, at in [(f"t{number}", number * 10_000)]
+    for record in (
+        {**opened(turn, "turn", at), "turnId": turn},
+        {**opened(f"s{number}", "step", at + 1, parent=turn), "turnId": turn},
+        {**opened(f"r{number}", "provider.request", at + 2, parent=f"s{number}"), "turnId": turn},
+        {**closed(f"r{number}", "provider.request", at + 500, 498, f"s{number}", status=500 if number in (2, 9) else 200), "turnId": turn},
+        {**opened(f"c{number}", "tool-call", at + 500, parent=f"s{number}", name="ls"), "turnId": turn},
+        {**closed(f"c{number}", "tool-call", at + 600, 100, f"s{number}", isError=number == 5), "turnId": turn},
+        {**closed(f"s{number}", "step", at + 600, 599, turn), "turnId": turn},
+        {**closed(turn, "turn", at + 600, 600), "turnId": turn},
+    )
+]
+"""Fifteen turns: requests of turns 3 and 10 failed, and a tool of turn 6."""
+
+
+def open_turns(page: str) -> list[str]:
+    return re.findall(r'<details class="turn-fold"\s+open>\s*<summary[^>]*>(Turn \d+)<', page)
+
+
+def test_turns_without_a_problem_are_folded_in_a_long_trace_except_the_chosen_one(client: Client, with_trace: Any) -> None:
+    conversation = with_trace(MANY)
+    page = get(client, conversation)
+    assert len(turns_of(page)) == 15 and open_turns(page) == ["Turn 3", "Turn 6", "Turn 10"]
+    assert open_turns(get(client, conversation, "?step=t0%230")) == ["Turn 1", "Turn 3", "Turn 6", "Turn 10"]
+
+
+def test_no_turn_is_folded_in_a_short_trace(client: Client, incident: Conversation) -> None:
+    assert open_turns(get(client, incident)) == ["Turn 1", "Turn 2", "Turn 3"]
+
+
+@pytest.mark.parametrize(
+    ("problem", "turns", "left_out"),
+    [
+        ("any", ["Turn 3", "Turn 6", "Turn 10"], ["2", "3"]),
+        ("failed", ["Turn 3", "Turn 10"], ["6"]),
+        ("tool", ["Turn 6"], []),
+        ("retried", [], []),
+    ],
+)
+def test_only_the_turns_with_a_problem_are_shown(
+    client: Client, with_trace: Any, problem: str, turns: list[str], left_out: list[str]
+) -> None:
+    page = get(client, with_trace(MANY), f"?problem={problem}")
+    assert turns_of(page) == open_turns(page) == turns
+    assert re.findall(r"(\d+) other turns", page) == left_out
+    assert "all 15 turns" in text(page) and "3 with problems" in text(page)
+
+
+def test_problems_are_stepped_through_in_order_of_time_within_the_filter(client: Client, with_trace: Any) -> None:
+    conversation = with_trace(MANY)
+
+    def steps(rest: str) -> dict[str, str]:
+        return dict(re.findall(r'data-key="([pn])"\s+href="([^"]*)"', get(client, conversation, rest)))
+
+    assert steps("") == {"n": "?step=t2%230#here"}
+    assert steps("?step=t5%230") == {"p": "?step=t2%230#here", "n": "?step=t9%230#here"}
+    assert steps("?problem=failed&step=t2%230") == {"n": "?problem=failed&amp;step=t9%230#here"}
+    assert steps("?step=t9%230") == {"p": "?step=t5%230#here"}
+    assert "problem 2 of 3" in text(get(client, conversation, "?step=t5%230"))
+
+
 def test_what_happened_outside_of_turns_is_told_in_words(client: Client, incident: Conversation) -> None:
     page = get(client, incident)
     assert "1 message dropped as empty 0 error chunks stripped 0 calls given an interrupted result" in row(page, "repair by the loader")
@@ -216,7 +296,7 @@ def test_a_chosen_step_is_marked_and_an_unknown_one_is_told(client: Client, inci
     assert "14:08:26.331" in marked
     unknown = get(client, incident, "?step=%3Cb%3E%00nope")
     assert "This trace has no step &lt;b&gt;\\x00nope." in unknown and 'id="here"' not in unknown
-    assert "This trace has no turn nope: its last turns are shown." in get(client, incident, "?turn=nope")
+    assert "There is no turn nope among these: the last ones are shown." in get(client, incident, "?turn=nope")
 
 
 def test_a_chosen_turn_stands_first_and_the_earlier_ones_are_a_link_away(client: Client, incident: Conversation) -> None:
@@ -292,7 +372,7 @@ def test_the_worst_of_a_trace_is_its_first_sentence(client: Client, incident: Co
 def test_a_prompt_that_left_messages_out_names_the_finding_in_these_messages(client: Client, incident: Conversation) -> None:
     page = get(client, incident)
     finding = incident.findings.get(code="MSG101")
-    assert row(page, "prompt", "2 messages of the 3 stored before it MSG101")
+    assert row(page, "prompt", "2 messages of the 3 stored before it : seq 1-3 as one user message MSG101")
     assert page.count(f'href="/findings/{finding.oid}/" title="merged-messages, found in these messages"') == 3
     incident.findings.filter(code="MSG101").update(origin="store")
     assert "found in these messages" not in get(client, incident), "only what is about reading can explain what a prompt leaves out"
@@ -326,7 +406,7 @@ def test_a_step_without_a_request_is_never_told_as_no_request(client: Client, wi
     page = get(client, with_trace([opened("t", "turn", 0), opened("s", "step", 1, parent="t")]))
     assert "1 step has no recorded request, which is not the same as no request" in text(page)
     step = row(page, "step 0")
-    assert "the prompt body is not recorded the request body is not recorded compare with the store" in step
+    assert "neither body is recorded compare with the store" in step
 
 
 def test_a_turn_whose_span_is_lost_still_shows_its_steps(client: Client, with_trace: Any) -> None:

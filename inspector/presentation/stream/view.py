@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from inspector.presentation.stream.corrected import CorrectedMessage, corrected_message
 from inspector.presentation.stream.lanes import Band, LaneCell, Lanes, WrittenCall, lanes
 from inspector.presentation.stream.marks import StreamMark, marks_of
 from inspector.presentation.stream.messages import SideMessage, side_messages
@@ -16,6 +17,7 @@ from inspector.presentation.visible import beginning
 from inspector.rules.base import Severity
 from inspector.streams.assembling import items
 from inspector.streams.corrections import RE_ENCODE, REPAIRED, STREAM_STRATEGIES, StreamStrategy
+from inspector.streams.drafting import StreamChange
 from inspector.streams.model import LACKS, Exchange, Side
 from inspector.streams.violations import STREAM_RULES, StreamRule
 
@@ -35,6 +37,7 @@ class StreamView:
     lanes: Lanes
     messages: tuple[SideMessage, ...]
     marks: tuple[StreamMark, ...]
+    corrected: CorrectedMessage | None
 
     @property
     def exchange(self) -> Exchange:
@@ -70,6 +73,8 @@ class LaneRow:
     over: frozenset[str]
     first_over: frozenset[str]
     is_selected: bool
+    becomes: Mapping[Side, tuple[StreamChange, ...]]
+    """What a repair makes of the events of each side."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,12 +142,14 @@ class Overview:
 
 
 def viewed(analysis: StreamAnalysis) -> StreamView:
-    """Reads the capture five times more than the analysis did, and each side once more for secrets that events share."""
+    """Reads the capture five times more than the analysis did, and each side once more for secrets that events share; one that is repaired a few times more."""
     marks = sorted(
         (mark for event_marks in marks_of(analysis).values() for mark in event_marks), key=lambda mark: (mark.weight, mark.event)
     )
     messages = side_messages(analysis)
-    return StreamView(analysis, lanes(analysis, tuple(_written_calls(analysis, messages, marks))), messages, tuple(marks))
+    return StreamView(
+        analysis, lanes(analysis, tuple(_written_calls(analysis, messages, marks))), messages, tuple(marks), corrected_message(analysis)
+    )
 
 
 def _written_calls(analysis: StreamAnalysis, messages: Sequence[SideMessage], marks: Sequence[StreamMark]) -> Iterator[WrittenCall]:
@@ -309,7 +316,12 @@ def _shown(view: StreamView, number: int, above: int | None, place: int | None, 
     start = min((at for at, _ in times if at is not None), default=None)
     end = max((until for _, until in times if until is not None), default=None)
     clock = span_words(start, end)
-    return LaneRow(number, band, backend, client, clock, _input(view, band), over, first, number == place)
+    becomes = {cell.side: changes for cell in axis if (changes := _changes(view, cell))}
+    return LaneRow(number, band, backend, client, clock, _input(view, band), over, first, number == place, becomes)
+
+
+def _changes(view: StreamView, cell: LaneCell) -> tuple[StreamChange, ...]:
+    return view.corrected.of_events(cell.side, cell.first, cell.last) if view.corrected and cell.ended is None else ()
 
 
 def _quiet(lanes: Lanes, side: Side, closed: int, number: int) -> int:

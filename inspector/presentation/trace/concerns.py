@@ -1,7 +1,7 @@
 """What went wrong in a trace, the worst first, with the places to look at."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from inspector.presentation.trace.waterfall import SpanRow, TurnRows
 from inspector.traces.model import Step
@@ -40,6 +40,21 @@ class Place:
     detail: str = ""
     """How much of it is there: 2 of 3."""
 
+    @property
+    def own_turn(self) -> str:
+        """The turn that an address names; "" where it names the step."""
+        return "" if self.step_id else self.turn_id
+
+
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """From problem to problem in order of time; `number` of the chosen one counts from 1, None where none is chosen."""
+
+    total: int
+    number: int | None
+    before: Place | None
+    after: Place | None
+
 
 @dataclass(frozen=True, slots=True)
 class Concern:
@@ -52,7 +67,12 @@ class Concern:
 
     @property
     def label(self) -> str:
-        return _LABELS[self.kind]
+        return label(self.kind)
+
+
+def label(kind: str) -> str:
+    """ "" where there is no such kind."""
+    return _LABELS.get(kind, "")
 
 
 def concerns(turns: Iterable[TurnRows], lane: Sequence[SpanRow]) -> tuple[Concern, ...]:
@@ -68,6 +88,28 @@ def concerns(turns: Iterable[TurnRows], lane: Sequence[SpanRow]) -> tuple[Concer
         for kind, words in _KINDS.items()
         if places[kind]
     )
+
+
+def in_order(turns: Iterable[TurnRows], kind: str) -> tuple[Place, ...]:
+    """The steps (and turns) with a problem, each once, in order of time: with this kind of problem, or with any where `kind` is none of them."""
+    return tuple(
+        dict.fromkeys(
+            replace(place, detail="")
+            for row, step, place in _placed(turns, ())
+            for own_kind in _kinds(row, step)
+            if kind == own_kind or kind not in _KINDS
+        )
+    )
+
+
+def walk(places: Sequence[Place], turn_id: str, step_id: str) -> Walk:
+    chosen = next(
+        (number for number, place in enumerate(places) if step_id and place.step_id == step_id),
+        next((number for number, place in enumerate(places) if turn_id and place.turn_id == turn_id), None),
+    )
+    if chosen is None:
+        return Walk(len(places), None, None, places[0] if places else None)
+    return Walk(len(places), chosen + 1, places[chosen - 1] if chosen else None, places[chosen + 1] if chosen + 1 < len(places) else None)
 
 
 def _placed(turns: Iterable[TurnRows], lane: Sequence[SpanRow]) -> Iterator[tuple[SpanRow, Step | None, Place]]:

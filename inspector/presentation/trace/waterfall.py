@@ -2,22 +2,25 @@
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from inspector.conversation import queries
 from inspector.conversation.model import Chunk
 from inspector.conversation.queries import spans_of, true_messages
 from inspector.presentation.clock import moment
 from inspector.presentation.trace import span_words
 from inspector.text import jsontext
 from inspector.traces.model import Span, Step, Trace, TraceRecord, Turn
+from inspector.traces.prompted import Differences, differences
 from inspector.traces.written import StoredRows, written
 
 AXIS = 1000
 """Width of the time axis in units of the drawing."""
 
 _SHORTEST = 4
+_MERGED_SHOWN = 3
 _COMPARABLE = 10
 """Turns have one time axis where the longest lasts at most so many times as long as the shortest; else each has its own, that of its length."""
 
@@ -67,6 +70,8 @@ class SpanRow:
     """Of a request: how it went on, drawn in its bar."""
     written_from: int | None = None
     """Of a prompt: the first seq that its step wrote."""
+    differences: Differences | None = None
+    """Of a prompt with fewer messages: which of them, where that is known."""
 
     @property
     def fewer(self) -> str:
@@ -78,6 +83,16 @@ class SpanRow:
         """Of such a prompt, in figures: 2 of 3."""
         count, before = self.span.attributes.get("messageCount"), self.messages_before
         return f"{count:,} of {before:,}" if isinstance(count, int) and before is not None and count < before else ""
+
+    @property
+    def fewer_by(self) -> tuple[str, ...]:
+        """Which stored messages are merged or left out in such a prompt, in words."""
+        if self.differences is None:
+            return ()
+        merged, left_out = self.differences.merged, self.differences.left_out
+        words = [f"seq {queries.span_text(seqs)} as one {span_words.text(role, 20)} message" for role, seqs in merged[:_MERGED_SHOWN]]
+        words += [f"{len(merged) - _MERGED_SHOWN} more are merged"] if len(merged) > _MERGED_SHOWN else []
+        return (*words, *([f"seq {queries.span_text(left_out)} left out"] if left_out else []))
 
     @property
     def is_failed_request(self) -> bool:
@@ -180,6 +195,9 @@ class TurnRows:
     is_axis_shared: bool
     gap: str
     rows: tuple[SpanRow, ...]
+    share: float
+    """Its length on an axis that is as long as the longest turn."""
+    is_folded: bool = False
 
     @property
     def head(self) -> SpanRow | None:
@@ -232,6 +250,7 @@ def turns(trace: Trace, chunks: Sequence[Chunk], shared: frozenset[str] = frozen
             is_comparable,
             _gap(extents[place - 1][1], extents[place][0]) if place else "",
             tuple(_rows(turn, extents[place], axis, rows, by_step, ends, shared)),
+            round(max(lengths[place] * AXIS / max(longest, 1), _SHORTEST), 1),
         )
         for place, turn in enumerate(trace.turns)
     )
@@ -259,6 +278,20 @@ def with_timings(rows: Sequence[SpanRow]) -> tuple[SpanRow, ...]:
             result[-1] = replace(result[-1], timings=(*result[-1].timings, row))
         else:
             result.append(row)
+    return tuple(result)
+
+
+def with_differences(turns: Iterable[TurnRows], trace: Trace, chunks: Sequence[Chunk], most: int) -> tuple[TurnRows, ...]:
+    """With what the first `most` prompts of fewer messages merge and leave out: each is a body to read."""
+    result = []
+    for turn in turns:
+        rows, step = list(turn.rows), None
+        for place, row in enumerate(rows):
+            step = row.step or step
+            if most and row.share and step and row.written_from is not None:
+                rows[place] = replace(row, differences=differences(trace, step, chunks, row.written_from))
+                most -= 1
+        result.append(replace(turn, rows=tuple(rows)))
     return tuple(result)
 
 

@@ -59,6 +59,7 @@ class GbrainExport(JobFormat):
         WriteMode(
             "script",
             "an SQL script for the database that was exported (--out FILE.sql), which refuses where rows moved since; the export stays as it is",
+            own_risk="script to run, edits the original",
         ),
     )
 

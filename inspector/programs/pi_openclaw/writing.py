@@ -21,7 +21,11 @@ from inspector.programs.pi_openclaw.path import planned
 
 REPLAY, INSERT = "replay-suffix", "insert-and-reparent"
 MODES: tuple[WriteMode, ...] = (
-    WriteMode(REPLAY, "puts the path, from the first change on, at the end of the file under new ids; the old branch stays as it is"),
+    WriteMode(
+        REPLAY,
+        "puts the path, from the first change on, at the end of the file under new ids; the old branch stays as it is",
+        own_risk="adds to the original",
+    ),
     WriteMode(INSERT, "puts new rows into the middle and gives the rows after them another parent; ids stay", "in-place"),
     WriteMode(NEW, "writes the path as a new session file next to this one, which stays as it is", "fork"),
 )
