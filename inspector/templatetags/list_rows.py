@@ -122,8 +122,6 @@ def _source_words(source: Source) -> str:
 
 def _problem(row: Any, source: str, summary_words: int, is_assigned: bool) -> str:
     problem, noun = row.problem, row.problem.noun
-    # Most are silent, and come first: what stands out is a problem that somebody was told of.
-    loud = "" if problem.silent else ' <span class="badge note" title="The program or the provider reports it">reported</span>'
     about = ""
     if row.about:
         classes = "summary quiet" if row.is_as_above else "summary"
@@ -136,13 +134,27 @@ def _problem(row: Any, source: str, summary_words: int, is_assigned: bool) -> st
     return (
         f'<tr><td class="check"><label><input type="checkbox" name="problem" value="{problem.oid}">'
         f'<span class="sr">{escape(row.code)} in {_clipped(problem.source.name, _SOURCE)}</span></label></td>'
-        f'<td class="what"><a class="name row-link" href="/problems/{problem.oid}/">{escape(row.name)}</a> '
-        f'<span class="badge {row.severity}">{escape(row.code)}</span>{loud}{state}'
+        f'<td class="effect">{effect(row)}</td><td class="what"><a class="name row-link" href="/problems/{problem.oid}/">{escape(row.name)}</a> '
+        f'<span class="badge {row.severity}">{escape(row.code)}</span>{state}'
         f'{about}</td><td class="source">{source}</td><td class="days">{spark(row.days)}</td>'
         f'<td class="n" title="{noun.capitalize()}s{": now, and ever" if ever else ""}" data-label="occurs in">{problem.conversations:,}{ever}{streams}</td>'
         f'<td class="when" data-label="last seen" title="First seen {moment(problem.first_seen, "%Y-%m-%d")}">{when(problem.last_seen)}</td>'
         f'<td class="repair" data-label="repair">{repair_of(row, is_linked=False)}</td>{assigned if is_assigned else ""}</tr>'
     )
+
+
+_EFFECTS = {
+    "silent": ("caution", "Nothing reports it"),
+    "rejected": ("why", "Reported, and the next request of its worst and newest conversation is rejected"),
+    "reported": ("quiet", "The program or the provider reports it"),
+}
+
+
+@register.simple_tag
+def effect(row: Any) -> SafeString:
+    """Of a problem, in a word."""
+    classes, title = _EFFECTS[row.effect]
+    return mark_safe(f'<span class="{classes}" title="{title}">{row.effect}</span>')  # noqa: S308 (constants)
 
 
 @register.simple_tag
