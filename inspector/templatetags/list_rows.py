@@ -13,7 +13,7 @@ from django.utils.safestring import SafeString, mark_safe
 
 from inspector.models import Repair, Source
 from inspector.presentation.clock import moment
-from inspector.presentation.conversation.verdict import PASSES, REJECTED, SILENT, NextRequest
+from inspector.presentation.conversation.verdict import PASSES, REJECTED, SILENT, UNDAMAGED, NextRequest
 from inspector.presentation.visible import clipped, visible
 from inspector.templatetags.show import spark, when
 
@@ -21,7 +21,7 @@ register = template.Library()
 _TITLE, _SOURCE, _ID = 90, 40, 200
 NOTHING = mark_safe('<span class="quiet">–</span>')
 _REASON = 120
-_TWO_LINES = 60
+_DAMAGE = 200
 _BADGES = 4
 """Rules of a conversation that fit in its row."""
 _SOURCE_OF_PROBLEM, _WORDS_OF_SOURCE = 60, 3
@@ -46,9 +46,11 @@ def _conversation(row: Any, source: str, search_query: str) -> str:
     if row.matching:
         matching = f'<a href="{href}?{escape(search_query)}">{row.matching} chunk{"" if row.matching == 1 else "s"} with this text</a>'
     following = row.next_request
-    verdict = escape(capfirst(visible(following.before)))
-    # A shorter one is not cut off.
-    whole = f' title="{verdict}"' if len(verdict) > _TWO_LINES else ""
+    is_well = not row.badges and not shown.refused
+    damage = "" if is_well and row.damage == UNDAMAGED else capfirst(row.damage)
+    # What is cut off is shown over it.
+    whole = f' title="{_shown(damage)}"' if len(damage) > _DAMAGE else ""
+    verdict = f'<span class="{"quiet" if is_well else "verdict"}"{whole}>{_clipped(damage, _DAMAGE)}</span> ' if damage else ""
     warns = " differs" if row.is_read_otherwise else ""
     return (
         f'<tr><td class="what"><a class="name row-link" href="{href}">{_clipped(shown.title or "Untitled", _TITLE)}</a>'
@@ -56,8 +58,7 @@ def _conversation(row: Any, source: str, search_query: str) -> str:
         f'{matching}</td><td class="n chunks" data-label="chunks">{shown.chunk_count:,}</td>'
         f'<td class="n{warns}" data-label="messages stored → read">{shown.message_count:,} → {shown.read_count:,}</td>'
         f'<td class="next" data-label="next request">{next_words(following)}{waiting_repair(row.waiting)}</td>'
-        f'<td class="verdict{"" if row.badges or shown.refused else " quiet"}"><span class="clamped"{whole}>{verdict}</span></td>'
-        f'<td class="badges">{_badges(row)}</td><td class="when" data-label="last active">{when(shown.last_activity)}</td></tr>'
+        f'<td class="badges">{verdict}{_badges(row)}</td><td class="when" data-label="last active">{when(shown.last_activity)}</td></tr>'
     )
 
 

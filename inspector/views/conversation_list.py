@@ -11,10 +11,11 @@ from django.http import HttpResponse
 from inspector.middleware import OperatorRequest
 from inspector.models import Conversation, ConversationCount, ConversationRule, Repair, RuleCount, Source, counting, searching
 from inspector.models.prepared import prepared, totals
-from inspector.presentation.conversation.verdict import NextRequest, next_request
+from inspector.presentation.conversation.verdict import NextRequest, next_request, with_names
 from inspector.presentation.json_text import Json, json_fields
 from inspector.presentation.visible import visible
 from inspector.readers.catalogue import all_readers
+from inspector.rules.base import Origin, Severity
 from inspector.rules.catalogue import RULES
 from inspector.views.crashes import Crash, newest_crashes
 from inspector.views.live import live
@@ -69,6 +70,7 @@ class Badge:
         return f"{self.rule}: {self.severity}, {'silent' if self.silent else 'raises an error'}, {times}"
 
 
+_OF_STORE = frozenset(entry.code for entry in RULES if entry.origin is Origin.STORE)
 _THROUGH_TREES = frozenset(reader.name for reader in all_readers() if reader.path is not None)
 
 
@@ -90,6 +92,12 @@ class ConversationRow:
     @property
     def next_request(self) -> NextRequest:
         return next_request(self.conversation.verdict)
+
+    @property
+    def damage(self) -> str:
+        """What the verdict says before the next request, with the names of what is in the store."""
+        rules = (badge for badge in self.badges if badge.code in _OF_STORE and badge.severity != Severity.NOTE)
+        return with_names(self.next_request.before, [f"{badge.rule} ×{badge.count}" if badge.count > 1 else badge.rule for badge in rules])
 
     @property
     def is_read_otherwise(self) -> bool:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from inspector.presentation.conversation.verdict import next_request, verdict
+from inspector.presentation.conversation.verdict import next_request, verdict, with_names
 from inspector.profiles.judging import judged
 from inspector.rules.base import findings
 from inspector.rules.case_notation import load_case
@@ -116,3 +116,18 @@ def test_each_end_of_a_verdict_is_a_next_request(end: str, state: str, words: st
 def test_a_verdict_without_a_next_request_stays_whole() -> None:
     sentence = "The conversation was not read: it is too large."
     assert next_request(sentence) == ("", "", "", sentence)
+
+
+@pytest.mark.parametrize(
+    ("before", "names", "shown"),
+    [
+        ("The store is damaged in one place.", ["torn-line"], "The store has torn-line."),
+        ("Of the rest, the store is damaged in 3 places.", ["torn-line ×2", "empty-block"], "Of the rest, the store has torn-line ×2 and empty-block."),
+        ("The store is damaged in 12 places, and r1 leaves out seq 2.", list("abcd"), "The store has a, b and 2 more, and r1 leaves out seq 2."),
+        ("The store is damaged in one place.", [], "The store is damaged in one place."),
+        ("The store is intact, but r1 silently reads 9 messages as 5.", ["torn-line"], "The store is intact, but r1 silently reads 9 messages as 5."),
+        ("The store is damaged in one place.", [r"\1"], r"The store has \1."),
+    ],
+)  # fmt: skip
+def test_a_list_names_what_is_in_the_store_in_place_of_a_number(before: str, names: list[str], shown: str) -> None:
+    assert with_names(before, names) == shown

@@ -20,6 +20,7 @@ MASKED = "masked-content"
 INTACT, FROM_STREAM = "the store is intact", "the store keeps what a stream delivered wrongly"
 """What is said of a store without damage of its own."""
 
+UNDAMAGED = "Nothing is damaged."
 REJECTED, SILENT, PASSES = "rejected", "silent", "passes"
 _NEXT = (
     (REJECTED, r"the next request is rejected by (?P<by>\S+) at (?P<at>.+) \((?P<id>.+)\)", r"rejected at \g<at>", r"\g<id> of \g<by>"),
@@ -34,6 +35,8 @@ _NEXT = (
 
 
 _LEFT_OUT = re.compile(r" leaves out (seq \d[\d ,–-]*(?:and \d+ more)?)")
+
+_PLACES = re.compile(r"(?<=he store )is damaged in (?:one place|\d+ places)")
 
 
 class NextRequest(NamedTuple):
@@ -56,6 +59,13 @@ def next_request(text: str) -> NextRequest:
                 state, rest = SILENT, f"without {lost[1]}"
             return NextRequest(state, match.expand(words), rest, f"{before}.")
     return NextRequest("", "", "", text)
+
+
+def with_names(before: str, names: Sequence[str]) -> str:
+    """The rest of a verdict with the rules that detected damage in the store, the worst first, in place of the number of places."""
+    more = len(names) - 2
+    named = f"{names[0]}, {names[1]} and {more} more" if more > 0 else " and ".join(names)
+    return _PLACES.sub(lambda _: f"has {named}", before) if names else before
 
 
 def verdict(case: Case, findings: Sequence[Finding], judgement: Judgement) -> str:
