@@ -70,7 +70,7 @@ class Badge:
         return f"{self.rule}: {self.severity}, {'silent' if self.silent else 'raises an error'}, {times}"
 
 
-_OF_STORE = frozenset(entry.code for entry in RULES if entry.origin is Origin.STORE)
+_OF_STORE = {entry.code: entry.summary for entry in RULES if entry.origin is Origin.STORE}
 _THROUGH_TREES = frozenset(reader.name for reader in all_readers() if reader.path is not None)
 
 
@@ -95,9 +95,13 @@ class ConversationRow:
 
     @property
     def damage(self) -> str:
-        """What the verdict says before the next request, with the names of what is in the store."""
-        rules = (badge for badge in self.badges if badge.code in _OF_STORE and badge.severity != Severity.NOTE)
-        return with_names(self.next_request.before, [f"{badge.rule} ×{badge.count}" if badge.count > 1 else badge.rule for badge in rules])
+        """What the verdict says before the next request, with the names of what is in the store; of one that is all, with what it is."""
+        rules = [badge for badge in self.badges if badge.code in _OF_STORE and badge.severity != Severity.NOTE]
+        names = [f"{badge.rule} ×{badge.count}" if badge.count > 1 else badge.rule for badge in rules]
+        words = with_names(self.next_request.before, names)
+        if len(rules) == 1 and words == f"The store has {names[0]}.":
+            return f"{words.removesuffix('.')}: {_OF_STORE[rules[0].code].partition(', ')[0]}."
+        return words
 
     @property
     def is_read_otherwise(self) -> bool:

@@ -56,10 +56,13 @@ def test_a_row_says_stored_and_read_and_the_verdict(client: Client, kept: Kept) 
 
 def test_a_row_names_what_is_in_the_store_and_has_one_word_where_nothing_is(client: Client, kept: Kept) -> None:
     kept("example", example)
-    damaged = client.get("/conversations/?rule=TOOL102").content.decode()
-    assert '<span class="verdict">The store has unanswered-call, and dispatch-legacy silently reads 4 messages as 1.</span>' in damaged
     healthy = client.get("/conversations/?state=healthy").content.decode()
     assert '<td class="badges"><span class="badge ok">nothing found</span></td>' in healthy and "Nothing is damaged" not in healthy
+    damaged = client.get("/conversations/?rule=TOOL102").content.decode()
+    assert '<span class="verdict">The store has unanswered-call, and dispatch-legacy silently reads 4 messages as 1.</span>' in damaged
+    Conversation.objects.update(verdict="The store is damaged in one place; the next request passes all known rules.")
+    alone = client.get("/conversations/?rule=TOOL102").content.decode()
+    assert ">The store has unanswered-call: a tool call inside the history has no result.</span>" in alone
 
 
 def test_a_row_names_the_repair_that_waits(client: Client, tmp_path: Path) -> None:
