@@ -46,8 +46,9 @@ def _conversation(row: Any, source: str, search_query: str) -> str:
     if row.matching:
         matching = f'<a href="{href}?{escape(search_query)}">{row.matching} chunk{"" if row.matching == 1 else "s"} with this text</a>'
     following = row.next_request
-    is_well = not row.badges and not shown.refused
-    damage = "" if is_well and row.damage == UNDAMAGED else capfirst(row.damage)
+    is_well, damage = not row.badges and not shown.refused, capfirst(row.damage)
+    if is_well and damage == UNDAMAGED:
+        damage = ""
     # What is cut off is shown over it.
     whole = f' title="{_shown(damage)}"' if len(damage) > _DAMAGE else ""
     verdict = f'<span class="{"quiet" if is_well else "verdict"}"{whole}>{_clipped(damage, _DAMAGE)}</span> ' if damage else ""
