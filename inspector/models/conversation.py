@@ -78,7 +78,7 @@ class Conversation(models.Model):
     read_count = models.PositiveIntegerField(default=0)
     verdict = models.TextField(blank=True)
     damage = models.TextField(blank=True, db_default="")
-    """The verdict without what it says of the next request."""
+    """What lists say in place of the verdict, without the next request."""
     next_request = JsonText(default=list, db_default=[])
     """State, words and more of `inspector.presentation.conversation.verdict.NextRequest`; empty before it is judged."""
     worst = models.CharField(max_length=10, blank=True)

@@ -115,7 +115,7 @@ _LOOP = "The client runs no tool: it shows the text and asks again, or stops."
 _BLOCK = 'Claude Code throws "Content block not found".'
 
 STREAM_RULES = (
-    _rule(1, "premature-terminal", _E, ALL, _2, "the client got a terminal before the backend had sent its own", "Clients close at the terminal: all after it is lost."),
+    _rule(1, "premature-terminal", _E, ALL, _2, "the client's terminal came before the backend's", "Clients close at the terminal: all after it is lost."),
     _rule(2, "terminal-before-content", _E, ALL, _M, "the terminal is the first record, and content follows", "The client sees an empty answer."),
     _rule(3, "content-after-terminal", _E, ALL, _M, "a payload comes after the terminal record", "Clients have closed by then: it is lost."),
     _rule(4, "content-after-finish", _E, O | A, _M, "content comes after the finish reason of its choice, or a block after message_delta", "Clients that run tools at the finish reason never see it."),

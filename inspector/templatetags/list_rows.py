@@ -13,7 +13,7 @@ from django.utils.safestring import SafeString, mark_safe
 
 from inspector.models import Repair, Source
 from inspector.presentation.clock import moment
-from inspector.presentation.conversation.verdict import PASSES, REJECTED, SILENT, NextRequest
+from inspector.presentation.conversation.verdict import PASSES, REJECTED, SILENT, UNDAMAGED, NextRequest
 from inspector.presentation.visible import clipped, visible
 from inspector.templatetags.show import spark, when
 
@@ -21,7 +21,7 @@ register = template.Library()
 _TITLE, _SOURCE, _ID = 90, 40, 200
 NOTHING = mark_safe('<span class="quiet">–</span>')
 _REASON = 120
-_TWO_LINES = 60
+_DAMAGE = 200
 _BADGES = 4
 """Rules of a conversation that fit in its row."""
 _SOURCE_OF_PROBLEM, _WORDS_OF_SOURCE = 60, 3
@@ -46,9 +46,12 @@ def _conversation(row: Any, source: str, search_query: str) -> str:
     if row.matching:
         matching = f'<a href="{href}?{escape(search_query)}">{row.matching} chunk{"" if row.matching == 1 else "s"} with this text</a>'
     following = row.next_request
-    verdict = escape(visible(shown.damage))
-    # A shorter one is not cut off.
-    whole = f' title="{verdict}"' if len(verdict) > _TWO_LINES else ""
+    is_well, damage = not row.badges and not shown.refused, shown.damage
+    if is_well and damage == UNDAMAGED:
+        damage = ""
+    # What is cut off is shown over it.
+    whole = f' title="{_shown(damage)}"' if len(damage) > _DAMAGE else ""
+    verdict = f'<span class="{"quiet" if is_well else "verdict"}"{whole}>{_clipped(damage, _DAMAGE)}</span> ' if damage else ""
     warns = " differs" if row.is_read_otherwise else ""
     return (
         f'<tr><td class="what"><a class="name row-link" href="{href}">{_clipped(shown.title or "Untitled", _TITLE)}</a>'
@@ -56,8 +59,7 @@ def _conversation(row: Any, source: str, search_query: str) -> str:
         f'{matching}</td><td class="n chunks" data-label="chunks">{shown.chunk_count:,}</td>'
         f'<td class="n{warns}" data-label="messages stored → read">{shown.message_count:,} → {shown.read_count:,}</td>'
         f'<td class="next" data-label="next request">{next_words(following)}{waiting_repair(row.waiting)}</td>'
-        f'<td class="verdict{"" if row.badges or shown.refused else " quiet"}"><span class="clamped"{whole}>{verdict}</span></td>'
-        f'<td class="badges">{_badges(row)}</td><td class="when" data-label="last active">{when(shown.last_activity)}</td></tr>'
+        f'<td class="badges">{verdict}{_badges(row)}</td><td class="when" data-label="last active">{when(shown.last_activity)}</td></tr>'
     )
 
 
@@ -122,8 +124,6 @@ def _source_words(source: Source) -> str:
 
 def _problem(row: Any, source: str, summary_words: int, is_assigned: bool) -> str:
     problem, noun = row.problem, row.problem.noun
-    # Most are silent, and come first: what stands out is a problem that somebody was told of.
-    loud = "" if problem.silent else ' <span class="badge note" title="The program or the provider reports it">reported</span>'
     about = ""
     if row.about:
         classes = "summary quiet" if row.is_as_above else "summary"
@@ -136,13 +136,27 @@ def _problem(row: Any, source: str, summary_words: int, is_assigned: bool) -> st
     return (
         f'<tr><td class="check"><label><input type="checkbox" name="problem" value="{problem.oid}">'
         f'<span class="sr">{escape(row.code)} in {_clipped(problem.source.name, _SOURCE)}</span></label></td>'
-        f'<td class="what"><a class="name row-link" href="/problems/{problem.oid}/">{escape(row.name)}</a> '
-        f'<span class="badge {row.severity}">{escape(row.code)}</span>{loud}{state}'
+        f'<td class="effect">{effect(row)}</td><td class="what"><a class="name row-link" href="/problems/{problem.oid}/">{escape(row.name)}</a> '
+        f'<span class="badge {row.severity}">{escape(row.code)}</span>{state}'
         f'{about}</td><td class="source">{source}</td><td class="days">{spark(row.days)}</td>'
         f'<td class="n" title="{noun.capitalize()}s{": now, and ever" if ever else ""}" data-label="occurs in">{problem.conversations:,}{ever}{streams}</td>'
         f'<td class="when" data-label="last seen" title="First seen {moment(problem.first_seen, "%Y-%m-%d")}">{when(problem.last_seen)}</td>'
         f'<td class="repair" data-label="repair">{repair_of(row, is_linked=False)}</td>{assigned if is_assigned else ""}</tr>'
     )
+
+
+_EFFECTS = {
+    "silent": ("caution", "Nothing reports it"),
+    "rejected": ("why", "Reported, and the next request of its worst and newest conversation is rejected"),
+    "reported": ("quiet", "The program or the provider reports it"),
+}
+
+
+@register.simple_tag
+def effect(row: Any) -> SafeString:
+    """Of a problem, in a word."""
+    classes, title = _EFFECTS[row.effect]
+    return mark_safe(f'<span class="{classes}" title="{title}">{row.effect}</span>')  # noqa: S308 (constants)
 
 
 @register.simple_tag

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from urllib.parse import urlencode
 
-from django.db.models import Count, Q, QuerySet, Sum
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Subquery, Sum
 from django.template.defaultfilters import capfirst, truncatewords
 
 from inspector.middleware import OperatorRequest
-from inspector.models import Problem, ProblemDay, Repair, Source
-from inspector.models.problem import SEVERITIES, ProblemState, in_states, today
+from inspector.models import Occurrence, Problem, ProblemDay, Repair, Source
+from inspector.models.problem import SEVERITIES, WORST_FIRST, ProblemState, in_states, today
 from inspector.presentation.clock import age_words
 from inspector.presentation.json_text import Json, json_fields
 from inspector.presentation.sparkline import Sparkline, sparkline
@@ -36,7 +36,7 @@ KINDS = {"conversations": False, "streams": True}
 """What the address may ask for -> whether the source is evidence, as each that holds streams is."""
 _OF_STREAMS: dict[str, RuleEntry] = {entry.code: entry for entry in ALL_STREAM_RULES}
 SORTS: dict[str, tuple[str, ...]] = {
-    "": ("rank", "-conversations", "code", "id"),
+    "": ("rank", "-conversations", "-last_seen", "code", "id"),
     "conversations": ("conversations", "id"),
     "-conversations": ("-conversations", "id"),
     "first": ("first_seen", "id"),
@@ -94,6 +94,8 @@ class ProblemRow:
     """The row before is of the same rule, in another source."""
     has_traces: bool
     """Traces belong to its source."""
+    is_rejected: bool
+    """Whether the next request is rejected of the conversation that is first of those that have it."""
 
     @property
     def code(self) -> str:
@@ -117,6 +119,13 @@ class ProblemRow:
         return summary if len(summary.split()) <= most else truncatewords(clause, most)
 
     @property
+    def effect(self) -> str:
+        """In one word, what somebody notices of it."""
+        if self.problem.silent:
+            return "silent"
+        return "rejected" if self.is_rejected and self.severity == "error" else "reported"
+
+    @property
     def repairs(self) -> tuple[str, ...]:
         """The strategies of its rule that can change something in conversations of its source; none of a problem of streams."""
         if self.about is None or self.problem.is_of_streams:
@@ -131,14 +140,13 @@ class ProblemRow:
         return next(iter(self.repairs), "")
 
     def other_words(self, now: int) -> int:
-        """Words of its row next to the summary: name, code, number, source, age, repair, and what was decided. `now` in epoch milliseconds."""
+        """Words of its row next to the summary: effect, name, code, number, source, age, repair, and what was decided. `now` in epoch milliseconds."""
         problem = self.problem
         decided = (problem.state != "open") + min(2, len(problem.assigned_to.split()))
         aged = age_words(problem.last_seen, now)
         return (
-            3
+            4
             + (2 if self.waiting else bool(self.repair))
-            + (not problem.silent)
             + problem.is_of_streams
             + min(3, len(problem.source.name.split()))
             + aged
@@ -264,9 +272,17 @@ def rows_of(problems: Iterable[Problem]) -> tuple[ProblemRow, ...]:
     for pk, day, number in of_days.values_list("problem_id", "day").annotate(n=Sum("occurrences")).values_list("problem_id", "day", "n"):
         days[pk][day] = number
     waiting = _waiting(problems)
-    traced = set(
-        Source.objects.filter(pk__in={problem.source_id for problem in problems}, traces__isnull=False).values_list("pk", flat=True)
+    # By index, of each problem one: what all its conversations are is not asked.
+    first = Occurrence.objects.filter(problem=OuterRef("pk"), state=Occurrence.State.OPEN).order_by(*WORST_FIRST)
+    more = (
+        Problem.objects.filter(pk__in=[problem.pk for problem in problems])
+        .order_by()
+        .annotate(
+            has_traces=Exists(Source.traces.through.objects.filter(from_source=OuterRef("source"))),
+            is_rejected=Subquery(first.values("conversation__refused")[:1]),
+        )
     )
+    around = {pk: (has_traces, bool(is_rejected)) for pk, has_traces, is_rejected in more.values_list("pk", "has_traces", "is_rejected")}
     return tuple(
         ProblemRow(
             problem,
@@ -274,7 +290,7 @@ def rows_of(problems: Iterable[Problem]) -> tuple[ProblemRow, ...]:
             sparkline(days[problem.pk], last, DAYS),
             waiting.get((problem.source_id, problem.code)),
             at > 0 and problems[at - 1].code == problem.code,
-            problem.source_id in traced,
+            *around[problem.pk],
         )
         for at, problem in enumerate(problems)
     )
@@ -312,7 +328,7 @@ def choices(sources: Iterable[Source], formats: Iterable[str]) -> Choices:
 
 
 _PROBLEM = (
-    "id=problem.oid code rule=name severity silent=problem.silent state=problem.state source=problem.source.oid "
+    "id=problem.oid code rule=name severity silent=problem.silent effect state=problem.state source=problem.source.oid "
     "findings=problem.findings first_seen=problem.first_seen "
     "last_seen=problem.last_seen repaired_at=problem.repaired_at regressed_at=problem.regressed_at assigned_to=problem.assigned_to "
     "reason=problem.reason until_it_occurs=problem.until_occurs decided_by=problem.decided_by decided_at=problem.decided_at"

@@ -107,3 +107,32 @@ def test_a_list_has_the_next_request_apart_from_what_is_damaged(text: str, reade
 def test_what_was_not_read_has_no_next_request() -> None:
     found = judged_as("@format pi\n", "pi-1.5")
     assert (found.text, found.next_request) == (found.damage, ("", "", "")) and found.damage.startswith("The store has no chunks")
+
+
+DANGLING = "@format pi\n1 user 1.0 text go\n2 assistant 2.0 text one\n3 user 3.0 text on parent=gone\n"
+TWO_KINDS = "@format dispatch\n1 user 0.0 text hi\n2 assistant 0.1 tool-call c1 run {}\n3 user 1.0 text on\n"
+TWICE = """@format dispatch
+1 user 0.0 text hi
+2 assistant 1.0 tool-call c1 run {}
+3 user 2.0 text on
+4 assistant 3.0 tool-call c2 run {}
+5 user 4.0 text on
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "reader", "listed"),
+    [
+        (DANGLING, "pi-1.5", "The store has dangling-parent: an entry names a parent that is in no line."),
+        (TWICE, "dispatch-legacy", "The store has wrong-counter and unanswered-call ×2."),
+        (
+            TWO_KINDS,
+            "dispatch-legacy",
+            "The store has wrong-counter and unanswered-call, and dispatch-legacy silently reads 3 messages as 2.",
+        ),
+        (MERGED, "dispatch-legacy", "The store has wrong-counter, and dispatch-legacy silently reads 2 messages as 1."),
+        (BRANCHED, "pi-1.5", "Nothing is damaged; 2 of 3 message chunks are read, 1 is on other branches."),
+    ],
+)
+def test_a_list_names_the_rules_in_place_of_the_number_of_places(text: str, reader: str, listed: str) -> None:
+    assert judged_as(text, reader).listed == listed

@@ -54,6 +54,14 @@ def test_a_row_says_stored_and_read_and_the_verdict(client: Client, kept: Kept) 
     assert '<b>rejected</b> at messages.1</span><div class="quiet">OC-2 of openai-chat</div></td>' in text and row["waiting_repair"] == ""
 
 
+def test_a_row_names_what_is_in_the_store_and_has_one_word_where_nothing_is(client: Client, kept: Kept) -> None:
+    kept("example", example)
+    healthy = client.get("/conversations/?state=healthy").content.decode()
+    assert '<td class="badges"><span class="badge ok">nothing found</span></td>' in healthy and "Nothing is damaged" not in healthy
+    damaged = client.get("/conversations/?rule=TOOL102").content.decode()
+    assert '<span class="verdict">The store has unanswered-call, and dispatch-legacy silently reads 4 messages as 1.</span>' in damaged
+
+
 def test_a_row_names_the_repair_that_waits(client: Client, tmp_path: Path) -> None:
     repair = proposed(imported(tmp_path / "a.db", merged()), "renumber-messages")
     link = f'<a class="link" href="/repairs/{repair.oid}/">repair {repair.oid[:6]}</a>'
@@ -222,10 +230,7 @@ def test_large_numbers_are_grouped_and_damage_stands_next_to_the_next_request(cl
     )
     text = client.get("/conversations/").content.decode()
     assert (
-        ">20,029</td>" in text
-        and "12,613 → 11,106" in text
-        and ">The store is damaged.</span></td>" in text
-        and "<b>rejected</b> at x" in text
+        ">20,029</td>" in text and "12,613 → 11,106" in text and ">The store is damaged.</span>" in text and "<b>rejected</b> at x" in text
     )
 
 

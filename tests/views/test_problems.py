@@ -82,10 +82,27 @@ def test_a_row_says_who_is_on_it_since_when_it_is_there_and_that_the_row_above_i
         assigned_to="ada", first_seen=1_780_000_000_000, last_seen=1_782_000_000_000
     )
     first, second = re.findall(r"<tr><td class=\"check\">.*?</tr>", client.get("/").content.decode(), re.DOTALL)
-    assert ">ada</span>" in first and 'title="First seen 2026-05-28"' in first and "Several messages" in first
+    assert ">ada</span>" in first and 'title="First seen 2026-05-28"' in first and "Messages of different roles" in first
     assert "ada" not in second and ">Same rule</div>" in second and second.endswith('<span class="quiet">–</span></td></tr>')
     Problem.objects.update(assigned_to="")
     assert "assigned" not in client.get("/").content.decode().partition("<thead>")[2].partition("</table>")[0]
+
+
+def test_a_row_begins_with_what_somebody_notices_and_the_fresh_one_comes_first(client: Client, kept: Kept) -> None:
+    kept("example", example)
+    listed = client.get("/index.json").json()["problems"]
+    effects = {row["code"]: row["effect"] for row in listed}
+    assert {code: effects[code] for code in ("MSG101", "TOOL202", "TOOL101")} == {
+        "MSG101": "silent",
+        "TOOL202": "rejected",
+        "TOOL101": "reported",
+    }
+    order = [(-row["conversations"], -row["last_seen"]) for row in listed if row["severity"] == "error" and row["silent"]]
+    assert order == sorted(order) and len({fewer for fewer, _ in order}) < len(order)
+    first = client.get("/").content.decode().partition("<tbody>")[2].partition("</tr>")[0]
+    assert '<td class="effect"><span class="caution" title="Nothing reports it">silent</span></td>' in first
+    Conversation.objects.update(refused=False)
+    assert {row["effect"] for row in client.get("/index.json").json()["problems"]} == {"silent", "reported"}
 
 
 @pytest.mark.parametrize(

@@ -50,7 +50,7 @@ class Examined:
     read_count: int
     verdict: str
     damage: str
-    """The verdict without its end, which is `next_request` (state, words, more)."""
+    """What lists say of it; `next_request` is state, words, more."""
     next_request: tuple[str, ...]
     worst: str
     has_silent: bool
@@ -89,7 +89,7 @@ def examined(stored: Stored, judges: Judges, surroundings: Surroundings, is_long
         message_count=len(stored_messages(case.conversation)),
         read_count=len(case.reading.messages),
         verdict=visible(headline.text),
-        damage=visible(headline.damage),
+        damage=visible(headline.listed or headline.damage),
         next_request=tuple(visible(words) for words in headline.next_request),
         worst=results[0].severity.value if results else "",
         has_silent=any(finding.silent and finding.severity is not Severity.NOTE for finding in results),

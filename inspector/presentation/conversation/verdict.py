@@ -1,6 +1,8 @@
 """The headline of a conversation: what is damaged, whether anybody would notice, and what the next turn will do."""
 
+from collections import Counter
 from collections.abc import Sequence
+from functools import cache
 from typing import NamedTuple
 
 from inspector.conversation.model import Kind
@@ -10,6 +12,7 @@ from inspector.presentation.visible import beginning
 from inspector.profiles.base import Judgement
 from inspector.programs.formats import UNREAD
 from inspector.rules.base import Case, Finding, Origin, Severity
+from inspector.rules.catalogue import RULES
 
 NAMED = 3
 LEAKED = "tool-call-in-thinking"
@@ -18,6 +21,7 @@ MASKED = "masked-content"
 INTACT, FROM_STREAM = "the store is intact", "the store keeps what a stream delivered wrongly"
 """What is said of a store without damage of its own."""
 
+UNDAMAGED = "Nothing is damaged."
 REJECTED, SILENT, PASSES = "rejected", "silent", "passes"
 
 
@@ -35,6 +39,8 @@ class Verdict(NamedTuple):
     damage: str
     next_request: NextRequest = NextRequest()
     ending: str = ""
+    listed: str = ""
+    """What is damaged, with the rules that detected it in the store in place of the number of places."""
 
     @property
     def text(self) -> str:
@@ -49,8 +55,8 @@ def verdict(case: Case, findings: Sequence[Finding], judgement: Judgement) -> Ve
     if not case.conversation.chunks:
         return Verdict(f"The store has no chunks of this conversation{_first_finding(findings)}.")
     if case.reading.failure:
-        closed = f"{_where(serious)}, and {case.reading.reader} cannot open it: {case.reading.failure}."
-        return Verdict(closed[0].upper() + closed[1:])
+        failed = f", and {case.reading.reader} cannot open it: {case.reading.failure}"
+        return Verdict(_sentence("", _where(serious), failed), listed=_sentence("", _named(serious), failed))
     left_out = _left_out(case)
     done = [*_regrouped(case), *([f"leaves out {left_out}"] if left_out else [])]
     how = "silently " if any(finding.silent and finding.origin is Origin.READER for finding in serious) else ""
@@ -61,8 +67,14 @@ def verdict(case: Case, findings: Sequence[Finding], judgement: Judgement) -> Ve
     )
     read += _intentional_omissions(case, serious)
     lead = "of the rest, " if masked else ""
-    damage = f"{_unknown(masked)}{_symptom(case, serious)}{lead}{_where(serious)}{read}."
-    return Verdict(damage[0].upper() + damage[1:], *_next(case, serious, judgement, left_out))
+    before = f"{_unknown(masked)}{_symptom(case, serious)}{lead}"
+    listed = _sentence(before, _named(serious, is_all=not before + read), read)
+    return Verdict(_sentence(before, _where(serious), read), *_next(case, serious, judgement, left_out), listed)
+
+
+def _sentence(*parts: str) -> str:
+    sentence = f"{''.join(parts)}."
+    return sentence[0].upper() + sentence[1:]
 
 
 def _first_finding(findings: Sequence[Finding]) -> str:
@@ -100,6 +112,23 @@ def _where(serious: Sequence[Finding]) -> str:
         return f"the store is damaged in {'one place' if count == 1 else f'{count} places'}"
     # What a stream gave is kept as it came, and a repair changes it there.
     return FROM_STREAM if Origin.STREAM in faults else INTACT
+
+
+def _named(serious: Sequence[Finding], is_all: bool = False) -> str:
+    """As `_where`, by the names of the rules, the worst first. `is_all`: nothing else is said, and of one rule there is room for what it is."""
+    times = Counter(finding.rule for finding in serious if finding.origin is Origin.STORE)
+    if not times:
+        return _where(serious)
+    names = [f"{rule} ×{count}" if count > 1 else rule for rule, count in times.items()]
+    more = len(names) - 2
+    named = f"{names[0]}, {names[1]} and {more} more" if more > 0 else " and ".join(names)
+    what = f": {_summaries()[next(iter(times))].partition(', ')[0]}" if is_all and len(names) == 1 else ""
+    return f"the store has {named}{what}"
+
+
+@cache
+def _summaries() -> dict[str, str]:
+    return {rule.name: rule.summary for rule in RULES}
 
 
 def _regrouped(case: Case) -> list[str]:

@@ -76,7 +76,7 @@ RULE = (
     _rule(
         "MSG101",
         "merged-messages",
-        "several messages of different roles are read as one user message",
+        "messages of different roles are read as one user message",
         "Each append counts msgIdx from 0, and the loader takes equal msgIdx for one message. The model gets its own answers as the user's "
         "words and its tool calls not at all (a user message is converted to its texts only), so that results have lost their calls. "
         "Nothing errors until a result is sent without its call.",
@@ -91,7 +91,7 @@ RULE = (
     _rule(
         "MSG102",
         "merged-into-assistant",
-        "what the user said is read as the model's own words",
+        "what the user said is read as the model's words",
         "After a tool result the loader starts an assistant message and swallows everything up to the next tool result, the user's messages "
         "included. The request is valid and keeps its tool calls, so no provider refuses it: the user's instructions silently become something that the model said.",
         '1 user 0.0 text look\n2 assistant 0.0 tool-call a ls {}\n3 tool 1.0 tool-result a "f" name=ls\n4 assistant 0.0 text done\n5 user 0.0 text thanks',

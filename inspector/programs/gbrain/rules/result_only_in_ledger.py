@@ -36,7 +36,7 @@ RULE = Rule(
     severity=Severity.ERROR,
     silent=False,
     origin=Origin.STORE,
-    summary="a call was run and its outcome is kept in the ledger, but the history has no result for it",
+    summary="the result of a call is only in the ledger, and the history has none",
     why=(
         "gbrain's gateway loop noted runs of tools in a table of their own and, before #2820, wrote no row of results. A retry then sends calls without results, "
         "AI_MissingToolResultsError ends it, and so does every later one. Nothing is lost: the outcomes are in the ledger."

@@ -37,7 +37,7 @@ RULE = Rule(
     severity=Severity.ERROR,
     silent=True,
     origin=Origin.STORE,
-    summary="a line of the session file is cut off or damaged",
+    summary="a line of the session is cut off or damaged",
     why="A crash or a full disk in the middle of a write, or two processes at once. The programs skip such a line without an error: its message is lost, and its children have no parent.",
     example='@format pi\n1 user 1.0 text go\n2 - 2.- unreadable "{\\"type\\":\\"mess" damage=torn reason="not JSON"',
     check=check,
