@@ -128,9 +128,14 @@ class AddPage:
         return ADDRESS
 
     @property
+    def is_watched(self) -> bool:
+        """Whether what is imported by its path is watched from then on."""
+        return bool(settings.INSPECTOR_LOCAL and settings.INSPECTOR_WATCH)
+
+    @property
     def absent_cards(self) -> tuple[ProgramCard, ...]:
-        """Those of which nothing is on this machine, where that is known."""
-        return () if self.is_listed or not settings.INSPECTOR_LOCAL else tuple(card for card in self.cards if not card.stores)
+        """Those without sessions on this machine, where that is known."""
+        return () if self.is_listed or not settings.INSPECTOR_LOCAL else tuple(card for card in self.cards if not card.has_sessions)
 
     @property
     def shown_cards(self) -> tuple[ProgramCard, ...]:
