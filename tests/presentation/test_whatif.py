@@ -18,6 +18,7 @@ from inspector.rules.catalogue import RULES
 from tests.programs.dispatch.appended_stores import A, T, U, appended, er, tc, th, tr
 from tests.programs.dispatch.reported_incident import E1
 from tests.programs.dispatch.test_simulated_server import DAMAGES, Damage
+from tests.programs.gbrain.conformance_rows import conversation as job
 from tests.programs.pi_openclaw.session_files import a, entry, header, lines, text, u
 
 NOW = "dispatch-legacy"
@@ -42,7 +43,7 @@ def test_exact_repairs_the_incident(incident: Conversation) -> None:
     assert found.first is not None and (found.first.number, found.first.a, found.first.b) == (1, "user, seq 1-11", "user, seq 1")
     assert found.becomes_sendable and not found.worse and not found.still_merged
     assert found.better == (
-        "the next request is no longer rejected by a known rule, but goes wrong silently: without seq 14",
+        "the next request is no longer rejected by a known rule, but goes wrong silently (without seq 14)",
         "seq 2, 4-5, 7-8 no longer read as part of the message before",
         "seq 2, 5, 8, 10-11 in the request again",
         "seq 2-3, 5-6, 8-11 sent under the stored role again",
@@ -177,6 +178,15 @@ def test_the_next_request_passes_or_goes_wrong_silently_or_is_rejected(
 ) -> None:
     found = beside(incident, then, now)
     assert (found.state_a, found.state_b) == states and found.next_request == change
+
+
+def test_a_request_that_goes_wrong_silently_though_its_messages_are_no_other_is_worse() -> None:
+    """Both results of one call are sent, which no rule of the provider rejects and a rule of Inspector reports."""
+    found = compare(job("8"), "gbrain-naive", "gbrain-pr1934", "ai-sdk", "ai-sdk-6")
+    assert found.next_request == "newly_silent" and found.better == ()
+    assert found.worse == ("the next request goes wrong silently (passes all known rules)",)
+    back = compare(job("8"), "gbrain-pr1934", "gbrain-naive", "ai-sdk", "ai-sdk-6")
+    assert (back.better, back.worse) == (("the next request no longer goes wrong silently",), ())
 
 
 @pytest.mark.parametrize("name", candidates("dispatch"))

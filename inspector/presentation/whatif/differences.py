@@ -276,6 +276,8 @@ def _leaked(case: Case) -> frozenset[str]:
 def between(a: Outcome, b: Outcome, stored: int) -> Difference:
     """`stored` is the number of messages as they were appended."""
     better, worse = _changes(a, b), _changes(b, a)
+    if not better and not worse:
+        better, worse = _silence(a, b), _silence(b, a)
     return Difference(
         a.reader,
         b.reader,
@@ -382,7 +384,7 @@ def _changes(worse: Outcome, better: Outcome) -> list[tuple[str, tuple[str, str]
     if better.sendable and not worse.sendable:
         gain, loss = "is no longer rejected by a known rule", f"is {worse.verdict}"
         if better.state == SILENT:
-            gain, loss = f"{gain}, but goes wrong silently: {better.silence}", f"{loss}, and no longer goes wrong silently"
+            gain, loss = f"{gain}, but goes wrong silently ({better.silence})", f"{loss}, and no longer goes wrong silently"
         changes.append((_REQUEST, (gain, loss)))
     if seqs := _cut_off(worse, better):
         changes.append(
@@ -395,6 +397,14 @@ def _changes(worse: Outcome, better: Outcome) -> list[tuple[str, tuple[str, str]
         if seqs:
             changes.append((f"seq {span_text(seqs)}", (gain, loss)))
     return changes
+
+
+def _silence(worse: Outcome, better: Outcome) -> list[tuple[str, tuple[str, str]]]:
+    """As `_changes`, of a request that goes wrong silently by something else than what is left out: that is named there, or is no loss."""
+    read, other = ({key for _, _, keys in outcome.messages for key in keys} for outcome in (worse, better))
+    if worse.state != SILENT or better.state != PASSES or other - read:
+        return []
+    return [(_REQUEST, ("no longer goes wrong silently", f"goes wrong silently ({worse.silence})"))]
 
 
 def _first(a: Outcome, b: Outcome) -> Divergence | None:
