@@ -15,7 +15,7 @@ from inspector.actions.import_source import import_targets
 from inspector.demo.creation import write_dispatch_store
 from inspector.demo.stream_incident import capture_files
 from inspector.metrics import text as metrics
-from inspector.models import AuditEntry, Source
+from inspector.models import AuditEntry, Source, Watch
 from inspector.sources import uploads
 from inspector.sources.places import place
 from tests.accounts import account
@@ -133,7 +133,7 @@ def test_a_path_is_tried_without_an_import(tmp_path: Path, client: Client, setti
         ">not read</span>" in unknown
         and "is no store" in unknown
         and '<button class="btn main">Import' not in unknown
-        and '<button class="btn main">Import and watch</button>' in page
+        and '<button class="btn main">Import</button>' in page
     )
     assert "a login there" in said(client, path="postgresql://brain@db.example/brain", do="try")
     assert "may not read" in said(client, path=str(tmp_path / "outside"), do="try")
@@ -141,6 +141,23 @@ def test_a_path_is_tried_without_an_import(tmp_path: Path, client: Client, setti
     both = said(client, path=str(folder), do="try")
     assert database in both and tree in both
     assert not Source.objects.exists() and not AuditEntry.objects.exists()
+
+
+@pytest.mark.parametrize(("is_local", "chosen", "on"), [(True, "1", None), (True, "0", False), (False, "1", True), (False, "0", None)])
+def test_what_is_imported_is_watched_as_it_was_chosen(
+    tmp_path: Path, client: Client, settings: Settings, is_local: bool, chosen: str, on: bool | None
+) -> None:
+    """None: it is by default as it was chosen, and nothing is kept or audited."""
+    settings.INSPECTOR_LOCAL, settings.INSPECTOR_SOURCES = is_local, [tmp_path]
+    if not is_local:
+        client.force_login(account("boss", "admin"))
+    write_dispatch_store(tmp_path / "a.db", rows("one", MERGED))
+    box = '<input type="checkbox" name="watch" value="1"' + (" checked>" if is_local else ">")
+    assert box in client.get("/sources/add/").content.decode()
+    client.post("/sources/add/", {"path": str(tmp_path / "a.db"), "watch": ["0", "1"] if chosen == "1" else "0"})
+    watch = Watch.objects.filter(source=Source.objects.get()).first()
+    assert (watch.is_on if watch else None) is on
+    assert AuditEntry.objects.filter(verb="watch").exists() is (on is True)
 
 
 def test_a_folder_becomes_a_source_for_each_store_in_it(tmp_path: Path, client: Client, settings: Settings) -> None:
