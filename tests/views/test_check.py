@@ -127,6 +127,7 @@ def test_each_violation_leads_to_its_line_of_the_request(client: Client) -> None
     assert 'href="#line-12"' in text and ">lines 12–19</a>" in text
     assert re.findall(r'<span id="line-(\d+)" class="hit[ "]', text) == [str(number) for number in (*range(12, 20), *range(38, 43))]
     assert ">lines 12–19</a>" in post(client, json.dumps(LATE)), "with a line for each value"
+    assert '</span><span id="line-2">' in text, "without script each number is next to its line"
     assert 'class="hit"' not in post(client, json.dumps({**LATE, "x": "x" * LARGEST}), format="anthropic-request")
 
 
