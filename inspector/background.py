@@ -284,11 +284,11 @@ def group_preview(
     return started(None, "group preview", key, arguments, "", back, again, source=problem.source)
 
 
-def add(path: str, operator: str) -> Work:
-    """Imports what a person added."""
+def add(path: str, operator: str, watch: bool | None = None) -> Work:
+    """Imports what a person added; `watch` as of `add_source.add`."""
     permit("add source")
     key = analyses.digest_of_values(("import", path, operator))
-    return started(None, "import", key, {"path": path}, operator, "/sources/add/", again=True)
+    return started(None, "import", key, {"path": path, "watch": watch}, operator, "/sources/add/", again=True)
 
 
 def remove(source: Source, operator: str) -> Work:
@@ -537,7 +537,7 @@ def _limit_of(kind: str) -> Limit | None:
 
 def _import(task: BackgroundTask) -> str:
     begun = timezone.now()
-    done = add_source.add(task.arguments["path"], task.operator)
+    done = add_source.add(task.arguments["path"], task.operator, task.arguments.get("watch"))
     task.back = f"/sources/{done.source.oid}/"
     prepare_ahead(judged_since(begun, [done.source]), waits=False)
     return visible(f"{done.source.name} is imported.")

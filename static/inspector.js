@@ -202,8 +202,9 @@
   // The lines of a text have numbers, and what is said of one leads to it. A long text is not sent while it is typed.
   document.querySelectorAll(".editor textarea").forEach((field) => {
     const count = () => {
-      const wrong = new Set();
-      document.querySelectorAll("#verdict .spot:first-of-type [data-last]").forEach(({ dataset }) => { for (let at = Number(dataset.line); at <= dataset.last; at += 1) { wrong.add(at); } });
+      const numbersOf = (selector) => new Set([...document.querySelectorAll(selector)].flatMap(({ dataset: { line, last } }) => Array.from({ length: last - line + 1 }, (_, by) => Number(line) + by)));
+      const wrong = numbersOf("#verdict .spot:first-of-type [data-last]");
+      const fixed = numbersOf("#verdict .fixing [data-last]");
       const gaining = new Set([...document.querySelectorAll("#verdict .gaining [data-last]")].map(({ dataset }) => Number(dataset.last)));
       const rows = document.createDocumentFragment();
       (field.value || field.placeholder).split("\n").forEach((_, at) => {
@@ -211,6 +212,7 @@
         number.id = `line-${at + 1}`;
         number.textContent = `${at + 1}\n`;
         number.classList.toggle("hit", wrong.has(at + 1));
+        number.classList.toggle("fix", fixed.has(at + 1));
         number.classList.toggle("gains", gaining.has(at + 1));
         rows.append(number);
       });

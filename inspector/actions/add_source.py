@@ -10,6 +10,7 @@ from inspector.access.permits import permit
 from inspector.actions.import_source import import_targets
 from inspector.actions.import_store import Imported
 from inspector.actions.problems import Refused
+from inspector.actions.watching import is_on, may_be_watched, set_watching, watch_of
 from inspector.models import Source
 from inspector.presentation.visible import visible
 from inspector.programs.catalogue import UnknownFormat
@@ -85,11 +86,18 @@ def brought(name: str, pieces: Iterable[bytes]) -> str:
 
 
 @unlimited
-def add(path: str, operator: str) -> Imported:
-    """Imports it. What was brought and cannot be read as anything is not kept, and said by its name. Raises SourceProblem, UnknownFormat, Refused."""
+def add(path: str, operator: str, watch: bool | None = None) -> Imported:
+    """Imports it, and watches it or does not; None as it is by default. What was brought and cannot be read as anything is not kept, and said by its name.
+
+    Raises SourceProblem, UnknownFormat, Refused.
+    """
     try:
         paths = [path] if is_dsn(path) else [str(store.path) for store in stores_within(Path(path)).stores]
-        return import_targets(paths, operator)[0]
+        imported = import_targets(paths, operator)
+        for source in (result.source for result in imported):
+            if watch is not None and may_be_watched(source) and watch != is_on(source, watch_of(source)):
+                set_watching(source, operator, watch)
+        return imported[0]
     except (SourceProblem, UnknownFormat, Refused) as problem:
         if not Source.objects.filter(oid=Source.oid_of(visible(path))).exists():
             uploads.remove(uploads_folder(), path)

@@ -20,7 +20,7 @@ _NO_INVENTION = "there is no placeholder for thinking and its signature"
 RULES = (
     ProviderRule(
         "AN-1",
-        "a call is not answered by the results at the start of what the user sends next",
+        "a call has no result in the next message",
         _UNANSWERED,
         "R",
         ("anthropics/claude-code #5060", "anthropics/claude-code #5989", _SHAPES, _EXCHANGES),

@@ -128,9 +128,18 @@ class AddPage:
         return ADDRESS
 
     @property
+    def may_watch(self) -> bool:
+        return bool(settings.INSPECTOR_WATCH)
+
+    @property
+    def is_watched(self) -> bool:
+        """Whether what is imported by its path is watched from then on, unless somebody chooses otherwise."""
+        return bool(settings.INSPECTOR_LOCAL and self.may_watch)
+
+    @property
     def absent_cards(self) -> tuple[ProgramCard, ...]:
-        """Those of which nothing is on this machine, where that is known."""
-        return () if self.is_listed or not settings.INSPECTOR_LOCAL else tuple(card for card in self.cards if not card.stores)
+        """Those without sessions on this machine, where that is known."""
+        return () if self.is_listed or not settings.INSPECTOR_LOCAL else tuple(card for card in self.cards if not card.has_sessions)
 
     @property
     def shown_cards(self) -> tuple[ProgramCard, ...]:
@@ -174,7 +183,10 @@ def add(request: OperatorRequest) -> HttpResponse:
     try:
         if request.POST.get("do") == "try":
             return _tried(request)
-        work = background.add(_wanted(request), request.operator)
+        path = _wanted(request)
+        # Each look at a server is a login there: that is chosen on the page of the source.
+        watch = {"0": False, "1": True}.get(request.POST.get("watch", "")) if not is_dsn(path) else None
+        work = background.add(path, request.operator, watch)
     except (SourceProblem, Refused) as problem:
         return _not_added(request, problem)
     return redirect("task", key=work.task.key)

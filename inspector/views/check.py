@@ -4,7 +4,7 @@ import base64
 import binascii
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.core.files.uploadedfile import UploadedFile
@@ -38,6 +38,8 @@ CARRIED = 4 * 1000 * 1000
 """Bytes of a body that a page carries along, so that the next question needs no second upload."""
 MOST = 100
 """Violations of one profile that are shown."""
+NAMED = 3
+"""Ids that a headline names."""
 TYPED = 100_000
 """Characters of a text that is judged while it is typed."""
 NAME = "request.json"
@@ -92,7 +94,7 @@ class CheckPage:
     checked: Checked | None
     part: PreviewPart | None
     headline: str = ""
-    """Why the chosen profile rejects it, in plain words."""
+    """Why the chosen profile rejects it and where, in plain words."""
     findings: tuple[Finding, ...] = ()
     own: tuple[VerdictRow, ...] = ()
     """Profiles of the wire shape that the body is in, the chosen one first."""
@@ -111,25 +113,33 @@ class CheckPage:
     """As what the body was recognized, where it was not pasted here."""
     error: str = ""
     """A provider's error that came with it."""
+    applied: tuple[str, ...] = ()
+    """Names of the strategies that were applied to the text, which is repaired then."""
+    applied_lines: tuple[LineChange, ...] = ()
+    """What they put into it."""
+    before: str = ""
+    """The body before that, for undo."""
     is_live: bool = False
     """It is the answer to what somebody types, which stays as it is."""
 
     examples = EXAMPLES
 
     @property
-    def numbers(self) -> tuple[tuple[int, bool, bool], ...]:
-        """Of the lines of `text`, each with whether the chosen profile rejects it, and whether the repair puts something after it."""
+    def numbers(self) -> tuple[tuple[int, str], ...]:
+        """Of the lines of `text`, each with its classes: the chosen profile rejects it, the repair changes or wrote it, puts something after it."""
         wrong = {number for row in self.own[:1] for placed in row.placed for number in placed.lines or ()}
         before = {change.lines[-1] for change in self.changes if not change.removed}
+        fixed = {number for change in (*self.changes, *self.applied_lines) if change.removed for number in change.lines}
         numbers = range(1, self.text.count("\n") + 2) if self.checked and self.text else ()
-        return tuple((number, number in wrong, number in before) for number in numbers)
+        marks = (("hit", wrong), ("fix", fixed), ("gains", before))
+        return tuple((number, " ".join(name for name, marked in marks if number in marked)) for number in numbers)
 
     @property
     def others_verdict(self) -> str:
-        """What those of other wire shapes say of the same history; the fewer of the two kinds by name."""
+        """What those of other APIs say of the same history; the fewer of the two kinds by name."""
         passing = [name for row in self.others if row.judgement.sendable for name in row.names]
         rejecting = [name for row in self.others if not row.judgement.sendable for name in row.names]
-        subject = f"{len(passing) + len(rejecting)} profiles of other wire shapes, of the same history"
+        subject = f"{len(passing) + len(rejecting)} profiles of other APIs, of the same history"
         if not passing:
             return f"{subject}: all reject it"
         if not rejecting:
@@ -224,17 +234,42 @@ def check_page(request: OperatorRequest, given: bytes | None = None, what: str =
     return content, 400 if problem else 200
 
 
+def _applied(request: OperatorRequest) -> tuple[CheckPage, int]:
+    """The page of the body after its repair, with the way back."""
+    with suppress(NoBody):
+        data, result = _checked(request)
+        if result.recommendation is not None and result.repaired is not None:
+            content, status = check_page(request, result.repaired)
+            return replace(
+                content,
+                applied=tuple(strategy.name for strategy in result.recommendation.candidate.strategies),
+                applied_lines=line_changes(content.text, data.decode("utf-8", "replace")) if content.text else (),
+                before=base64.b64encode(data).decode() if len(data) <= CARRIED else "",
+            ), status
+    return check_page(request)
+
+
+def _undone(request: OperatorRequest) -> tuple[CheckPage, int]:
+    try:
+        return check_page(request, base64.b64decode(request.POST.get("before", ""), validate=True) or None)
+    except (binascii.Error, ValueError):
+        return check_page(request)
+
+
 def _changes(result: Checked | None, shown: str) -> tuple[LineChange, ...]:
     return () if result is None or result.repaired is None else line_changes(shown, result.repaired.decode("utf-8", "replace"))
 
 
 def _headline(result: Checked | None) -> str:
-    """The first rule that rejects it, in plain words; "" where none does."""
+    """The first rule that rejects it, in plain words, with the ids that it names and its place; "" where none does."""
     if result is None or result.judgement.sendable:
         return ""
     first = result.judgement.violations[0]
     rules = next(profile.rules for profile in PROFILES if profile.name == result.profile)
-    return next((rule.summary for rule in rules if rule.id == first.id), first.text)
+    summary = next((rule.summary for rule in rules if rule.id == first.id), first.text)
+    chunks = result.stored.conversation.chunks
+    ids = dict.fromkeys(chunk.call_id for chunk in chunks if chunk.call_id and chunk.seq in first.seqs and chunk.call_id in first.text)
+    return f"{summary}: {', '.join([*ids][:NAMED])} at {first.path}" if ids else f"{summary}, at {first.path}"
 
 
 def _rows(verdicts: Iterable[ProfileVerdict], shown: str) -> tuple[VerdictRow, ...]:
@@ -275,14 +310,18 @@ def _by_wire(result: Checked | None) -> tuple[tuple[ProfileVerdict, ...], tuple[
 
 @accepts("GET", "HEAD", "POST")
 def check(request: OperatorRequest) -> HttpResponse:
-    """GET is the form; POST judges, and with `do=download` answers with the repaired body. While somebody types, htmx asks for the verdict alone."""
+    """GET is the form; POST judges, and with `do=download` answers with the repaired body, with `do=apply` with its page, and with `do=undo` with that of the body before.
+
+    While somebody types, htmx asks for the verdict alone.
+    """
     if request.method == "POST" and request.POST.get("do") == "download":
         with suppress(NoBody):
             data, result = _checked(request)
             headers = {"Content-Disposition": 'attachment; filename="request-repaired.json"'}
             repaired = data if result.repaired is None else result.repaired
             return own_content(exact(HttpResponse(repaired, content_type="application/octet-stream", headers=headers)))
-    content, status = check_page(request)
+    act = {"apply": _applied, "undo": _undone}.get(request.POST.get("do", ""), check_page)
+    content, status = act(request)
     # What somebody types is asked while it is no request yet.
     is_typing = request.method == "POST" and bool(request.htmx)
     return page(request, "check.html", content, part="live" if is_typing else "", status=200 if is_typing else status)

@@ -11,8 +11,9 @@ from django.http import Http404, HttpResponse
 from inspector.middleware import OperatorRequest
 from inspector.models import Conversation, ConversationCount, Source
 from inspector.models.comparing import difference, differences
+from inspector.presentation.conversation.verdict import PASSES, REJECTED, SILENT
 from inspector.presentation.json_text import Json, json_fields
-from inspector.presentation.whatif.differences import Difference, Summary, candidates, client, compared_formats, summarize
+from inspector.presentation.whatif.differences import NEXT_REQUESTS, Difference, Summary, candidates, client, compared_formats, summarize
 from inspector.presentation.whatif.report import difference_report, summary_report
 from inspector.profiles.catalogue import PROFILES, UnknownProfile
 from inspector.profiles.catalogue import profile as profile_named
@@ -26,21 +27,32 @@ EXACT = "exact"
 PER_PAGE = 25
 AMOUNTS = (50, 200, 1000)
 """Conversations that are read by each client, the newest; a page reads the first amount unless the address asks for more."""
+# What becomes of a next request, and the changes after which it does not pass.
+_STATE_WORDS = {PASSES: "pass", SILENT: "wrong silently", REJECTED: "rejected"}
+_FAILING = frozenset(NEXT_REQUESTS.values()) - {"newly_passes"}
 SHOWS: Mapping[str, tuple[str, Callable[[Difference], bool]]] = {
     "all": ("differ or stay merged", lambda difference: difference.differs or bool(difference.still_merged)),
     "only_better": ("get better", lambda difference: difference.kind == "only_better"),
-    "mixed": ("get better and worse, not newly rejected", lambda difference: _part_of(difference) == "mixed"),
-    "only_worse": ("get worse only, not newly rejected", lambda difference: _part_of(difference) == "only_worse"),
+    "mixed": ("get better and worse", lambda difference: _part_of(difference) == "mixed"),
+    "only_worse": ("get worse only", lambda difference: _part_of(difference) == "only_worse"),
     "worse": ("get worse", lambda difference: bool(difference.worse)),
     "neither": ("differ, neither better nor worse", lambda difference: difference.kind == "neither"),
-    "sendable": ("newly pass", lambda difference: difference.becomes_sendable),
-    "rejected": ("are newly rejected", lambda difference: difference.becomes_rejected),
+    "newly_passes": ("newly pass", lambda difference: difference.next_request == "newly_passes"),
+    "newly_silent": ("newly go wrong silently", lambda difference: difference.next_request == "newly_silent"),
+    "newly_rejected": ("are newly rejected", lambda difference: difference.next_request == "newly_rejected"),
+    "rejected_not_silent": ("are rejected instead of wrong silently", lambda difference: difference.next_request == "rejected_not_silent"),
+    "silent_not_rejected": ("are wrong silently instead of rejected", lambda difference: difference.next_request == "silent_not_rejected"),
+    "failing": ("change and do not pass", lambda difference: difference.next_request in _FAILING),
     "merged": ("stay merged", lambda difference: bool(difference.still_merged)),
     "same": ("stay the same", lambda difference: difference.kind == "same"),
 }
 """Which rows a page shows, in the words of its choice."""
 _PARTS = (
-    ("rejected", "is newly rejected", "are newly rejected", "why"),
+    ("newly_silent", "newly goes wrong silently", "newly go wrong silently", "why"),
+    ("newly_rejected", "is newly rejected", "are newly rejected", "why"),
+    ("rejected_not_silent", "is rejected instead of wrong silently", "are rejected instead of wrong silently", "mixed"),
+    ("silent_not_rejected", "is wrong silently instead of rejected", "are wrong silently instead of rejected", "worse"),
+    ("newly_passes", "newly passes", "newly pass", "good"),
     ("only_worse", "gets worse", "get worse", "worse"),
     ("mixed", "gets better and worse", "get better and worse", "mixed"),
     ("only_better", "gets better", "get better", "good"),
@@ -51,8 +63,8 @@ _PARTS = (
 
 
 def _part_of(difference: Difference) -> str:
-    """Its kind; what is newly rejected is a part of its own."""
-    return "rejected" if difference.becomes_rejected else difference.kind
+    """What becomes of its next request, where that changes; else its kind."""
+    return difference.next_request or difference.kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,15 +100,24 @@ class ClientLine:
     summary: Summary
     query: str
 
+    @property
+    def passing(self) -> int:
+        return self.summary.next_requests["newly_passes"].count
+
+    @property
+    def failing(self) -> int:
+        """How many next requests change and do not pass."""
+        return sum(self.summary.next_requests[name].count for name in _FAILING)
+
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Conversations of one part: `x` and `width` are percentages of a bar of all; `show` lists them."""
+    """Conversations of one part: `x` and `width` are percentages of a bar of all; `name` is the row filter that lists them."""
 
     words: str
     count: int
     name: str
-    show: str
+    color: str
     x: float
     width: float
 
@@ -121,36 +142,30 @@ class WhatIfPage:
 
     @property
     def verdict(self) -> str:
-        """What the next requests of all conversations come to."""
-        summary = self.chosen.summary
-        passing, rejected = summary.become_sendable.count, summary.become_rejected.count
-        parts = [
-            f"{passing:,} newly pass{'es' if passing == 1 else ''}" if passing else "",
-            f"{rejected:,} {'is' if rejected == 1 else 'are'} newly rejected" if rejected else "",
-        ]
-        return ", ".join(filter(None, parts)) or "none newly passes or is newly rejected"
+        """What becomes of the next requests, with the reader that runs now and with the other."""
+        return ", ".join(f"{_STATE_WORDS[state]} {a:,} → {b:,}" for state, (a, b) in self.chosen.summary.states.items() if a or b)
 
     @property
     def safer(self) -> ClientLine | None:
-        """Where the chosen reader makes requests rejected: one that makes as many sendable, rejects none and makes the fewest worse."""
-        chosen = self.chosen.summary
-        if not chosen.become_rejected.count:
-            return None
+        """Another reader with which more next requests newly pass and no more fail, or as many pass and fewer fail."""
+        chosen = self.chosen
         lines = [
             line
             for line in self.lines
-            if not line.summary.become_rejected.count and line.summary.become_sendable.count >= max(1, chosen.become_sendable.count)
+            if line.passing >= max(1, chosen.passing)
+            and line.failing <= chosen.failing
+            and (line.passing, line.failing) != (chosen.passing, chosen.failing)
         ]
-        return min(lines, key=lambda line: (line.summary.worse.count, line.summary.merged.count), default=None)
+        return min(lines, key=lambda line: (line.failing, -line.passing, line.summary.worse.count, line.summary.merged.count), default=None)
 
     @property
     def parts(self) -> tuple[Part, ...]:
         """Each conversation is in one of them."""
         parts: list[Part] = []
-        for show, one, several, name in _PARTS:
+        for show, one, several, color in _PARTS:
             count = self.part_counts[show]
             x = parts[-1].x + parts[-1].width if parts else 0
-            parts.append(Part(one if count == 1 else several, count, name, show, x, 100 * count / max(1, self.counted)))
+            parts.append(Part(one if count == 1 else several, count, show, color, x, 100 * count / max(1, self.counted)))
         return tuple(parts)
 
     @property
@@ -238,7 +253,7 @@ def _page(request: OperatorRequest) -> WhatIfPage:
     )
     shown = [(oid, by_client[place]) for oid, by_client in compared if SHOWS[choice.show][1](by_client[place])]
     here = in_memory(
-        [oid for oid, _ in sorted(shown, key=lambda row: (not row[1].becomes_rejected, not row[1].worse))], request.GET, PER_PAGE
+        [oid for oid, _ in sorted(shown, key=lambda row: (_part_of(row[1]) not in _FAILING, not row[1].worse))], request.GET, PER_PAGE
     )
     by_oid = {row.oid: row for row in Conversation.objects.filter(oid__in=here.rows).select_related("source")}
     return WhatIfPage(

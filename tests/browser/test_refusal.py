@@ -1,6 +1,7 @@
 """A refused resume as a person walks it: paste the error, land on the stored chunk, see what repairs it, propose the repair."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -79,7 +80,12 @@ def test_a_pasted_request_comes_back_repaired(page: Page, live_server: LiveServe
         f'{{"messages":[{{"role":"user","content":"go"}},{{"role":"assistant","content":[{call}]}},{{"role":"user","content":"and?"}}]}}'
     )
     page.get_by_role("button", name="Check", exact=True).click()
-    expect(page.locator("h1")).to_contain_text("A call is not answered")
+    expect(page.locator("h1")).to_contain_text("A call has no result in the next message: toolu_1")
+    page.get_by_role("button", name="Apply to the text").click()
+    expect(page.locator("h1")).to_contain_text("passes all known rules")
+    expect(page.get_by_label("The JSON that was")).to_have_value(re.compile('"tool_result"'))
+    page.get_by_role("button", name="Undo").click()
+    expect(page.get_by_label("The JSON that was")).not_to_have_value(re.compile('"tool_result"'))
     with page.expect_download() as download:
         page.get_by_role("button", name="Download the repaired body").click()
     assert '"tool_result"' in download.value.path().read_text()
@@ -91,7 +97,7 @@ def test_a_request_is_judged_while_it_is_typed(page: Page, live_server: LiveServ
     field, verdict = page.get_by_label("The JSON that was"), page.locator("#verdict")
     body = '{\n "messages": [\n  {"role": "user", "content": "go"},\n  {"role": "tool", "tool_call_id": "c", "content": "x"}\n ],\n "model": "gpt-5"\n}'
     field.fill(body)
-    expect(verdict).to_contain_text("openai-chat: rejected at messages.1")
+    expect(verdict).to_contain_text("rejected by openai-chat")
     expect(page.locator(".numbers")).to_have_text("\n".join(map(str, range(1, 8))))
     verdict.get_by_role("link", name="line 4").first.click()
     selected = page.evaluate("(() => { const f = document.activeElement; return f.value.slice(f.selectionStart, f.selectionEnd); })()")

@@ -27,7 +27,17 @@ def test_a_path_needs_no_import_and_is_not_changed(tmp_path: Path) -> None:
 def test_json_says_counts_examples_and_places(tmp_path: Path) -> None:
     ran = run("whatif", incident(tmp_path / "dispatch.db"), *EXACT, "--json")
     tallies = ["differ", "become_sendable", "better", "worse", "merged", "refused"]
-    assert list(ran.json) == ["reader_a", "reader_b", "conversations", *tallies, "become_rejected", "kinds", "differences"]
+    assert list(ran.json) == [
+        "reader_a",
+        "reader_b",
+        "conversations",
+        *tallies,
+        "become_rejected",
+        "kinds",
+        "next_requests",
+        "states",
+        "differences",
+    ]
     assert {kind: tally["count"] for kind, tally in ran.json["kinds"].items() if tally["count"]} == {"only_better": 1}
     (found,) = ran.json["differences"]
     assert [ran.json[name]["count"] for name in tallies] == [1, 1, 1, 0, 0, 0]

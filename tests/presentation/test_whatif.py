@@ -1,17 +1,24 @@
 """What another reader would change, on the conversation of the incident and on the histories where the proposed fixes differ."""
 
+from random import Random
+
 import pytest
 
 from inspector.conversation.model import Conversation
 from inspector.presentation.conversation.provenance import age, provenance
-from inspector.presentation.whatif.differences import Difference, candidates, client, compare_cases, compared_formats, summarize
+from inspector.presentation.conversation.verdict import next_request, verdict
+from inspector.presentation.whatif.differences import Difference, candidates, client, compare_cases, compared_formats, outcome, summarize
+from inspector.profiles.judging import judged
 from inspector.programs.dispatch.format import chunk_key
 from inspector.programs.formats import Cell, Record
 from inspector.programs.pi_openclaw.pi import PI
 from inspector.readers.catalogue import UnknownReader, names
-from inspector.rules.base import case_of
+from inspector.rules.base import case_of, findings
+from inspector.rules.catalogue import RULES
 from tests.programs.dispatch.appended_stores import A, T, U, appended, er, tc, th, tr
 from tests.programs.dispatch.reported_incident import E1
+from tests.programs.dispatch.test_simulated_server import DAMAGES, Damage
+from tests.programs.gbrain.conformance_rows import conversation as job
 from tests.programs.pi_openclaw.session_files import a, entry, header, lines, text, u
 
 NOW = "dispatch-legacy"
@@ -36,7 +43,7 @@ def test_exact_repairs_the_incident(incident: Conversation) -> None:
     assert found.first is not None and (found.first.number, found.first.a, found.first.b) == (1, "user, seq 1-11", "user, seq 1")
     assert found.becomes_sendable and not found.worse and not found.still_merged
     assert found.better == (
-        "the next request is no longer rejected by a known rule",
+        "the next request is no longer rejected by a known rule, but goes wrong silently (without seq 14)",
         "seq 2, 4-5, 7-8 no longer read as part of the message before",
         "seq 2, 5, 8, 10-11 in the request again",
         "seq 2-3, 5-6, 8-11 sent under the stored role again",
@@ -140,7 +147,8 @@ def test_a_reader_that_loses_what_comes_before_a_missing_parent_is_worse() -> No
 def test_the_way_back_is_worse_in_the_same_places(incident: Conversation) -> None:
     forth, back = beside(incident, "exact"), beside(incident, NOW, "exact")
     assert len(back.worse) == len(forth.better) and not back.better
-    assert back.worse[0] == "the next request is rejected at messages.1 (OC-2)"
+    assert back.worse[0] == "the next request is rejected at messages.1 (OC-2), and no longer goes wrong silently"
+    assert (forth.next_request, back.next_request) == ("silent_not_rejected", "rejected_not_silent")
     assert back.come == forth.go
 
 
@@ -149,7 +157,48 @@ def test_a_call_that_the_merge_had_hidden_is_refused_once_it_is_sent() -> None:
     history = appended([U("go")], [A("looking", tc("a"))], [U("and?")], [A("done")]).conversation()
     found = beside(history, "exact")
     assert found.sendable_a and not found.sendable_b
-    assert found.worse == ("the next request is rejected at messages.1 (OC-1)",)
+    assert found.worse == ("the next request is rejected at messages.1 (OC-1), and no longer goes wrong silently",)
+    assert found.next_request == "rejected_not_silent"
+
+
+@pytest.mark.parametrize(
+    ("now", "then", "states", "change"),
+    [
+        (NOW, "exact", ("rejected", "silent"), "silent_not_rejected"),
+        ("exact", NOW, ("silent", "rejected"), "rejected_not_silent"),
+        (NOW, "exact+keep-thinking+wrapped", ("rejected", "passes"), "newly_passes"),
+        ("exact", "exact+keep-thinking+wrapped", ("silent", "passes"), "newly_passes"),
+        ("exact+keep-thinking+wrapped", "exact", ("passes", "silent"), "newly_silent"),
+        ("exact+keep-thinking+wrapped", NOW, ("passes", "rejected"), "newly_rejected"),
+        (NOW, "dispatch-global-index", ("rejected", "rejected"), ""),
+    ],
+)
+def test_the_next_request_passes_or_goes_wrong_silently_or_is_rejected(
+    incident: Conversation, now: str, then: str, states: tuple[str, str], change: str
+) -> None:
+    found = beside(incident, then, now)
+    assert (found.state_a, found.state_b) == states and found.next_request == change
+
+
+def test_a_request_that_goes_wrong_silently_though_its_messages_are_no_other_is_worse() -> None:
+    """Both results of one call are sent, which no rule of the provider rejects and a rule of Inspector reports."""
+    found = compare(job("8"), "gbrain-naive", "gbrain-pr1934", "ai-sdk", "ai-sdk-6")
+    assert found.next_request == "newly_silent" and found.better == ()
+    assert found.worse == ("the next request goes wrong silently (passes all known rules)",)
+    back = compare(job("8"), "gbrain-pr1934", "gbrain-naive", "ai-sdk", "ai-sdk-6")
+    assert (back.better, back.worse) == (("the next request no longer goes wrong silently",), ())
+
+
+@pytest.mark.parametrize("name", candidates("dispatch"))
+@pytest.mark.parametrize("damage", DAMAGES, ids=lambda damage: damage.name)
+def test_a_request_goes_wrong_silently_where_the_verdict_of_its_conversation_says_so(damage: Damage, name: str) -> None:
+    """Lists show that verdict, of all rules; a comparison asks only some of them."""
+    conversation = damage.make(Random(3))[0].conversation()
+    case = case_of(conversation, client(name).reader.name)
+    compared = outcome(case, name, "dispatch-openai", "openai-chat")
+    judgement = judged(case.reading, conversation, "openai-chat", client(name).projection("dispatch-openai"))[1]
+    listed = next_request(verdict(case, findings(case, RULES), judgement)).state
+    assert (compared.state == "silent") == (listed == "silent")
 
 
 def test_a_loader_that_throws_is_said_once() -> None:
@@ -182,6 +231,8 @@ def test_a_summary_counts_and_names_the_first_few(incident: Conversation) -> Non
     assert (found.conversations, found.differ.count, found.become_sendable.count, found.better.count) == (6, 5, 5, 5)
     assert (found.worse.count, found.merged.count, found.refused.count) == (0, 0, 0)
     assert found.differ.examples == ("c0", "c1", "c2") and found.worse.examples == ()
+    assert found.states == {"passes": (1, 1), "silent": (0, 5), "rejected": (5, 0)}
+    assert found.next_requests["silent_not_rejected"].count == 5
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from inspector.actions.import_source import import_targets
 from inspector.demo.creation import write_dispatch_store
 from inspector.demo.stream_incident import capture_files
 from inspector.metrics import text as metrics
-from inspector.models import AuditEntry, Source
+from inspector.models import AuditEntry, Source, Watch
 from inspector.sources import uploads
 from inspector.sources.places import place
 from tests.accounts import account
@@ -106,7 +106,12 @@ def test_a_refused_path_comes_with_the_setting_that_allows_it(tmp_path: Path, cl
     assert f"{listed}/srv/agents,postgresql://" in client.get("/sources/add/").content.decode(), "examples, before anything is refused"
     assert f"{listed}/srv/other/in" in said(client, path="/srv/other/in/a.db"), "the folder of a file"
     assert f"{listed}/srv/other" in said(client, path="/srv/other")
+    assert "import_source /srv/other/in/a.db</pre>" in said(client, path="/srv/other/in/a.db", do="try"), "tried, and not imported either"
     address = said(client, path="postgresql://me:hunter2@other.example/brain")
+    assert (
+        "import_source postgresql://me@other.example/brain</pre>" in address
+        and "other.example/brain</span> is not allowed here yet" in address
+    )
     assert f"{listed}postgresql://me@other.example/brain" in address, "its password is no part of it"
     assert f"INSPECTOR_SOURCES='{listed.partition('=')[2]}/srv/a b'" in said(client, path="/srv/a b"), "one word of a shell"
 
@@ -119,16 +124,40 @@ def test_a_path_is_tried_without_an_import(tmp_path: Path, client: Client, setti
     write_dispatch_store(folder / "a.db", rows("one", MERGED))
     (folder / "notes.txt").write_text("milk")
     page = said(client, path=str(folder / "a.db"), do="try")
-    assert "Read, and not imported" in page and ">dispatch</span>" in page and "<b>1 conversations</b>" not in page
+    assert (
+        "Read, and not imported" in page and "Recognized as" in page and ">dispatch</span>" in page and "<b>1 conversations</b>" not in page
+    )
     assert "<b>1 conversation</b>" in page and page.count(f'name="path" value="{folder / "a.db"}"') == 1
     unknown = said(client, path=str(folder / "notes.txt"), do="try")
-    assert ">not read</span>" in unknown and "is no store" in unknown and '<button class="btn main">Import</button>' not in unknown
+    assert (
+        ">not read</span>" in unknown
+        and "is no store" in unknown
+        and '<button class="btn main">Import' not in unknown
+        and '<button class="btn main">Import</button>' in page
+    )
     assert "a login there" in said(client, path="postgresql://brain@db.example/brain", do="try")
     assert "may not read" in said(client, path=str(tmp_path / "outside"), do="try")
     database, tree = opencode.database(folder, opencode.KILLED), opencode.tree(folder, opencode.CLEAN)
     both = said(client, path=str(folder), do="try")
     assert database in both and tree in both
     assert not Source.objects.exists() and not AuditEntry.objects.exists()
+
+
+@pytest.mark.parametrize(("is_local", "chosen", "on"), [(True, "1", None), (True, "0", False), (False, "1", True), (False, "0", None)])
+def test_what_is_imported_is_watched_as_it_was_chosen(
+    tmp_path: Path, client: Client, settings: Settings, is_local: bool, chosen: str, on: bool | None
+) -> None:
+    """None: it is by default as it was chosen, and nothing is kept or audited."""
+    settings.INSPECTOR_LOCAL, settings.INSPECTOR_SOURCES = is_local, [tmp_path]
+    if not is_local:
+        client.force_login(account("boss", "admin"))
+    write_dispatch_store(tmp_path / "a.db", rows("one", MERGED))
+    box = '<input type="checkbox" name="watch" value="1"' + (" checked>" if is_local else ">")
+    assert box in client.get("/sources/add/").content.decode()
+    client.post("/sources/add/", {"path": str(tmp_path / "a.db"), "watch": ["0", "1"] if chosen == "1" else "0"})
+    watch = Watch.objects.filter(source=Source.objects.get()).first()
+    assert (watch.is_on if watch else None) is on
+    assert AuditEntry.objects.filter(verb="watch").exists() is (on is True)
 
 
 def test_a_folder_becomes_a_source_for_each_store_in_it(tmp_path: Path, client: Client, settings: Settings) -> None:
@@ -152,12 +181,11 @@ def test_in_local_mode_without_a_list_only_the_folders_of_programs_are_offered(
     assert "only what is in the folders where programs keep" in said(client, path=str(tmp_path / "a.db")) and not Source.objects.exists()
     (tmp_path / "home" / ".claude" / "projects").mkdir(parents=True)
     page = client.get("/sources/add/").content.decode()
+    empty = str(tmp_path / "home" / ".claude" / "projects")
     assert (
-        page.count(">empty<") == 1
-        and 'aria-label="Import Claude Code' not in page
-        and "Allowed here: <code>" in page
-        and "not on this machine: " in page
+        f"<code>{empty}</code> is empty: <a" in page and 'aria-label="Import Claude Code' not in page and "<b>Claude Code</b>" not in page
     )
+    assert "6 programs without sessions here: Claude Code, " in page and f'aria-label="Browse the folder {empty}"' in page
     assert (
         '<b>pi and OpenClaw</b><span class="badge ok">found</span>' in page and f'<div class="quiet">1 file, {len(SESSION)} B</div>' in page
     )

@@ -42,10 +42,15 @@ def post(client: Client, body: str, status: int = 200, **fields: str) -> str:
     return answer.content.decode()
 
 
+def field_of(page: str) -> str:
+    (text,) = re.findall(r'<textarea id="body".*?>([^<]*)</textarea>', page, re.DOTALL)
+    return html.unescape(text)
+
+
 def test_a_refused_body_shows_the_place_the_repair_and_stores_nothing(client: Client) -> None:
     text = post(client, json.dumps(LATE))
-    assert ">A call is not answered by the results at the start of what the user sends next <" in text
-    assert "<h2>anthropic-2026-07: rejected at messages.1 (AN-1)</h2>" in text and "not valid as a prefix" in text
+    assert ">A call has no result in the next message: toolu_1 at messages.1 <" in text
+    assert "rejected</span> by" in text and "Only its end is missing" not in text
     assert "move-results" in text and "passes all known rules" in text
     assert all(f'/profiles/#{each.name}"' in text for each in PROFILES)
     assert not any(model.objects.exists() for model in (Source, Conversation, Record, Payload))
@@ -55,13 +60,15 @@ def test_a_refused_body_shows_the_place_the_repair_and_stores_nothing(client: Cl
 def test_the_value_that_is_missing_is_shown_and_the_line_after_which_it_belongs(client: Client) -> None:
     asked = {"role": "user", "content": [{"type": "text", "text": "Well?"}]}
     text = post(client, json.dumps({**LATE, "messages": [*LATE["messages"][:2], asked]}))
-    (line,) = re.findall(r'<span id="line-(\d+)" class="(?:hit)? gains">', text)
+    (line,) = re.findall(r'<span id="line-(\d+)" class="[^"]*gains">', text)
     change = text[text.index("Insert after") : text.index("</pre>", text.index("Insert after"))]
     assert f'data-line="{line}"' in change and "<del>" not in change
     inserted = html.unescape("".join(re.findall(r"<ins>(.*?)</ins>", change))).removesuffix(",")
     assert json.loads(inserted)["tool_use_id"] == "toolu_1"
     assert 'data-copies="added-1">Copy</button>' in change and '<span id="added-1"><ins>' in change
-    assert "1 chunk inserted · anthropic-2026-07: rejected → accepted" in text and not re.search(r"\d K?B (?:are )?written", text)
+    assert "<b>Then anthropic-2026-07: passes all known rules</b>, no error or warning remains." in text and not re.search(
+        r"\d K?B (?:are )?written", text
+    )
     taken_out = post(client, check.OPENAI)
     assert "Take out" in taken_out and "<ins>" not in taken_out and "data-copies" not in taken_out
 
@@ -76,6 +83,30 @@ def test_the_repaired_body_comes_back_as_a_download_and_passes(client: Client) -
     assert "passes all known rules</h1>" in post(client, answer.content.decode())
 
 
+def test_a_repair_is_applied_to_the_text_and_undone(client: Client) -> None:
+    page = post(client, check.EXAMPLES[1][1])
+    assert re.findall(r'<span id="line-(\d+)" class="fix">', page) == ["22"]
+    (held,) = re.findall(r'name="held" value="([^"]+)"', page)
+    applied = post(client, field_of(page), held=held, do="apply")
+    assert "Applied to the text" in applied and "passes all known rules</h1>" in applied
+    assert [block["type"] for block in json.loads(field_of(applied))["messages"][2]["content"]] == ["tool_result", "text"]
+    assert re.findall(r'<span id="line-(\d+)" class="fix">', applied) == [str(number) for number in range(22, 34)]
+    (before,) = re.findall(r'name="before" value="([^"]+)"', applied)
+    undone = post(client, field_of(applied), before=before, do="undo")
+    assert field_of(undone) == field_of(page) and "Applied to the text" not in undone and "Apply to the text" in undone
+
+
+@pytest.mark.parametrize("body", [json.dumps(GOOD), json.dumps(LATE | {"system": "sk-ant-api03-" + "aB3" * 30})])
+def test_what_has_no_repair_or_is_shown_with_masks_has_nothing_to_apply(client: Client, body: str) -> None:
+    assert "Apply to the text" not in post(client, body)
+
+
+@pytest.mark.parametrize(("act", "before"), [("apply", ""), ("undo", ""), ("undo", "no base64"), ("nonsense", "")])
+def test_an_act_without_its_body_is_a_check(client: Client, act: str, before: str) -> None:
+    assert "Applied to the text" not in post(client, json.dumps(GOOD), do=act, before=before)
+    assert "There is no body to check" in post(client, "", 400, do=act, before=before)
+
+
 def test_an_upload_is_read_byte_for_byte(client: Client) -> None:
     upload = SimpleUploadedFile("r.json", json.dumps(LATE).encode(), "application/json")
     assert "rejected at messages.1" in client.post("/check/", {"file": upload}).content.decode()
@@ -88,14 +119,15 @@ def test_a_good_body_needs_nothing_and_downloads_unchanged(client: Client) -> No
 
 
 def test_another_profile_can_be_asked_for(client: Client) -> None:
-    assert "<h2>mistral-strict: rejected at" in post(client, json.dumps(LATE), profile="mistral-strict")
+    assert re.search(r"<h1[^>]*>[^<]* at messages\.\d ", post(client, json.dumps(LATE), profile="mistral-strict"))
 
 
 def test_each_violation_leads_to_its_line_of_the_request(client: Client) -> None:
     text = post(client, json.dumps(LATE, indent=2))
     assert 'href="#line-12"' in text and ">lines 12–19</a>" in text
-    assert re.findall(r'<span id="line-(\d+)" class="hit">', text) == [str(number) for number in (*range(12, 20), *range(38, 43))]
+    assert re.findall(r'<span id="line-(\d+)" class="hit[ "]', text) == [str(number) for number in (*range(12, 20), *range(38, 43))]
     assert ">lines 12–19</a>" in post(client, json.dumps(LATE)), "with a line for each value"
+    assert '</span><span id="line-2">' in text, "without script each number is next to its line"
     assert 'class="hit"' not in post(client, json.dumps({**LATE, "x": "x" * LARGEST}), format="anthropic-request")
 
 
@@ -125,9 +157,9 @@ def test_while_somebody_types_the_verdict_alone_comes_back(client: Client) -> No
         return answer.content.decode()
 
     text = typed(json.dumps(LATE, indent=2))
-    assert "<h2>anthropic-2026-07: rejected at messages.1 (AN-1)</h2>" in text and 'data-line="12" data-last="19">lines 12–19</a>' in text
+    assert "rejected</span> by" in text and 'data-line="12" data-last="19">lines 12–19</a>' in text
     assert "move-results" in text and "<html" not in text
-    assert 'id="title" hx-swap-oob="true"' in text and "Download the repaired body" in text
+    assert 'id="title" hx-swap-oob="true"' in text and "Download the repaired body" in text and "Apply to the text" in text
     assert "data-line" not in typed(json.dumps(LATE)), "all of it is on one line"
     torn = typed(json.dumps(LATE, indent=2)[:-40])
     assert "<h2>No request yet</h2>" in torn and re.search(r'data-line="\d+">line \d+</a> on', torn)

@@ -45,7 +45,7 @@ def test_every_example_is_recognized_and_something_is_wrong_with_it(client: Clie
 def test_every_example_of_a_request_is_rejected(client: Client, what: str, text: str) -> None:
     assert f'value="{escape(text)}">{what}</button>' in client.get("/check/").content.decode()
     answer = client.post("/check/", {"body": text}).content.decode()
-    assert ": rejected at " in answer[answer.index('id="verdict"') :][:200] and "Try an example" not in answer
+    assert "rejected</span> by" in answer[answer.index('id="verdict"') :][:300] and "Try an example" not in answer
 
 
 def test_an_error_leads_to_the_link_of_its_explanation(client: Client) -> None:
@@ -62,7 +62,7 @@ def test_an_error_that_no_link_carries_is_explained_at_once(client: Client) -> N
 def test_a_request_is_checked_whatever_is_around_it(client: Client) -> None:
     for text in (json.dumps(LATE), f"curl https://api.example.com -d '{json.dumps(LATE)}'", repr(LATE)):
         page = post(client, text)
-        assert "anthropic-2026-07: rejected at messages.1 (AN-1)" in page
+        assert "A call has no result in the next message: toolu_1 at messages.1" in page
         assert "move-results" in page
     assert "of which the body was taken" in post(client, f"curl https://api.example.com -d '{json.dumps(GOOD)}'")
 

@@ -105,7 +105,7 @@ def test_a_call_that_a_rule_names_by_its_id_is_marked_and_what_the_provider_answ
     )
     chain = words(page.partition('<dl class="pairs chain">')[2].partition("</dl>")[0])
     assert chain == (
-        "Cause AN-1 A call is not answered by the results at the start of what the user sends next: no result of bash is stored. Go to messages.5 "
+        "Cause AN-1 A call has no result in the next message: no result of bash is stored. Go to messages.5 "
         "Effect Two answers run together in one message: AN-4t thinking follows a call in the assistant's turn, AN-16 thinking of the latest assistant turn is not as it was received. "
         "Repaired with AN-1. Answer AN-16 messages.5.content.3: thinking or redacted_thinking blocks in the latest assistant message cannot be "
         "modified. These blocks must remain as they were in the original response. (seq 34 of the crash file) Explain AN-16 "

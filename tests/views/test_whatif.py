@@ -58,20 +58,23 @@ def test_a_row_says_where_the_readers_part_and_what_changes(client: Client, kept
     kept("example", example)
     incident = Conversation.objects.get(native_id=INCIDENT)
     text = client.get(f"/whatif/?{EXACT}").content.decode()
-    assert "exact instead of dispatch-legacy: 2 newly pass, 1 is newly rejected</h1>" in text
+    assert "exact instead of dispatch-legacy: pass 2 → 3, wrong silently 2 → 2, rejected 2 → 1</h1>" in text
     caption = " ".join(html.unescape(re.sub(r"<[^>]+>", " ", text[text.index("<figcaption>") : text.index("</figcaption>")])).split())
-    assert caption == "Of 6 conversations: 1 is newly rejected 2 get better 3 stay the same"
+    assert (
+        caption
+        == "Of 6 conversations: 1 is rejected instead of wrong silently 1 is wrong silently instead of rejected 1 newly passes 3 stay the same"
+    )
     facts = " ".join(re.sub(r"<[^>]+>", " ", text[text.index("</figure>") :]).split())
-    assert facts.startswith("Next: read the 1 that is newly rejected , and repair it before exact ships.")
+    assert facts.startswith("Next: read the 2 that change and do not pass , and repair them before exact ships. Better: dispatch-")
     lines = [
         " ".join(re.sub(r"<[^>]+>", " ", line).split()) for line in text[text.index("<tbody>", text.index("differences")) :].split("<tr>")
     ]
     migration = next(line for line in lines if line.startswith("Run the migration"))
     rejected = "then OC-1 rejected at messages.1 An assistant message with &#x27;tool_calls&#x27; must be followed by tool messages"
-    assert f"4 → 1 → 5 1 inserted now passes {rejected}" in migration
-    assert "Repair it for exact at message 1 now user, seq 1-4 then user, seq 1" in migration
+    assert f"4 → 1 → 5 1 inserted now wrong silently , passes all known rules {rejected}" in migration
+    assert "Repair it for exact from message 1: user, seq 1-4 → user, seq 1" in migration
     assert (
-        "worse: the next request is rejected at messages.1 (OC-1) better:" in migration
+        "worse: the next request is rejected at messages.1 (OC-1) , and no longer goes wrong silently better:" in migration
         and "better: seq 2 in the request again" in migration
         and migration.endswith("gone: MSG101")
     )
@@ -83,7 +86,7 @@ def test_a_row_says_where_the_readers_part_and_what_changes(client: Client, kept
 
 def test_a_rejected_row_leads_to_its_place_in_the_request(client: Client, kept: Kept) -> None:
     kept("example", example)
-    text = html.unescape(client.get(f"/whatif/?{EXACT}&show=rejected").content.decode())
+    text = html.unescape(client.get(f"/whatif/?{EXACT}&show=rejected_not_silent").content.decode())
     (place,) = re.findall(r'href="(/conversations/\w+/prompt/\?reader=exact[^"]*)#messages.1"', text)
     assert 'id="messages.1' in client.get(place).content.decode()
     (repair,) = re.findall(r'href="(/conversations/\w+/repairs/new/[^"]+)"', text)
@@ -98,8 +101,12 @@ def test_a_rejected_row_leads_to_its_place_in_the_request(client: Client, kept: 
         ("mixed", 0),
         ("only_worse", 0),
         ("neither", 0),
-        ("rejected", 1),
-        ("sendable", 2),
+        ("rejected_not_silent", 1),
+        ("newly_rejected", 0),
+        ("newly_silent", 0),
+        ("failing", 2),
+        ("silent_not_rejected", 1),
+        ("newly_passes", 1),
         ("merged", 0),
         ("same", 3),
         ("all", 3),

@@ -96,8 +96,7 @@ class Command(AnsweringCommand):
         self.say(f"{summary.reader_b} instead of {summary.reader_a}, on {_many(summary.conversations)}:")
         for words, tally in (
             *((words, summary.kinds[kind]) for kind, words in _KINDS),
-            ("newly pass", summary.become_sendable),
-            ("are newly rejected", summary.become_rejected),
+            *((words, summary.next_requests[name]) for name, words in _NEXT_REQUESTS),
             ("stay merged", summary.merged),
             ("are rejected even so", summary.refused),
         ):
@@ -133,6 +132,13 @@ _KINDS = (
     ("only_worse", "get worse"),
     ("neither", "are read differently, neither better nor worse"),
     ("same", "stay the same"),
+)
+_NEXT_REQUESTS = (
+    ("newly_passes", "newly pass"),
+    ("newly_silent", "newly go wrong silently"),
+    ("newly_rejected", "are newly rejected"),
+    ("rejected_not_silent", "are rejected instead of wrong silently"),
+    ("silent_not_rejected", "are wrong silently instead of rejected"),
 )
 
 

@@ -10,6 +10,7 @@ from itertools import pairwise, zip_longest
 
 from inspector.conversation.model import Chunk, Kind, Message
 from inspector.conversation.queries import span_text, turns
+from inspector.presentation.conversation.verdict import PASSES, REJECTED, SILENT, next_request, verdict
 from inspector.profiles.base import Violation
 from inspector.profiles.judging import judged
 from inspector.programs.catalogue import FORMATS
@@ -17,7 +18,7 @@ from inspector.programs.registry import program_or_default, programs
 from inspector.projections.base import Prompt
 from inspector.readers.base import Reader
 from inspector.readers.catalogue import UnknownReader, fits, names, reader, reader_of
-from inspector.rules.base import Case, Finding, findings, stored_messages
+from inspector.rules.base import Case, Finding, Origin, findings, stored_messages
 from inspector.rules.catalogue import RULES
 from inspector.rules.tool_call_in_thinking import leaks
 
@@ -25,6 +26,17 @@ EXAMPLES = 3
 _REQUEST = "the next request"
 KINDS = ("only_better", "mixed", "only_worse", "neither", "same")
 """What another client makes of a conversation: some things better and none worse, both, some worse and none better, otherwise read, or the same."""
+STATES = (PASSES, SILENT, REJECTED)
+NEXT_REQUESTS = {
+    (PASSES, SILENT): "newly_silent",
+    (PASSES, REJECTED): "newly_rejected",
+    (SILENT, REJECTED): "rejected_not_silent",
+    (REJECTED, SILENT): "silent_not_rejected",
+    (REJECTED, PASSES): "newly_passes",
+    (SILENT, PASSES): "newly_passes",
+}
+"""How the next request changes, worst first."""
+_SILENT_READER_RULES = tuple(rule for rule in RULES if rule.silent and rule.origin is Origin.READER)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +104,15 @@ class Outcome:
     spoken: dict[str, int]
     leaked: dict[str, int]
     path: dict[str, int]
+    silence: str
+    """How the next request goes wrong though it passes; "" where it does not."""
     violation: Violation | None = None
     """The first rule that rejects the next request."""
+
+    @property
+    def state(self) -> str:
+        """What becomes of the next request: one of STATES."""
+        return SILENT if self.silence else PASSES if self.sendable else REJECTED
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +138,11 @@ class Difference:
     verdict_b: str
     sendable_a: bool
     sendable_b: bool
+    state_a: str
+    state_b: str
+    silence_a: str
+    silence_b: str
+    """As of an Outcome."""
     still_merged: tuple[int, ...]
     """Seqs of the rows that B still reads as part of the message before them."""
     better: tuple[str, ...]
@@ -141,6 +165,11 @@ class Difference:
     @property
     def becomes_rejected(self) -> bool:
         return self.sendable_a and not self.sendable_b
+
+    @property
+    def next_request(self) -> str:
+        """One of NEXT_REQUESTS; "" where the same becomes of it."""
+        return NEXT_REQUESTS.get((self.state_a, self.state_b), "")
 
     @property
     def kind(self) -> str:
@@ -192,19 +221,22 @@ def _is_sent_alike(case: Case, converter: str, other: str) -> bool:
 
 
 def outcome(case: Case, name: str, projection: str, profile: str) -> Outcome:
-    """`projection` is the deployed one. Without the rules, which take most of the time where thousands of conversations are compared."""
+    """`projection` is the deployed one."""
     reading = case.reading
     projection = client(name).projection(projection)
     prompt, judgement = judged(reading, case.conversation, profile, projection)
-    verdict = f"cannot be opened: {reading.failure}" if reading.failure else judgement.verdict
+    sendable = judgement.sendable and not reading.failure
+    words = f"cannot be opened: {reading.failure}" if reading.failure else judgement.verdict
+    # The rules of silent damage by a reader are few; all rules take most of the time where thousands of conversations are compared.
+    following = next_request(verdict(case, findings(case, _SILENT_READER_RULES), judgement)) if sendable else None
     merged, split = _boundaries(case)
     spoken = _spoken(prompt)
     return Outcome(
         name,
         tuple((message.role, message.seqs, tuple(chunk.key for chunk in message.chunks)) for message in reading.messages),
         reading.failure,
-        verdict,
-        judgement.sendable and not reading.failure,
+        words,
+        sendable,
         merged,
         split,
         _seq_by_key(
@@ -215,6 +247,7 @@ def outcome(case: Case, name: str, projection: str, profile: str) -> Outcome:
         spoken,
         {key: seq for key, seq in spoken.items() if key in _leaked(case)} if spoken else {},
         _seq_by_key(case.conversation.chunks),
+        following.more if following and following.state == SILENT else "",
         None if reading.failure else next(iter(judgement.violations), None),
     )
 
@@ -243,6 +276,8 @@ def _leaked(case: Case) -> frozenset[str]:
 def between(a: Outcome, b: Outcome, stored: int) -> Difference:
     """`stored` is the number of messages as they were appended."""
     better, worse = _changes(a, b), _changes(b, a)
+    if not better and not worse:
+        better, worse = _silence(a, b), _silence(b, a)
     return Difference(
         a.reader,
         b.reader,
@@ -254,6 +289,10 @@ def between(a: Outcome, b: Outcome, stored: int) -> Difference:
         b.verdict,
         a.sendable,
         b.sendable,
+        a.state,
+        b.state,
+        a.silence,
+        b.silence,
         () if b.failure else tuple(b.merged.values()),
         tuple(f"{place} {words[0]}" for place, words in better),
         tuple(f"{place} {words[1]}" for place, words in worse),
@@ -343,7 +382,10 @@ def _changes(worse: Outcome, better: Outcome) -> list[tuple[str, tuple[str, str]
     if better.failure:
         return []
     if better.sendable and not worse.sendable:
-        changes.append((_REQUEST, ("is no longer rejected by a known rule", f"is {worse.verdict}")))
+        gain, loss = "is no longer rejected by a known rule", f"is {worse.verdict}"
+        if better.state == SILENT:
+            gain, loss = f"{gain}, but goes wrong silently ({better.silence})", f"{loss}, and no longer goes wrong silently"
+        changes.append((_REQUEST, (gain, loss)))
     if seqs := _cut_off(worse, better):
         changes.append(
             (f"seq {span_text(seqs)}", ("reached from the last entry again", "not reached from the last entry: hidden from the model"))
@@ -355,6 +397,14 @@ def _changes(worse: Outcome, better: Outcome) -> list[tuple[str, tuple[str, str]
         if seqs:
             changes.append((f"seq {span_text(seqs)}", (gain, loss)))
     return changes
+
+
+def _silence(worse: Outcome, better: Outcome) -> list[tuple[str, tuple[str, str]]]:
+    """As `_changes`, of a request that goes wrong silently by something else than what is left out: that is named there, or is no loss."""
+    read, other = ({key for _, _, keys in outcome.messages for key in keys} for outcome in (worse, better))
+    if worse.state != SILENT or better.state != PASSES or other - read:
+        return []
+    return [(_REQUEST, ("no longer goes wrong silently", f"goes wrong silently ({worse.silence})"))]
 
 
 def _first(a: Outcome, b: Outcome) -> Divergence | None:
@@ -383,6 +433,8 @@ class Summary:
     """Many conversations, read by A and by B. `merged`: B still reads messages of theirs as one; `refused`: B's request is refused.
 
     `kinds` has each conversation once, by the names of KINDS; `better` and `worse` both have those that are mixed.
+    `next_requests` has those whose next request changes, by the names of NEXT_REQUESTS; `states` counts all by what becomes of
+    the next request, with A and with B.
     """
 
     reader_a: str
@@ -396,6 +448,8 @@ class Summary:
     refused: Tally
     become_rejected: Tally
     kinds: dict[str, Tally]
+    next_requests: dict[str, Tally]
+    states: dict[str, tuple[int, int]]
 
 
 def summarize(reader_a: str, reader_b: str, named: Sequence[tuple[str, Difference]]) -> Summary:
@@ -418,4 +472,12 @@ def summarize(reader_a: str, reader_b: str, named: Sequence[tuple[str, Differenc
         tally(not difference.sendable_b for difference in differences),
         tally(difference.becomes_rejected for difference in differences),
         {kind: tally(difference.kind == kind for difference in differences) for kind in KINDS},
+        {name: tally(difference.next_request == name for difference in differences) for name in NEXT_REQUESTS.values()},
+        {
+            state: (
+                sum(difference.state_a == state for difference in differences),
+                sum(difference.state_b == state for difference in differences),
+            )
+            for state in STATES
+        },
     )

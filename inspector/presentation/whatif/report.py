@@ -12,11 +12,15 @@ _TALLIES = ("differ", "become_sendable", "better", "worse", "merged", "refused",
 
 
 def summary_report(summary: Summary) -> Json:
-    """`kinds` has each conversation once; of the tallies before it several may have the same one."""
+    """`kinds` has each conversation once, `next_requests` those whose next request changes; of the tallies before them several may have the same one."""
     return {
         **json_fields(summary, "reader_a reader_b conversations"),
         **{name: json_fields(getattr(summary, name), "count examples") for name in _TALLIES},
-        "kinds": {kind: json_fields(tally, "count examples") for kind, tally in summary.kinds.items()},
+        **{
+            name: {key: json_fields(tally, "count examples") for key, tally in tallies.items()}
+            for name, tallies in (("kinds", summary.kinds), ("next_requests", summary.next_requests))
+        },
+        "states": {state: {"a": a, "b": b} for state, (a, b) in summary.states.items()},
     }
 
 
@@ -29,6 +33,7 @@ def difference_report(oid: str, native_id: str, difference: Difference) -> Json:
         "messages_read": json_fields(difference, "a=messages_a b=messages_b"),
         "first": None if difference.first is None else json_fields(difference.first, "message=number a b"),
         "sendable": json_fields(difference, "a=sendable_a b=sendable_b"),
+        "next_request": json_fields(difference, "a=state_a b=state_b change=next_request"),
         "verdict": json_fields(difference, "a=verdict_a b=verdict_b"),
         "violation": {"a": _violation(difference.violation_a), "b": _violation(difference.violation_b)},
         **json_fields(difference, "better worse"),
