@@ -47,6 +47,8 @@ SHOWS: Mapping[str, tuple[str, Callable[[Difference], bool]]] = {
     "same": ("stay the same", lambda difference: difference.kind == "same"),
 }
 """Which rows a page shows, in the words of its choice."""
+_SHOWN_BEFORE = {"sendable": "newly_passes", "rejected": "newly_rejected"}
+"""As links in issues name them that were made while a request was either rejected or not."""
 _PARTS = (
     ("newly_silent", "newly goes wrong silently", "newly go wrong silently", "why"),
     ("newly_rejected", "is newly rejected", "are newly rejected", "why"),
@@ -183,7 +185,7 @@ def _choice(request: OperatorRequest) -> WhatIfChoice:
     """The deployed reader and the one that its program should have, unless the address names others. Raises Http404."""
     get = request.GET
     readers = get.getlist("reader")[:2]
-    show = get.get("show", "all")
+    show = _SHOWN_BEFORE.get(get.get("show", ""), get.get("show", ""))
     try:
         a = readers[0] if readers else _deployed() or all_readers()[0].name
         b = readers[1] if len(readers) > 1 else _other(a)

@@ -6,7 +6,7 @@ import pytest
 
 from inspector.conversation.model import Conversation
 from inspector.presentation.conversation.provenance import age, provenance
-from inspector.presentation.conversation.verdict import next_request, verdict
+from inspector.presentation.conversation.verdict import verdict
 from inspector.presentation.whatif.differences import Difference, candidates, client, compare_cases, compared_formats, outcome, summarize
 from inspector.profiles.judging import judged
 from inspector.programs.dispatch.format import chunk_key
@@ -197,7 +197,7 @@ def test_a_request_goes_wrong_silently_where_the_verdict_of_its_conversation_say
     case = case_of(conversation, client(name).reader.name)
     compared = outcome(case, name, "dispatch-openai", "openai-chat")
     judgement = judged(case.reading, conversation, "openai-chat", client(name).projection("dispatch-openai"))[1]
-    listed = next_request(verdict(case, findings(case, RULES), judgement)).state
+    listed = verdict(case, findings(case, RULES), judgement).next_request.state
     assert (compared.state == "silent") == (listed == "silent")
 
 

@@ -107,6 +107,8 @@ def test_a_rejected_row_leads_to_its_place_in_the_request(client: Client, kept: 
         ("failing", 2),
         ("silent_not_rejected", 1),
         ("newly_passes", 1),
+        ("sendable", 1),
+        ("rejected", 0),
         ("merged", 0),
         ("same", 3),
         ("all", 3),

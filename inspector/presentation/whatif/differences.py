@@ -10,7 +10,7 @@ from itertools import pairwise, zip_longest
 
 from inspector.conversation.model import Chunk, Kind, Message
 from inspector.conversation.queries import span_text, turns
-from inspector.presentation.conversation.verdict import PASSES, REJECTED, SILENT, next_request, verdict
+from inspector.presentation.conversation.verdict import PASSES, REJECTED, SILENT, verdict
 from inspector.profiles.base import Violation
 from inspector.profiles.judging import judged
 from inspector.programs.catalogue import FORMATS
@@ -228,7 +228,7 @@ def outcome(case: Case, name: str, projection: str, profile: str) -> Outcome:
     sendable = judgement.sendable and not reading.failure
     words = f"cannot be opened: {reading.failure}" if reading.failure else judgement.verdict
     # The rules of silent damage by a reader are few; all rules take most of the time where thousands of conversations are compared.
-    following = next_request(verdict(case, findings(case, _SILENT_READER_RULES), judgement)) if sendable else None
+    following = verdict(case, findings(case, _SILENT_READER_RULES), judgement).next_request if sendable else None
     merged, split = _boundaries(case)
     spoken = _spoken(prompt)
     return Outcome(
