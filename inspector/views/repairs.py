@@ -161,14 +161,14 @@ class NewRepairPage:
     def also(self) -> "tuple[AlsoRepairs, ...]":
         """What repairs rules that remain: the first strategy that is listed with each, where nothing of it is ticked."""
         left = {rule.code for rule in self.expected.left} if self.expected else set()
-        found = []
+        offers = []
         for rule, first, others, above, _ in self.grouped:
             known = {*(strategy.name for strategy in (*first, *others)), *above}
             if rule and rule.code in left and first and not known & set(self.ticked):
                 chosen = [("strategy", name) for name in (*self.ticked, first[0].name)]
                 more = [(name, value) for name, value in (("mode", self.mode), ("reader", self.reader), ("leaf", self.leaf)) if value]
-                found.append(AlsoRepairs(rule.code, first[0], urlencode([*chosen, *more])))
-        return tuple(found)
+                offers.append(AlsoRepairs(rule.code, first[0], urlencode([*chosen, *more])))
+        return tuple(offers)
 
     @property
     def writes_new(self) -> bool:
