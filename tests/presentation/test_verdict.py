@@ -113,6 +113,18 @@ def test_each_end_of_a_verdict_is_a_next_request(end: str, state: str, words: st
     assert next_request(f"The store is damaged in one place; {end}.") == (state, words, more, "The store is damaged in one place.")
 
 
+@pytest.mark.parametrize(
+    ("before", "words", "more"),
+    [
+        ("The store is damaged in one place; 10 of 19 message chunks are read, 8 are before the compaction and 1 is lost", "wrong silently", "without 1 stored chunk"),
+        ("The store is damaged in one place; 1 of 9 message chunks are read, 1 is on other branches and 7 are lost", "wrong silently", "without 7 stored chunks"),
+        ("Nothing is damaged, but pi-1.5 leaves out seq 2, 4-5 and 3 more", "passes", "without seq 2, 4-5 and 3 more"),
+    ],
+)  # fmt: skip
+def test_a_request_that_passes_without_what_was_stored_is_silent(before: str, words: str, more: str) -> None:
+    assert next_request(f"{before}; the next request passes all known rules.") == ("silent", words, more, f"{before}.")
+
+
 def test_a_verdict_without_a_next_request_stays_whole() -> None:
     sentence = "The conversation was not read: it is too large."
     assert next_request(sentence) == ("", "", "", sentence)

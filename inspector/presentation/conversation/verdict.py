@@ -34,6 +34,7 @@ _NEXT = (
 
 
 _LEFT_OUT = re.compile(r" leaves out (seq \d[\d ,–-]*(?:and \d+ more)?)")
+_LOST = re.compile(r"(?:,| and) (\d[\d,]*) (?:is|are) lost$")
 
 
 class NextRequest(NamedTuple):
@@ -54,6 +55,8 @@ def next_request(text: str) -> NextRequest:
             # It passes, and lacks what was stored: nobody is told so.
             if state == PASSES and (lost := _LEFT_OUT.search(before)):
                 state, rest = SILENT, f"without {lost[1]}"
+            elif state == PASSES and (lost := _LOST.search(before)):
+                state, words, rest = SILENT, "wrong silently", f"without {lost[1]} stored chunk{'' if lost[1] == '1' else 's'}"
             return NextRequest(state, match.expand(words), rest, f"{before}.")
     return NextRequest("", "", "", text)
 
@@ -169,7 +172,11 @@ def _intentional_omissions(case: Case, serious: Sequence[Finding]) -> str:
     stored = {chunk.key for chunk in chunks}
     read = sum(chunk.key in stored for message in case.reading.messages for chunk in message.chunks)
     lost = len(chunks) - read - len(intentional) - max(off, 0)
-    if parts and lost > 0:
+    if not parts:
+        # Branches may be meant: lost is only what a finding of the path names and the path does not reach.
+        named = {seq for finding in serious if finding.code.startswith("TREE") for seq in finding.seqs}
+        lost = len(named - {chunk.seq for chunk in case.conversation.chunks}) if named else 0
+    if lost > 0:
         parts.append(f"{lost:,} {'is' if lost == 1 else 'are'} lost")
     return f"; {read:,} of {len(chunks):,} message chunks are read, {' and '.join(parts)}" if parts else ""
 
