@@ -66,8 +66,9 @@ class SentCell:
 
     @property
     def is_as_stored(self) -> bool:
-        """Whether all of it is sent as the store has it."""
-        return bool(self.seams) and not self.merged and not self.lost and all(seam.is_as_stored for seam in self.seams)
+        """Whether all of it is sent as the store has it. A result is a message of the user on many wires; an answer never is."""
+        is_whole = bool(self.seams) and not self.merged and not self.lost
+        return is_whole and all(seam.is_as_stored and {seam.letter, self.letter} != {"a", "u"} for seam in self.seams)
 
 
 @dataclass(frozen=True, slots=True)
