@@ -14,6 +14,9 @@ from inspector.presentation.conversation.columns import NOT_RECORDED
 from inspector.presentation.conversation.placed import Inserted, PlacedChunk, ReadCell, ReadMessage, SentMessage
 from inspector.presentation.conversation.row_words import letter
 
+LEFT_OUT = "left out"
+"""What a cell says of chunks that the reader leaves out unintentionally."""
+
 
 @dataclass(frozen=True, slots=True)
 class TimelineRow:
@@ -144,7 +147,7 @@ def _read_cells(window: Window) -> Iterator[tuple[int, ReadCell]]:
                 if is_control
                 else "left out on purpose"
                 if is_intentional
-                else "left out"
+                else LEFT_OUT
             )
             yield start, ReadCell(span, run[0].letter, label, len(run), False, why, marks, False, True)
             continue
