@@ -59,7 +59,7 @@ def _sent(about: Overview) -> Chip:
     following = next_request(about.verdict)
     # The verdict is of the next request, not of a past one.
     if following.state == SILENT and not about.observed:
-        places = (about.silent_from, about.damaged_from, about.read_otherwise_from)
+        places = (about.silent_from, about.read_otherwise_from, about.damaged_from)
         seq = next((place for place in places if place is not None), None)
         return Chip(name, f"{following.words}: {following.more}", Severity.WARNING, seq)
     return Chip(name, about.judged.verdict, "ok")
