@@ -18,6 +18,7 @@ _ENDS = (
     ("", r"(?P<what>a retry would run .+), before the next request", "after a retry", r"\g<what>"),
 )
 _LEFT_OUT = re.compile(r" leaves out (seq \d[\d ,–-]*(?:and \d+ more)?)")
+_LOST = re.compile(r"(?:,| and) (\d[\d,]*) (?:is|are) lost\.$")
 
 
 def fill(apps: Any, schema_editor: Any) -> None:
@@ -36,6 +37,8 @@ def _apart(verdict: str) -> tuple[str, list[str]]:
             # It passes, and lacks what was stored: nobody is told so.
             if state == "passes" and (left_out := _LEFT_OUT.search(damage)):
                 return damage, ["silent", match.expand(words), f"without {left_out[1]}"]
+            if state == "passes" and (lost := _LOST.search(damage)):
+                return damage, ["silent", "wrong silently", f"without {lost[1]} stored chunk{'' if lost[1] == '1' else 's'}"]
             return damage, [state, match.expand(words), rest]
     return verdict, ["", "", ""]
 

@@ -22,6 +22,12 @@ class UnknownProfile(UnknownName):
         super().__init__(f"There is no profile {name!r}; `profiles` lists them.")
 
 
+def summary_of(profile_name: str, rule_id: str) -> str:
+    """A rule of a profile in words; "" where the profile has no such rule."""
+    rules = (rule for candidate in PROFILES if candidate.name == profile_name for rule in candidate.rules)
+    return next((rule.summary for rule in rules if rule.id == rule_id), "")
+
+
 def profile(name: str) -> Profile:
     for candidate in PROFILES:
         if candidate.name == name:

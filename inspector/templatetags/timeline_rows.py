@@ -16,7 +16,7 @@ from inspector.conversation.queries import span_text
 from inspector.presentation.clock import moment
 from inspector.presentation.conversation.minimap import Tick
 from inspector.presentation.conversation.placed import Mark, PlacedChunk, ReadCell
-from inspector.presentation.conversation.timeline import SentCell, Timeline, TimelineRow
+from inspector.presentation.conversation.timeline import LEFT_OUT, SentCell, Timeline, TimelineRow
 from inspector.presentation.masking import presentable
 from inspector.presentation.tree.view import Offshoot, OffshootEntry, TreeView
 from inspector.presentation.visible import clipped, visible
@@ -31,7 +31,6 @@ _PATH_X, _BRANCH_X, _DOT_Y = 12, 34, 20
 """Where the rail of a tree draws the path, a branch next to it, and the dots of both, in pixels."""
 _BRANCHES_SHOWN = 3
 """Branches that leave the path at one entry and have rows of their own; the tree has the others."""
-_PIECE_AS_STORED = f"<p>{_AS_STORED}</p>"
 _ROLES = {"u": "user", "a": "assistant", "t": "tool", "s": "system", "c": "entry"}
 _REJECTED = (
     (True, " mine", "rejected", "The chosen profile rejects the history from here"),
@@ -182,6 +181,8 @@ class _Rows:
         self._merged: dict[str, ReadCell | SentCell | None] = {"read": None, "sent": None}
         self._pieces = {"read": 0, "sent": 0}
         """By column, how many of the next rows are in the merged message above them."""
+        self._outcomes: dict[str, tuple[int | None, str]] = {}
+        """By column, the stored message of the last row of a merged one, and what became of it."""
         self._sent_label = ""
         self._reasons = set[str]()
         """Those that a row says of what is lost on the way."""
@@ -239,9 +240,10 @@ class _Rows:
             return self._cell(column, place, cell.span if cell else 0, words)
         self._pieces[column] -= 1
         chunk = self._timeline.rows[place].chunk
-        became = self._read_as(chunk) if column == "read" else self._sent_as(chunk)
-        states = f"{' begins' if cell else ''}{'' if self._pieces[column] else ' ends'}"
-        if cell and became == _PIECE_AS_STORED:
+        became = self._role_in(column, chunk) if column == "read" else self._sent_as(chunk)
+        is_changed = bool(became) and not became.startswith('<p class="sr">')
+        states = f"{' changed' if is_changed else ''}{' begins' if cell else ''}{'' if self._pieces[column] else ' ends'}"
+        if cell and not is_changed:
             became = ""
         bar = f'<i class="{chunk.role_letter}{" lost" if column == "sent" and chunk.sent_lost else ""}"></i>'
         return f'<td class="{column}">{self._piece(column, states, f"{bar}{words}{became}")}</td>'
@@ -251,19 +253,27 @@ class _Rows:
         severity = f" severity {self._read_severity}" if column == "read" else ""
         return f'<div class="msg {merged.letter if merged else ""} merged{severity}{states}">{words}</div>'
 
-    def _read_as(self, chunk: PlacedChunk) -> str:
-        """The role that a row of a merged message is read with, where that is another."""
-        merged = self._merged["read"]
-        if merged is None or chunk.role_letter == merged.letter:
-            return _PIECE_AS_STORED
-        return f'<p class="why">→ {_ROLES.get(merged.letter, "")}</p>'
+    def _role_in(self, column: str, chunk: PlacedChunk) -> str:
+        """The role of the merged message that a row is in, to be seen where that is not its own."""
+        letter = getattr(self._merged[column], "letter", "")
+        # On many wires a result is a piece of a message of the user.
+        is_own = chunk.role_letter == letter or (column == "sent" and chunk.role_letter == "t" and letter == "u")
+        role = _ROLES.get(letter, "another role")
+        return f'<p class="sr">{role}</p>' if is_own else f'<p class="why">{self._once(column, chunk, f"→ {role}")}</p>'
+
+    def _once(self, column: str, chunk: PlacedChunk, words: str) -> str:
+        """To be seen at the first of the rows of a stored message that it became of."""
+        is_repeated = chunk.stored is not None and self._outcomes.get(column) == (chunk.stored, words)
+        self._outcomes[column] = chunk.stored, words
+        return f'<span class="sr">{words}</span>' if is_repeated else words
 
     def _sent_as(self, chunk: PlacedChunk) -> str:
         if chunk.sent_lost:
-            return f'<p class="why" title="{_shown(chunk.sent_lost)}">lost{self._why_lost(chunk.kind, chunk.sent_lost)}</p>'
+            words = self._once("sent", chunk, "lost")
+            return f'<p class="why" title="{_shown(chunk.sent_lost)}">{words}{self._why_lost(chunk.kind, chunk.sent_lost)}</p>'
         seams = [_seam(chunk.role_letter, chunk.seq, part.text, part.left) for part in chunk.sent_parts if not part.is_as_stored]
         if not seams:
-            return _PIECE_AS_STORED if chunk.sent_parts else ""
+            return self._role_in("sent", chunk) if chunk.sent_parts else ""
         return f'<div class="seams">{"".join(seams)}</div>'
 
     def _why_lost(self, kind: str, why: str) -> str:
@@ -304,7 +314,8 @@ class _Rows:
 
     def _branches_at(self, place: int) -> list[str]:
         """The rows of the branches that leave the path after a row, up to what was read and sent: each with its first entry, and with its leaf."""
-        offshoots = self._offshoots.get(self._timeline.rows[place].chunk.seq, [])
+        chunk = self._timeline.rows[place].chunk
+        offshoots, result = self._offshoots.get(chunk.seq, []), self._result_next_to(chunk)
         rows = []
         for offshoot in offshoots[:_BRANCHES_SHOWN]:
             first, last = offshoot.first, offshoot.last
@@ -314,8 +325,9 @@ class _Rows:
             words = f"other branch{f', {offshoot.entries:,} entries' if last else ''}"
             note = f'<span class="quiet">{words}</span>' if address else f'<a class="link" href="#tree-{first.node.index}">{words}</a>'
             act = f' <a class="link" href="{address}" title="Read, judge and repair the path to it">read this branch</a>' if address else ""
+            call = f" {self._link_to_call(chunk.seq)}" if first is result else ""
             curve = f'{path}<path d="M{_PATH_X} 0C{_PATH_X} 14 {_BRANCH_X - 10} {_DOT_Y} {_BRANCH_X} {_DOT_Y}"/>'
-            rows.append(_branch_row(first, curve, note, address, "" if last else act, not last))
+            rows.append(_branch_row(first, curve, note, address, call if last else call + act, not last))
             if last:
                 rows.append(_branch_row(last, f"{path}{_line_of_rail(_BRANCH_X, 'other', 0, _DOT_Y)}", "", address, act, is_leaf=True))
         if len(offshoots) > _BRANCHES_SHOWN:
@@ -399,13 +411,23 @@ class _Rows:
             notes += f' <span class="badge warn">synthetic</span> <span class="said">{escape(chunk.synthetic)}</span>'
         if chunk.partner is not None:
             return notes + self._pair(chunk, chunk.partner)
-        if chunk.elsewhere and any(offshoot.first.node.index == chunk.elsewhere[0] for offshoot in self._offshoots.get(chunk.seq, ())):
-            return f'{notes} <span class="why {self._severity(chunk)}">no result on this path</span>'
+        if chunk.elsewhere and (entry := self._result_next_to(chunk)):
+            link = f'<a class="pair" href="#branch-{entry.node.index}" title="result">→ {entry.seq}</a>'
+            return f'{notes} {link} <span class="badge {self._severity(chunk)}">other branch</span>'
         if chunk.elsewhere:
             return f'{notes} <span class="why {self._severity(chunk)}">no result on this path:</span> <a class="pair" href="#tree-{chunk.elsewhere[0]}">{_shown(chunk.elsewhere[1])}</a>'
         if chunk.kind == Kind.TOOL_CALL:
             return f'{notes} <span class="why {self._severity(chunk)}">no result stored</span>'
         return notes + (f' <span class="why {self._severity(chunk)}">no call stored</span>' if chunk.kind == Kind.TOOL_RESULT else "")
+
+    def _result_next_to(self, chunk: PlacedChunk) -> OffshootEntry | None:
+        """Of a call, its result where that begins one of the branches that have rows below it."""
+        entries = (offshoot.first for offshoot in self._offshoots.get(chunk.seq, [])[:_BRANCHES_SHOWN])
+        return next((entry for entry in entries if chunk.elsewhere and entry.node.index == chunk.elsewhere[0]), None)
+
+    def _link_to_call(self, seq: int) -> str:
+        href = f"#seq-{seq}" if seq in self._places else f"?{self._query}at={seq}#seq-{seq}"
+        return f'<a class="pair" href="{href}">← call {seq}</a>'
 
     def _pair(self, chunk: PlacedChunk, partner: int) -> str:
         place, is_here = self._places.get(chunk.seq), partner in self._places
@@ -414,7 +436,7 @@ class _Rows:
         if chunk.kind != Kind.TOOL_CALL:
             call = self._timeline.rows[self._places[partner]].chunk if is_here and not is_next else None
             words = _line(f"{call.tool_name} {call.arguments}") if call else _line(chunk.tool_name) if not is_here else ""
-            link = f'<a class="pair" href="{href}">← call {partner}</a>'
+            link = self._link_to_call(partner)
             return f'<p class="half">{link} <span class="said">{words}</span></p>' if words else f" {link}"
         state, words = chunk.result or ("", "")
         badge = f' <span class="badge {"ok" if state == "ok" else "warn"}">{state}</span>' if state else ""
@@ -447,7 +469,9 @@ class _Rows:
         needs_words = cell.why and cell.why != self._known and not hint
         why = f'<p class="{"quiet" if cell.lost else "why"}">{_shown(cell.why)}</p>' if needs_words else ""
         words = f'<div class="content"{hint}>{same}{name}{count}{continued}{badges}{why}</div>'
-        states = f"{' lost' if cell.lost else ''}{f' severity {self._read_severity}' if needs_words else ''}"
+        is_left_out = cell.label == LEFT_OUT
+        states = f"{' lost' if cell.lost else ''}{' left-out' if is_left_out else ''}"
+        states += f" severity {self._read_severity}" if needs_words or is_left_out else ""
         return words if cell.merged else f'<div class="msg {cell.letter}{states}">{words}</div>'
 
     def _sent(self, cell: SentCell) -> str:
@@ -465,7 +489,8 @@ class _Rows:
         reasons = "".join(dict.fromkeys(self._why_lost(kind, why) for _, kind, why in cell.lost))
         lost = f'<p class="why" title="{_shown(gone)}">{len(cell.lost)} lost: {_shown(_kinds(cell.lost))}{reasons}</p>' if cell.lost else ""
         seams = "" if same else self._seams(cell)
-        return f'<div class="msg {cell.letter}"><div class="content">{same}{name}{continued}{violations}{seams}{lost}</div></div>'
+        states = " rejected" if cell.violations else ""
+        return f'<div class="msg {cell.letter}{states}"><div class="content">{same}{name}{continued}{violations}{seams}{lost}</div></div>'
 
     def _seams(self, cell: SentCell) -> str:
         """The pieces of a message: of those that are sent as they are stored only where they come from."""
@@ -487,9 +512,10 @@ class _Rows:
         name = f"<b>{label}</b>{_CONTINUED}" if cell.sent_as == self._sent_label else f"<b>{label} · {role}</b>"
         sent = f'<div class="msg {cell.letter}">{name}</div>' if cell.sent_as else ""
         self._sent_label = cell.sent_as or self._sent_label
+        call = "" if cell.answers is None else f" {self._link_to_call(cell.answers)}"
         return (
             f'<tr class="synthetic"><td class="mark"></td>{rail}<td class="seq"></td>{index}<td class="who"></td>'
-            f'<td class="stored quiet">not in the store</td>{ledger}<td class="true"></td>'
+            f'<td class="stored quiet">not stored{call}</td>{ledger}<td class="true"></td>'
             f'<td class="read">{self._read(cell)}</td><td class="sent">{sent}</td></tr>'
         )
 
@@ -508,7 +534,7 @@ def _branch_row(entry: OffshootEntry, drawn: str, note: str, address: str, act: 
     dot = f'<circle class="ring" cx="{_BRANCH_X}" cy="{_DOT_Y}" r="{6 if is_leaf else 5}"/>'
     words = f'<span class="words">{_shown(entry.words)}</span>{_LEAF if is_leaf else ""}{act}'
     seq = f'<a href="{address}&amp;at={entry.seq}#seq-{entry.seq}" title="On this branch">{entry.seq}</a>' if address else str(entry.seq)
-    who = f'<b class="role">{_shown(entry.what)}</b>{note}'
+    who = f'<b id="branch-{entry.node.index}" class="role">{_shown(entry.what)}</b>{note}'
     return f'<tr class="offshoot {entry.letter}">{_between(drawn + dot, seq, str(entry.node.line), who, words)}'
 
 

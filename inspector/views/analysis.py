@@ -13,7 +13,7 @@ from inspector.presentation.conversation.columns import NOT_RECORDED, Columns, c
 from inspector.presentation.conversation.message_counts import message_counts
 from inspector.presentation.conversation.minimap import Minimap, minimap
 from inspector.presentation.conversation.profile_verdicts import ProfileVerdict, profile_verdicts
-from inspector.presentation.conversation.verdict import verdict
+from inspector.presentation.conversation.verdict import Verdict, verdict
 from inspector.presentation.tree.branches import branches_of
 from inspector.presentation.tree.model import Branches
 from inspector.presentation.tree.own_leaves import OwnLeaf, own_leaves
@@ -40,7 +40,7 @@ class Analysis:
     """With their ids."""
     prompt: Prompt
     judgement: Judgement
-    verdict: str
+    verdict: Verdict
     columns: Columns
     minimap: Minimap
     recommended: tuple[str, ...]
@@ -89,7 +89,7 @@ def _analysis(
     case_findings = tuple(finding_ids(conversation.oid, findings(case, RULES)))
     own_findings = [finding for _, finding in case_findings]
     prompt, judgement = judged(case.reading, case.conversation, profile_name, projection_name)
-    headline = verdict(case, own_findings, judgement).text
+    headline = verdict(case, own_findings, judgement)
     all_columns = columns(case, case.reading.messages, case.reading.dropped, prompt, judgement, own_findings)
     recommendation = without_waiting(case, own_findings, judgement, projection_name)
     repairs = tuple(strategy.name for strategy in recommendation.candidate.strategies)

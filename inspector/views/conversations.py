@@ -20,7 +20,7 @@ from inspector.presentation.conversation.overview import Overview, recorded_step
 from inspector.presentation.conversation.placed import BLOCK
 from inspector.presentation.conversation.profile_verdicts import Profiles
 from inspector.presentation.conversation.timeline import Timeline, timeline
-from inspector.presentation.conversation.verdict import FROM_STREAM, INTACT
+from inspector.presentation.conversation.verdict import FROM_STREAM, INTACT, REJECTED
 from inspector.presentation.conversation.windows import Filter, shown
 from inspector.presentation.tree.text import tree_lines, tree_report
 from inspector.presentation.tree.view import SMALL, TreeView, tree_view
@@ -127,9 +127,8 @@ class ConversationPage:
     @property
     def sentence(self) -> str:
         """The verdict without what the chips above it say: that the store has no damage of its own, that the next request is rejected, and where."""
-        judged, words = self.overview.judged, self.overview.verdict
-        is_repeated = not (judged.sendable or judged.pending or self.overview.failure or self.overview.is_running)
-        words = f"{words.rpartition('; ')[0]}." if is_repeated and "; " in words else words
+        verdict = self.overview.verdict
+        words = verdict.damage if verdict.next_request.state == REJECTED else verdict.text
         for of_store in (INTACT, FROM_STREAM):
             words = words.replace(f"{of_store}, but ", "", 1)
         return words
@@ -333,7 +332,7 @@ def conversation_html(request: OperatorRequest, oid: str) -> HttpResponse:
     """One file to hand on, as `show --as html` writes it."""
     row, choice, analysis = looked_up(request, oid)
     results = [finding for _, finding in analysis.findings]
-    text = conversation_file(analysis.case, results, analysis.verdict, row.source.path, choice.revision, choice.profile)
+    text = conversation_file(analysis.case, results, analysis.verdict.text, row.source.path, choice.revision, choice.profile)
     return HttpResponse(text, headers={"Content-Disposition": f'attachment; filename="{row.shared_id}.html"'})
 
 
@@ -356,7 +355,7 @@ def _trace_notes(row: Conversation, choice: Choice, analysis: Analysis) -> list[
 
 
 def _report(row: Conversation, choice: Choice, analysis: Analysis) -> dict[str, object]:
-    verdict = analysis.verdict
+    verdict = analysis.verdict.text
     if analysis.observed:
         # The judgement below it is that of the past request, so the headline is too.
         verdict = f"The request of {visible(choice.step)}, as observed: {analysis.judgement.verdict}. The next one: {verdict}"

@@ -272,7 +272,7 @@ def _look(error: str, row: Conversation | None, reader: str) -> Lookup:
     advice = advice_of(analysed.case, analysed.recommended, analysed.why_not, profile, projection, observed(explanations, error, cases))
     seqs = _pointed_at(explanations, crash)
     there = tuple((oid, finding) for oid, finding in analysed.findings if seqs & set(finding.seqs))[:PLACES_SHOWN]
-    return Lookup(explanations, None, (row, case), (repairable, analysed.case), crash, advice, there, analysed.verdict, others)
+    return Lookup(explanations, None, (row, case), (repairable, analysed.case), crash, advice, there, analysed.verdict.text, others)
 
 
 def _pointed_at(answers: tuple[Explanation, ...], crash: CrashMatch | None) -> set[int]:

@@ -28,11 +28,11 @@ def test_the_first_page_leads_to_the_merge(page: Page, live_server: LiveServer, 
     assert [" ".join(words.split()) for words in page.locator(".folds .chip").all_inner_texts()] == [
         "Stored 9",
         "Read 9 → 3",
-        "Sent rejected at messages.1 (OC-2)",
+        "Sent rejected at messages.1: a tool message without calls before it",
     ]
     merged = page.locator("td.read .msg.merged")
     expect(merged.first).to_contain_text("11 chunks")
-    assert merged.all_inner_texts()[1:3] == ["→ user", "→ user"] and merged.count() == 11
+    assert [words.strip() for words in merged.all_inner_texts()[1:4]] == ["→ user", "→ user", "user"] and merged.count() == 11
     expect(page.locator("tr#seq-14 td.read")).to_contain_text("left out")
     expect(page.locator("tr#seq-12 td.sent")).to_contain_text("OC-2")
     expect(page.locator("body")).to_contain_text("merged seq 1-6; the next one, as dispatch-legacy reads now, would merge seq 1-11")
@@ -65,7 +65,7 @@ def test_another_reader_reads_nine_messages(page: Page, live_server: LiveServer,
 def test_a_repair_from_preview_to_undo(page: Page, live_server: LiveServer, incident: Conversation, store: Path) -> None:
     before = rows(store)
     page.goto(f"{live_server.url}/conversations/{incident.oid}/")
-    page.get_by_text("Why, repairs").click()
+    page.locator("#finding summary").click()
     page.locator("#finding").get_by_role("link", name="Preview").click()
     page.get_by_text("Options: strategies, mode, reader").click()
     page.get_by_label("in-place").check()

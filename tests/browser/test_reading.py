@@ -37,7 +37,11 @@ def test_each_row_of_a_merged_message_says_what_became_of_it(page: Page, live_se
         row, box = page.locator(f"tr#seq-{seq}").bounding_box(), piece.bounding_box()
         assert row and box and abs(row["y"] + row["height"] / 2 - box["y"] - box["height"] / 2) < 8, seq
     expect(page.locator("td.sent .merged>i.lost")).to_have_count(5)
-    assert [page.locator(f"tr#seq-{seq} td.sent").inner_text() for seq in (2, 3, 10)] == ["lost: dropped from user messages", "=", "lost"]
+    assert [page.locator(f"tr#seq-{seq} td.sent").inner_text() for seq in (2, 3, 10)] == [
+        "lost: dropped from user messages",
+        "→ user",
+        "lost",
+    ]
 
 
 def test_a_phone_shows_rows_on_its_first_screen(page: Page, live_server: LiveServer, incident: Conversation) -> None:

@@ -207,7 +207,7 @@ def test_a_link_to_a_chunk_shows_what_stands_before_it_and_leads_both_ways(get: 
     conversation = long(tmp_path / "a.db")
     page = get(conversation, "/?at=500")
     assert seqs(page) == list(range(497, 597))
-    earlier = re.search(r'href="([^"]+)">\d+ earlier chunks', page)
+    earlier = re.search(r'href="([^"]+)">\d+ earlier', page)
     assert earlier is not None and seqs(get(conversation, f"/{earlier[1]}")) == list(range(397, 497))
     later = re.search(r'href="([^"]+)" hx-get', page)
     assert later is not None and seqs(get(conversation, f"/{later[1]}")) == list(range(597, 697))
@@ -238,7 +238,7 @@ def test_what_the_reader_makes_up_stands_last_and_in_no_store(get: Get, tmp_path
     store = Store().append(U("go"), A("calling", tc("x")), U("and?"), A("well"))
     page = get(imported(tmp_path / "a.db", store))
     rows = re.findall(r"<tr[ >].*?</tr>", page[page.index("<tbody>", page.index('id="rows"')) :], re.DOTALL)
-    assert 'class="synthetic"' in rows[5] and "not in the store" in rows[5] and "synthetic: " in rows[5]
+    assert 'class="synthetic"' in rows[5] and "not stored" in rows[5] and "synthetic: " in rows[5]
     assert "interrupted: tool execution did not complete" in rows[5] and seqs(page) == [1, 2, 3, 4, 5]
 
 
@@ -251,7 +251,7 @@ def test_what_the_reader_makes_up_between_messages_stands_in_its_place(get: Get,
 
 def test_results_joined_with_the_users_words_are_no_alarm_and_two_answers_in_one_message_are(get: Get, session: Conversation) -> None:
     page = get(session)
-    alarms = re.findall(r'<td class="sent"[^>]*><div class="msg \w merged begins[^>]*>.*?<b>([^<]+)</b>', page, re.DOTALL)
+    alarms = re.findall(r'<td class="sent"[^>]*><div class="msg \w merged[^>]* begins[^>]*>.*?<b>([^<]+)</b>', page, re.DOTALL)
     assert alarms == ["messages.3 · assistant"]
 
 

@@ -37,7 +37,7 @@ def test_three_chips_lead_to_the_first_bad_points(client: Client, incident: Conv
     assert chips(page(client, incident)) == [
         ("Stored 9", ""),
         ("Read 9 → 3", "?at=2#seq-2"),
-        ("Sent rejected at messages.1 (OC-2)", "?at=12#seq-12"),
+        ("Sent rejected at messages.1: a tool message without calls before it", "?at=12#seq-12"),
     ]
     assert chips(page(client, incident, "?reader=exact%2Bkeep-thinking"))[1][0] == "Read all 9"
 
@@ -61,8 +61,17 @@ def test_what_is_read_and_sent_as_it_is_stored_is_an_equals_sign(client: Client,
     assert AS_STORED not in read and "11 chunks" in read
     reasons = [re.findall(r">(lost[^<]*)</p>", row(merged, seq)) for seq in (2, 5, 10)]
     assert reasons == [["lost: dropped from user messages"], ["lost"], ["lost"]], "the reason, once"
-    # Of a merged message each row says what became of it, and its words are not said again.
-    assert "hello" not in sent and [AS_STORED in row(merged, seq).rpartition("<td")[2] for seq in (2, 3, 10)] == [False, True, False]
+    assert "hello" not in sent
+    # Nothing in a merged message is as it was stored: a row that keeps its role is not filled, one that is lost or gets another role is.
+    cells = [row(merged, seq).rpartition("<td")[2] for seq in (1, 2, 3, 4, 10)]
+    assert [" changed" in cell for cell in cells] == [False, True, True, False, True]
+    assert [re.findall(r'<p class="(\w+)">([^<]*)</p>', cell) for cell in cells[2:4]] == [[("why", "→ user")], [("sr", "user")]]
+    assert not any(AS_STORED in cell for cell in cells)
+    # Another role is to be seen once for each stored message, and read aloud for each of its rows.
+    assert [re.findall(r'(?:why|sr)">(→ user)<', row(merged, seq).split('class="read"')[1].split("<td")[0]) for seq in (2, 3)] == [
+        ["→ user"]
+    ] * 2
+    assert '<span class="sr">→ user' in row(merged, 3) and '<span class="sr">→ user' not in row(merged, 2)
 
 
 def test_a_sentence_of_the_selected_finding_is_said_once(client: Client, incident: Conversation) -> None:

@@ -76,10 +76,10 @@ def test_the_row_where_a_branch_leaves_the_path_names_it_and_leads_to_it(get: Ge
     conversation = session(tmp_path, *BRANCH, u("u3", "r1", "<b>retry</b>"), u("u4", "u2", "hello?"))
     page = get(conversation, "?reader=pi-0.68&at=1")
     assert offshoots(page) == [
-        ("2", "?reader=pi-0.68&leaf=u3&at=3#seq-3", "3 4 result other branch, 2 entries bash: refused not read not sent"),
+        ("2", "?reader=pi-0.68&leaf=u3&at=3#seq-3", "3 4 result other branch, 2 entries bash: refused ← call 2 not read not sent"),
         ("2", "?reader=pi-0.68&leaf=u3&at=5#seq-5", "5 6 user <b>retry</b> leaf read this branch not read not sent"),
     ]
-    assert "<summary>Tree: 2 of 6 entries off this path</summary>" in page
+    assert "<summary>Tree: 2/6 entries off path</summary>" in page
     assert re.findall(r'href="([^"]*)"[^>]*>read this branch<', page) == ["?reader=pi-0.68&amp;leaf=u3"]
     other = get(conversation, "?leaf=u3")
     assert 'id="seq-3"' in other and 'id="seq-5"' in other, "the rows that the numbers lead to"
@@ -109,7 +109,7 @@ def test_branches_that_leave_the_path_at_one_entry_have_three_rows_and_a_link_to
 def test_branches_of_a_leaf_that_was_chosen_come_after_it(get: Get, tmp_path: Path) -> None:
     page = get(session(tmp_path, *BRANCH), leaf="a1")
     assert [(seq, words) for seq, _, words in offshoots(page)] == [
-        ("2", "3 4 result other branch bash: refused leaf read this branch not read not sent"),
+        ("2", "3 4 result other branch bash: refused leaf ← call 2 read this branch not read not sent"),
         ("2", "4 5 user other branch still there? leaf read this branch not read not sent"),
     ]
     assert "chosen leaf" in page
@@ -136,8 +136,28 @@ def test_a_tree_names_its_damage_where_others_count_what_is_read(get: Get, tmp_p
     (sentence,) = re.findall(r'<p class="verdict">(.*?)</p>', page, re.DOTALL)
     assert "has no result on the path; its real one is at" in sentence and "are read" not in sentence
     assert 'href="#tree-2"' in page
+    assert re.search(r"3/4\s+chunks on this path", page)
     assert seqs(page) == [1, 2, 4]
     assert "no result stored" not in page
+
+
+def test_a_call_its_result_on_another_branch_and_what_was_read_instead_lead_to_each_other(get: Get, tmp_path: Path) -> None:
+    page = get(session(tmp_path, *BRANCH))
+    call_row, result_row, synthetic_row = re.findall(r'<tr (?:id="seq-2"|class="(?:offshoot|synthetic)).*?</tr>', page, re.DOTALL)
+    (address,) = re.findall(r'href="#(branch-\d+)"[^>]*>→ 3</a> <span class="badge severity error">other branch<', call_row)
+    assert f'id="{address}"' in result_row
+    assert all('href="#seq-2">← call 2</a>' in row for row in (result_row, synthetic_row))
+
+
+def test_a_request_that_passes_without_the_real_result_is_no_good_request(get: Get, tmp_path: Path) -> None:
+    """Neither on its page nor in the list: the model is given an error that did not happen."""
+    conversation = session(tmp_path, *BRANCH[:2], a("meant", "u1", text("an answer that was tried again")), *BRANCH[2:])
+    page = get(conversation)
+    assert re.findall(r'class="chip severity warning" href="([^"]*)"><b>Sent</b> (.*?)</a>', page) == [
+        ("?at=3#seq-3", "wrong silently: without 1 stored chunk")
+    ]
+    assert conversation.next_request == ["silent", "wrong silently", "without 1 stored chunk"]
+    assert "<b>Sent</b> passes all known rules" in get(conversation, "?leaf=meant")
 
 
 def test_a_leaf_is_chosen_by_its_address_and_the_timeline_follows(get: Get, tmp_path: Path) -> None:
@@ -332,7 +352,7 @@ def test_a_conversation_is_shown_from_where_its_reader_begins_unless_something_i
     conversation = session(tmp_path, *long_before_its_compaction(a("a5", "u5", text("done"))))
     page = get(conversation)
     assert seqs(page) == [7, 8, 9, 10, 11, 12, 13], "three rows before the first that is read"
-    assert "6 earlier chunks" in page and "No message of them is read" in page
+    assert ">6 earlier</a>" in page and "No message of them is read" in page
     earlier = re.search(r'href="([^"]+)"[^>]*>6 earlier', page)
     assert earlier is not None and seqs(get(conversation, earlier[1]))[0] == 1
     assert seqs(get(conversation, "?at=2"))[0] == 1 and seqs(get(conversation, "?role=user"))[0] == 1
@@ -351,7 +371,7 @@ def test_a_conversation_with_a_finding_before_its_compaction_is_shown_from_its_b
     values = list(long_before_its_compaction(a("a5", "u5", text("done"))))
     values[2] = r("a0", "u0", "c9", "the result of no call")
     page = get(session(tmp_path, *values))
-    assert seqs(page)[0] == 1 and "earlier chunks" not in page
+    assert seqs(page)[0] == 1 and " earlier</a>" not in page
 
 
 def test_a_compaction_is_no_fault_in_lists_either(client: Client, tmp_path: Path) -> None:

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 
 from inspector.presentation.conversation.overview import Overview
+from inspector.presentation.conversation.verdict import SILENT
+from inspector.profiles.catalogue import summary_of
 from inspector.rules.base import Severity
 
 
@@ -50,7 +52,17 @@ def _sent(about: Overview) -> Chip:
     name = "Sent then" if about.observed else "Sent"
     if about.judged.pending:
         return Chip(name, about.judged.pending, "")
-    return Chip(name, about.judged.verdict, "ok" if about.judged.sendable else Severity.ERROR, about.judged.first_bad)
+    if first := about.judged.first:
+        summary = summary_of(about.judged.profile, first.id)
+        words = f"rejected at {first.path}: {summary}" if summary else about.judged.verdict
+        return Chip(name, words, Severity.ERROR, about.judged.first_bad)
+    following = about.verdict.next_request
+    # The verdict is of the next request, not of a past one.
+    if following.state == SILENT and not about.observed:
+        places = (about.silent_from, about.read_otherwise_from, about.damaged_from)
+        seq = next((place for place in places if place is not None), None)
+        return Chip(name, f"{following.words}: {following.more}", Severity.WARNING, seq)
+    return Chip(name, about.judged.verdict, "ok")
 
 
 def _messages(count: int) -> str:

@@ -81,7 +81,7 @@ def examined(stored: Stored, judges: Judges, surroundings: Surroundings, is_long
     headline = verdict(case, results, judgement)
     # With a trace, the page compares with past requests as well: that is made when somebody opens it.
     is_kept = len(content.chunks) >= LARGE and case.trace is None
-    kept = whole(case, results, prompt, judgement, headline.text, projection, stored) if is_kept else None
+    kept = whole(case, results, prompt, judgement, headline, projection, stored) if is_kept else None
     return Examined(
         findings=tuple(results),
         projection=projection,

@@ -12,6 +12,7 @@ from inspector.presentation.conversation.panels import Ending, JobLine
 from inspector.presentation.conversation.placed import Inserted, LedgerCell, inserted
 from inspector.presentation.conversation.recorded_errors import Recorded, recorded_errors
 from inspector.presentation.conversation.resuming import is_pending, pending_words
+from inspector.presentation.conversation.verdict import Verdict
 from inspector.presentation.tree.model import Branches
 from inspector.presentation.tree.own_leaves import OwnLeaf
 from inspector.presentation.tree.session_facts import session_facts
@@ -79,7 +80,7 @@ class Overview:
     format: str
     chunks: int
     stored_bytes: int
-    verdict: str
+    verdict: Verdict
     failure: str
     """Why the reader cannot open the conversation; "" where it can."""
     is_running: bool
@@ -138,7 +139,7 @@ def overview(
     findings: Sequence[Finding],
     prompt: Prompt,
     judgement: Judgement,
-    verdict: str,
+    verdict: Verdict,
     all_columns: Columns,
     observed: ObservedStep | None = None,
     branches: Branches | None = None,

@@ -64,6 +64,8 @@ class ReadCell:
     """Of a synthetic message: what it is in the request."""
     is_as_stored: bool = False
     """Whether the reader has the content and the role as they are stored."""
+    answers: int | None = None
+    """Of a synthetic result: the seq of its call."""
 
     @property
     def is_plain(self) -> bool:
@@ -376,12 +378,17 @@ def inserted(all_columns: Columns) -> tuple[Inserted, ...]:
     among_real_chunks = _blocks_among_real_chunks(all_columns)
     places = {chunk.key: at for at, chunk in enumerate(all_columns.conversation.chunks)}
     after = _places_before(all_columns, places)
+    calls: dict[str, int] = {}
+    for chunk in all_columns.conversation.chunks:
+        if chunk.kind is Kind.TOOL_CALL:
+            calls.setdefault(chunk.call_id, chunk.seq)
     result = []
     for index, message in synthetic_messages[:SYNTHETIC_SHOWN]:
         why = f"synthetic: {message.chunks[0].text}"
         message_of_request = sent.get(id(message)) or among_real_chunks.get(message.chunks[0].call_id)
         sent_as = f"{all_columns.prompt.root}.{message_of_request[0]} · {role_of(message_of_request[1])}" if message_of_request else ""
-        cell = ReadCell(1, letter(message.role), f"MSG {index} · {message.role}", 1, False, why, (), False, False, sent_as)
+        label, answers = f"MSG {index} · {message.role}", calls.get(message.chunks[0].call_id)
+        cell = ReadCell(1, letter(message.role), label, 1, False, why, (), False, False, sent_as, answers=answers)
         result.append(Inserted(after[index], cell))
     if len(synthetic_messages) > SYNTHETIC_SHOWN:
         more = f"and {len(synthetic_messages) - SYNTHETIC_SHOWN:,} more synthetic messages inserted by the reader"

@@ -14,6 +14,9 @@ from inspector.presentation.conversation.columns import NOT_RECORDED
 from inspector.presentation.conversation.placed import Inserted, PlacedChunk, ReadCell, ReadMessage, SentMessage
 from inspector.presentation.conversation.row_words import letter
 
+LEFT_OUT = "left out"
+"""What a cell says of chunks that the reader leaves out unintentionally."""
+
 
 @dataclass(frozen=True, slots=True)
 class TimelineRow:
@@ -66,8 +69,9 @@ class SentCell:
 
     @property
     def is_as_stored(self) -> bool:
-        """Whether all of it is sent as the store has it."""
-        return bool(self.seams) and not self.merged and not self.lost and all(seam.is_as_stored for seam in self.seams)
+        """Whether all of it is sent as the store has it. A result is a message of the user on many wires; an answer never is."""
+        is_whole = bool(self.seams) and not self.merged and not self.lost
+        return is_whole and all(seam.is_as_stored and {seam.letter, self.letter} != {"a", "u"} for seam in self.seams)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +147,7 @@ def _read_cells(window: Window) -> Iterator[tuple[int, ReadCell]]:
                 if is_control
                 else "left out on purpose"
                 if is_intentional
-                else "left out"
+                else LEFT_OUT
             )
             yield start, ReadCell(span, run[0].letter, label, len(run), False, why, marks, False, True)
             continue

@@ -65,11 +65,12 @@ def verdict(case: Case, findings: Sequence[Finding], judgement: Judgement) -> Ve
         if done
         else ""
     )
-    read += _intentional_omissions(case, serious)
+    omitted, lost = _intentional_omissions(case, serious)
+    read += omitted
     lead = "of the rest, " if masked else ""
     before = f"{_unknown(masked)}{_symptom(case, serious)}{lead}"
     listed = _sentence(before, _named(serious, is_all=not before + read), read)
-    return Verdict(_sentence(before, _where(serious), read), *_next(case, serious, judgement, left_out), listed)
+    return Verdict(_sentence(before, _where(serious), read), *_next(case, serious, judgement, left_out, lost), listed)
 
 
 def _sentence(*parts: str) -> str:
@@ -149,13 +150,13 @@ def _left_out(case: Case) -> str:
     return f"seq {span_text(sorted(seqs), 3)}" if seqs else ""
 
 
-def _intentional_omissions(case: Case, serious: Sequence[Finding]) -> str:
-    """What a compaction, an edit of the context or another branch leaves out of a tree on purpose."""
+def _intentional_omissions(case: Case, serious: Sequence[Finding]) -> tuple[str, int]:
+    """What a compaction, an edit of the context or another branch leaves out of a tree on purpose; and how many chunks are lost."""
     if case.tree is None:
-        return ""
+        return "", 0
     # The usual case, known without a look at each chunk: all of the tree is read.
     if not case.reading.dropped and len(case.tree.chunks) <= len(case.conversation.chunks):
-        return ""
+        return "", 0
     apart = case.program.apart(case.tree)
     # What a session stores next to its messages no reader makes a message of.
     chunks = [
@@ -184,12 +185,16 @@ def _intentional_omissions(case: Case, serious: Sequence[Finding]) -> str:
     stored = {chunk.key for chunk in chunks}
     read = sum(chunk.key in stored for message in case.reading.messages for chunk in message.chunks)
     lost = len(chunks) - read - len(intentional) - max(off, 0)
-    if parts and lost > 0:
+    if not parts:
+        # Branches may be meant: lost is only what a finding of the path names and the path does not reach.
+        named = {seq for finding in serious if finding.code.startswith("TREE") for seq in finding.seqs}
+        lost = len(named - {chunk.seq for chunk in case.conversation.chunks}) if named else 0
+    if lost > 0:
         parts.append(f"{lost:,} {'is' if lost == 1 else 'are'} lost")
-    return f"; {read:,} of {len(chunks):,} message chunks are read, {' and '.join(parts)}" if parts else ""
+    return f"; {read:,} of {len(chunks):,} message chunks are read, {' and '.join(parts)}" if parts else "", max(lost, 0)
 
 
-def _next(case: Case, serious: Sequence[Finding], judgement: Judgement, left_out: str) -> tuple[NextRequest, str]:
+def _next(case: Case, serious: Sequence[Finding], judgement: Judgement, left_out: str, lost: int) -> tuple[NextRequest, str]:
     if case.running:
         return NextRequest("", "not judged", "a turn is running"), "a turn is running, so its open end is not judged"
     if is_pending(case, judgement):
@@ -214,5 +219,9 @@ def _next(case: Case, serious: Sequence[Finding], judgement: Judgement, left_out
             "the next request goes wrong silently: it passes all known rules",
         )
     # It passes, and lacks what was stored: nobody is told so.
-    what = NextRequest(SILENT, "passes", f"without {left_out}") if left_out else NextRequest(PASSES, "passes")
+    what = NextRequest(PASSES, "passes")
+    if left_out:
+        what = NextRequest(SILENT, "passes", f"without {left_out}")
+    elif lost:
+        what = NextRequest(SILENT, "wrong silently", f"without {lost:,} stored chunk{'' if lost == 1 else 's'}")
     return what, "the next request passes all known rules"

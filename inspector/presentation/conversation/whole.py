@@ -8,6 +8,7 @@ from inspector.planning.suggested import suggested
 from inspector.presentation.conversation.columns import Columns, columns
 from inspector.presentation.conversation.overview import Overview, overview
 from inspector.presentation.conversation.placed import Block, blocks
+from inspector.presentation.conversation.verdict import Verdict
 from inspector.presentation.conversation.windows import BlockSummary, summary
 from inspector.presentation.packed import packed
 from inspector.presentation.tree.branches import branches_of
@@ -61,7 +62,7 @@ def is_tried(stored: Stored) -> bool:
 
 
 def whole(
-    case: Case, findings: Sequence[Finding], prompt: Prompt, judgement: Judgement, verdict: str, projection: str, stored: Stored
+    case: Case, findings: Sequence[Finding], prompt: Prompt, judgement: Judgement, verdict: Verdict, projection: str, stored: Stored
 ) -> Whole:
     """Of the next request."""
     # First, since a trial needs as much memory again: what it leaves at hand is gone before the columns are made.

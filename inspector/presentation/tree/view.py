@@ -174,7 +174,7 @@ class TreeView:
     @property
     def off_path(self) -> str:
         off = self.entries - self.reached
-        return f"{off:,} of {self.entries:,} entries off this path" if off > 0 else "all on this path"
+        return f"{off:,}/{self.entries:,} entries off path" if off > 0 else "all on this path"
 
     @property
     def is_unknown(self) -> bool:
