@@ -26,7 +26,7 @@ def test_the_first_page_leads_to_the_merge(page: Page, live_server: LiveServer, 
     page.goto(f"{live_server.url}/conversations/{incident.oid}/")
     expect(page.locator(".verdict")).to_contain_text("reads 9 messages as 3")
     assert [" ".join(words.split()) for words in page.locator(".folds .chip").all_inner_texts()] == [
-        "Stored 9",
+        "Stored 9, damaged",
         "Read 9 → 3",
         "Sent rejected at messages.1: a tool message without calls before it",
     ]

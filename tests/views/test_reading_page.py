@@ -35,7 +35,7 @@ def chips(shown: str) -> list[tuple[str, str]]:
 
 def test_three_chips_lead_to_the_first_bad_points(client: Client, incident: Conversation) -> None:
     assert chips(page(client, incident)) == [
-        ("Stored 9", ""),
+        ("Stored 9, damaged", "?at=14#seq-14"),
         ("Read 9 → 3", "?at=2#seq-2"),
         ("Sent rejected at messages.1: a tool message without calls before it", "?at=12#seq-12"),
     ]

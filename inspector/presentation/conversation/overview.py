@@ -23,6 +23,9 @@ from inspector.projections.base import Prompt
 from inspector.projections.observed import NO_PROMPT, ObservedStep
 from inspector.rules.base import Case, Finding, Origin, Severity, observed_trace
 
+STORED = (Origin.STORE, Origin.STREAM)
+"""Of damage that is in the rows: what a stream delivered wrongly is stored as it came."""
+
 
 @dataclass(frozen=True, slots=True)
 class Judged:
@@ -92,7 +95,7 @@ class Overview:
     left_out_on_purpose: int
     reads_otherwise: bool
     damaged_from: int | None
-    """The first seq at which the store itself is damaged."""
+    """The first seq at which what is stored is damaged."""
     stored_severity: str
     read_severity: str
     """The worst severity of what was found in the store, and of what its reader does with it."""
@@ -175,7 +178,7 @@ def overview(
         left_out_on_purpose=_left_out_on_purpose(all_columns),
         reads_otherwise=reads_otherwise(all_columns, case.reading.grouped),
         damaged_from=_damaged_from(findings),
-        stored_severity=_worst(findings, Origin.STORE),
+        stored_severity=_worst(findings, *STORED),
         read_severity=_worst(findings, Origin.READER),
         read_otherwise_from=next((chunk.seq for chunk in chunks if chunk.key in all_columns.departs), None),
         silent_from=_silent_from(findings),
@@ -236,13 +239,13 @@ def _live_from(chunks: Sequence[Chunk], all_columns: Columns, findings: Iterable
 
 
 def _damaged_from(findings: Iterable[Finding]) -> int | None:
-    damage = (finding for finding in findings if finding.origin is Origin.STORE and finding.severity is not Severity.NOTE)
+    damage = (finding for finding in findings if finding.origin in STORED and finding.severity is not Severity.NOTE)
     return min((finding.seqs[0] for finding in damage if finding.seqs), default=None)
 
 
-def _worst(findings: Iterable[Finding], origin: Origin) -> str:
+def _worst(findings: Iterable[Finding], *origins: Origin) -> str:
     """A warning where there is none: a page asks only for what is wrong."""
-    severities = {finding.severity for finding in findings if finding.origin is origin}
+    severities = {finding.severity for finding in findings if finding.origin in origins}
     return str(next((severity for severity in Severity if severity in severities), Severity.WARNING))
 
 
