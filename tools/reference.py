@@ -51,8 +51,8 @@ def formats() -> str:
             "## Conversation stores\n",
             "The first mode is the one that a repair uses unless `--mode` names another.\n",
             *table(
-                ("format", "store", "write modes"),
-                ([code(entry["name"]), text(entry["title"]), shown_modes(entry["modes"])] for entry in stores),
+                ("format", "store", "begins or recognized by", "write modes"),
+                ([code(entry["name"]), text(entry["title"]), code(entry["sample"]), shown_modes(entry["modes"])] for entry in stores),
             ),
             "\n### Defaults\n",
             *table(
@@ -65,12 +65,15 @@ def formats() -> str:
                 ([code(entry["name"]), code(mode["name"]), text(mode["summary"])] for entry in stores for mode in entry["modes"]),
             ),
             "\n## Traces\n",
-            *table(("traces", "what", "write modes"), ([code(entry["name"]), text(entry["title"]), "read only"] for entry in traces)),
+            *table(
+                ("traces", "what", "begins or recognized by", "write modes"),
+                ([code(entry["name"]), text(entry["title"]), code(entry["sample"]), "read only"] for entry in traces),
+            ),
             "\n## Captured streams\n",
             "A capture is evidence: Inspector reads it and never writes it. [Captures of streams](captures.md) describes what each kind keeps.\n",
             *table(
-                ("capture", "what", "largest file"),
-                ([code(entry["name"]), text(entry["title"]), largest[entry["name"]]] for entry in captures),
+                ("capture", "what", "begins with", "largest file"),
+                ([code(entry["name"]), text(entry["title"]), code(entry["sample"]), largest[entry["name"]]] for entry in captures),
             ),
         ]
     )

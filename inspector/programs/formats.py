@@ -475,6 +475,8 @@ class Shape:
 class Format(Protocol):
     name: str
     title: str
+    sample: str = ""
+    """How a file of it begins, written by us; else `tables `, `files ` or `zip ` and the names by which it is recognized."""
     default_reader: str
     default_projection: str
     default_profile: str

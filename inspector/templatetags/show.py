@@ -80,6 +80,12 @@ def path_lines(path: str) -> SafeString:
 
 
 @register.filter
+def sample_lines(sample: str) -> SafeString:
+    """How a file begins, which breaks after a comma, and within a word only where nothing else helps."""
+    return mark_safe(escape(text.visible(sample)).replace(",", ",<wbr>"))  # noqa: S308 (escaped before)
+
+
+@register.filter
 def unbroken(value: str) -> SafeString:
     """Places such as `seq 1-4` and `(OC-1)` stay on one line."""
     return mark_safe(_PLACE.sub(r'<span class="place">\g<0></span>', escape(text.visible(value))))  # noqa: S308 (every text goes through `escape`)

@@ -16,6 +16,7 @@ from inspector.traces.record_id import record_id
 __all__ = [
     "JOURNAL",
     "NAME",
+    "SAMPLES",
     "TITLES",
     "Body",
     "DatabaseRows",
@@ -33,6 +34,11 @@ TITLES = {
     NAME: "Dispatch trace database (traces.db, both of its schemas)",
     JOURNAL: "Dispatch journal (NDJSON, one record a line; the generation before it, FILE.1, is read along)",
 }
+SAMPLES = {
+    NAME: "tables records(id, kind, timestamp, extensionId, spanId), bodies(…)",
+    JOURNAL: '{"kind":"log","timestamp":1777885951004,"extensionId":"core","message":"started"}',
+}
+"""As `Format.sample`."""
 
 ObservedRecord = tuple[TraceRecord, Body | None]
 """A record, and its body if no earlier record of this source brought it already: `TraceRecord.body` is always `Body.name`."""

@@ -520,14 +520,14 @@ def formats(request: OperatorRequest) -> HttpResponse:
         matching(
             sorted(FORMATS, key=lambda row: row.name not in sources),
             q,
-            lambda row: f"{row.name} {row.title} {' '.join(mode.summary for mode in row.modes)}",
+            lambda row: f"{row.name} {row.title} {row.sample} {' '.join(mode.summary for mode in row.modes)}",
         ),
         matching(
             sorted((row for row in catalogues.formats() if row["holds"] == "traces"), key=lambda row: row["name"] not in sources),
             q,
-            lambda row: f"{row['name']} {row['title']}",
+            lambda row: f"{row['name']} {row['title']} {row['sample']}",
         ),
-        matching(sorted(KINDS, key=lambda kind: kind.name not in sources), q, lambda kind: f"{kind.name} {kind.title}"),
+        matching(sorted(KINDS, key=lambda kind: kind.name not in sources), q, lambda kind: f"{kind.name} {kind.title} {kind.sample}"),
         sources,
     )
     return page(request, "formats.html", content, part="entries", twins=("json",))

@@ -78,7 +78,7 @@ class AddPage:
     text: str = ""
     """What was pasted and not taken, whole."""
     tried: str = ""
-    """The path that was read without importing it."""
+    """The path that was tested without importing it."""
     trials: tuple[Trial, ...] = ()
     beyond: str = ""
     """The place that was typed and may not be read."""

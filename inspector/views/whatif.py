@@ -18,6 +18,7 @@ from inspector.presentation.whatif.report import difference_report, summary_repo
 from inspector.profiles.catalogue import PROFILES, UnknownProfile
 from inspector.profiles.catalogue import profile as profile_named
 from inspector.programs.catalogue import format_named
+from inspector.readers.base import Reader
 from inspector.readers.catalogue import UnknownReader, all_readers, names
 from inspector.views.conversation_list import newest_first
 from inspector.views.pages import as_json, page
@@ -53,7 +54,7 @@ _PARTS = (
     ("newly_silent", "newly goes wrong silently", "newly go wrong silently", "why"),
     ("newly_rejected", "is newly rejected", "are newly rejected", "why"),
     ("rejected_not_silent", "is rejected instead of wrong silently", "are rejected instead of wrong silently", "mixed"),
-    ("silent_not_rejected", "is wrong silently instead of rejected", "are wrong silently instead of rejected", "worse"),
+    ("silent_not_rejected", "is wrong silently instead of rejected", "are wrong silently instead of rejected", "mixed"),
     ("newly_passes", "newly passes", "newly pass", "good"),
     ("only_worse", "gets worse", "get worse", "worse"),
     ("mixed", "gets better and worse", "get better and worse", "mixed"),
@@ -141,6 +142,11 @@ class WhatIfPage:
     part_counts: Mapping[str, int]
     counted: int
     total: int
+
+    @property
+    def reader(self) -> Reader:
+        """That of the client that might ship."""
+        return client(self.choice.b).reader
 
     @property
     def verdict(self) -> str:

@@ -58,7 +58,7 @@ def test_pages_that_are_not_generated_are_known() -> None:
 
 
 def test_formats() -> None:
-    wanted = [(entry.name, entry.title, ", ".join(mode.shown for mode in entry.modes) or "read only") for entry in FORMATS]
+    wanted = [(entry.name, entry.title, entry.sample, ", ".join(mode.shown for mode in entry.modes) or "read only") for entry in FORMATS]
     assert table("formats.md", "format") == wanted
     assert [row[0] for row in table("formats.md", "traces")] == list(TRACE_FORMATS)
     assert [row[0] for row in table("formats.md", "capture")] == [kind.name for kind in KINDS]

@@ -1,6 +1,7 @@
 """Sources are added from the browser: what may be read and nothing else, files and texts that are kept closed, and the demo that counts for nothing."""
 
 import json
+import re
 import stat
 from pathlib import Path
 
@@ -107,6 +108,9 @@ def test_a_refused_path_comes_with_the_setting_that_allows_it(tmp_path: Path, cl
     assert f"{listed}/srv/other/in" in said(client, path="/srv/other/in/a.db"), "the folder of a file"
     assert f"{listed}/srv/other" in said(client, path="/srv/other")
     assert "import_source /srv/other/in/a.db</pre>" in said(client, path="/srv/other/in/a.db", do="try"), "tried, and not imported either"
+    page = said(client, path="/srv/other", do="try")
+    assert re.search(r'id="elsewhere-path"\s+name="path"\s+value="/srv/other"', page), "where it was tested, it is there again"
+    assert page.index("Test without importing</button>") < page.index("Import this path</button>"), "the safe step comes first"
     address = said(client, path="postgresql://me:hunter2@other.example/brain")
     assert (
         "import_source postgresql://me@other.example/brain</pre>" in address
@@ -125,7 +129,7 @@ def test_a_path_is_tried_without_an_import(tmp_path: Path, client: Client, setti
     (folder / "notes.txt").write_text("milk")
     page = said(client, path=str(folder / "a.db"), do="try")
     assert (
-        "Read, and not imported" in page and "Recognized as" in page and ">dispatch</span>" in page and "<b>1 conversations</b>" not in page
+        "Tested, not imported" in page and "Recognized as" in page and ">dispatch</span>" in page and "<b>1 conversations</b>" not in page
     )
     assert "<b>1 conversation</b>" in page and page.count(f'name="path" value="{folder / "a.db"}"') == 1
     unknown = said(client, path=str(folder / "notes.txt"), do="try")

@@ -159,10 +159,20 @@ def test_an_unknown_name_is_nothing_at_this_address(client: Client, address: str
         assert client.get(address + ending).status_code == 404
 
 
-def test_the_formats_page_names_every_kind_of_capture_with_its_size(client: Client) -> None:
-    text = unescape(client.get("/formats/").content.decode())
+def test_the_formats_page_names_every_kind_of_capture_with_its_beginning_and_size(client: Client) -> None:
+    text = unescape(client.get("/formats/").content.decode().replace("<wbr>", ""))
     for kind in KINDS:
-        assert f'<td class="id"><b>{kind.name}</b></td><td>{kind.title}</td><td data-label="up to">{kind.up_to}</td>' in text
+        row = text[text.index(f'<tr id="{kind.name}">') :].partition("</tr>")[0]
+        assert f'<div class="sample">{kind.sample}</div></td><td data-label="up to">{kind.up_to}</td>' in row
+
+
+def test_formats_are_filtered_by_how_a_file_begins(client: Client) -> None:
+    text = client.get("/formats/?q=parentUuid").content.decode()
+    assert re.findall(r'<tr id="([^"]+)"', text) == ["claude-code"]
+
+
+def test_the_formats_page_says_how_large_a_capture_may_be(client: Client) -> None:
+    text = client.get("/formats/").content.decode()
     assert "256 MB, in YAML 64 MB" in text
 
 

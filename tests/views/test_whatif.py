@@ -70,17 +70,23 @@ def test_a_row_says_where_the_readers_part_and_what_changes(client: Client, kept
         " ".join(re.sub(r"<[^>]+>", " ", line).split()) for line in text[text.index("<tbody>", text.index("differences")) :].split("<tr>")
     ]
     migration = next(line for line in lines if line.startswith("Run the migration"))
-    rejected = "then OC-1 rejected at messages.1 An assistant message with &#x27;tool_calls&#x27; must be followed by tool messages"
+    rejected = "then OC-1 rejected at messages.1 message An assistant message with &#x27;tool_calls&#x27; must be followed by tool messages"
     assert f"4 → 1 → 5 1 inserted now wrong silently , passes all known rules {rejected}" in migration
     assert "Repair it for exact from message 1: user, seq 1-4 → user, seq 1" in migration
     assert (
-        "worse: the next request is rejected at messages.1 (OC-1) , and no longer goes wrong silently better:" in migration
+        "otherwise: the next request is rejected at messages.1 (OC-1) , and no longer goes wrong silently better:" in migration
         and "better: seq 2 in the request again" in migration
         and migration.endswith("gone: MSG101")
     )
+    hello = next(line for line in lines if line.startswith("hello"))
+    assert (
+        "otherwise: the next request is no longer rejected by a known rule, but goes wrong silently (without seq 14) better: seq 2,"
+        in hello
+    )
+    assert ">exact</a>: a new message where seq - chunkIdx differs. Gives back the messages as they were appended" in text
     assert f'href="/conversations/{incident.oid}/?reader=exact"' in text and 'href="/whatif.json?reader=dispatch-legacy' in text
     first = next(each for each in client.get(f"/whatif.json?{EXACT}").json()["differences"])
-    assert first["worse"], "what a fix would break stands first"
+    assert first["worse"], "what a fix would break comes first"
     assert first["violation"]["a"] is None and (first["violation"]["b"]["id"], first["violation"]["b"]["path"]) == ("OC-1", "messages.1")
 
 

@@ -20,7 +20,7 @@ def formats() -> list[Json]:
     """`holds` is `conversations`, `traces` or `streams`; the first mode is the one that a repair takes unless another is named."""
     stores = [
         {
-            **json_fields(row, "name title"),
+            **json_fields(row, "name title sample"),
             "holds": "conversations",
             **json_fields(row, "reader=default_reader projection=default_projection profile=default_profile"),
             "modes": [json_fields(mode, "name alias summary") for mode in row.modes],
@@ -28,8 +28,11 @@ def formats() -> list[Json]:
         for row in FORMATS
     ]
     none = {"reader": "", "projection": "", "profile": "", "modes": []}
-    traces = [{"name": name, "title": title, "holds": "traces", **none} for name, title in dispatch_traces.TITLES.items()]
-    return stores + traces + [{"name": kind.name, "title": kind.title, "holds": "streams", **none} for kind in KINDS]
+    traces = [
+        {"name": name, "title": title, "sample": dispatch_traces.SAMPLES[name], "holds": "traces", **none}
+        for name, title in dispatch_traces.TITLES.items()
+    ]
+    return stores + traces + [{**json_fields(kind, "name title sample"), "holds": "streams", **none} for kind in KINDS]
 
 
 def readers() -> list[Json]:

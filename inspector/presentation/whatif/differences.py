@@ -36,6 +36,8 @@ NEXT_REQUESTS = {
     (SILENT, PASSES): "newly_passes",
 }
 """How the next request changes, worst first."""
+NEITHER_WAY = ("rejected_not_silent", "silent_not_rejected")
+"""Of these, one that does not pass with either: it fails in another way."""
 _SILENT_READER_RULES = tuple(rule for rule in RULES if rule.silent and rule.origin is Origin.READER)
 
 
@@ -170,6 +172,13 @@ class Difference:
     def next_request(self) -> str:
         """One of NEXT_REQUESTS; "" where the same becomes of it."""
         return NEXT_REQUESTS.get((self.state_a, self.state_b), "")
+
+    @property
+    def changes(self) -> tuple[tuple[str, str], ...]:
+        """(worse, better or otherwise; sentence): a next request that only fails in another way is neither a loss nor a gain."""
+        marked = [("worse", sentence) for sentence in self.worse] + [("better", sentence) for sentence in self.better]
+        is_other = self.next_request in NEITHER_WAY
+        return tuple(("otherwise" if is_other and sentence.startswith(_REQUEST) else mark, sentence) for mark, sentence in marked)
 
     @property
     def kind(self) -> str:

@@ -11,6 +11,7 @@ from inspector.programs.formats import Change, Format, Head, Listed, Neighbors, 
 class ClaudeCode(Format):
     name = folder.NAME
     title = "Claude Code sessions (JSONL files, alone or in the folders of their projects)"
+    sample = '{"parentUuid":null,"sessionId":"0f1e…","type":"user"}'
     default_reader = "claude-code"
     default_projection = "anthropic"
     default_profile = "anthropic-2026-07"

@@ -32,6 +32,7 @@ _LISTS = ("history.jsonl", "session_index.jsonl")
 class Codex(Format):
     name = NAME
     title = "Codex CLI threads (rollout files: JSONL, plain or packed with zstd, alone or in folders)"
+    sample = '{"timestamp":"2026-…","type":"session_meta","payload":{"id":"0199…"}}'
     default_reader = "codex"
     default_projection = "openai-responses"
     default_profile = "openai-responses"

@@ -56,6 +56,7 @@ _ROWS: AtHand[dict[str, tuple[Cell, Chunk]]] = AtHand(2)
 class Dispatch(Format):
     name = "dispatch"
     title = "Dispatch conversation store (dispatch.db)"
+    sample = "tables kv(namespace, key, value)"
     default_reader = "dispatch-legacy"
     default_projection = "dispatch-openai"
     default_profile = "openai-chat"

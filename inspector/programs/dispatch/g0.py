@@ -72,6 +72,7 @@ class _TabParts:
 class DispatchG0(Format):
     name = NAME
     title = "Old Dispatch store (chunks and tabs as SQL tables, before the key-value store)"
+    sample = "tables chunks(tab_id, seq, turn_id, data_json), tabs(id)"
     default_reader = "exact"
     default_projection = "dispatch-openai"
     default_profile = "openai-chat"

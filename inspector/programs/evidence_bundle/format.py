@@ -12,6 +12,7 @@ class EvidenceBundle(SealedFormat):
         super().__init__(DISPATCH)
         self.name = "evidence" + SUFFIX
         self.title = "Evidence bundle (one sealed conversation of any program with its trace, a zip made by the command bundle)"
+        self.sample = f"zip {MANIFEST}"
 
     def sniff(self, shape: Shape) -> float:
         """The manifest comes first; a zip that was packed again is taken for one too, and refused by name if it is none."""

@@ -55,6 +55,7 @@ _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 class GbrainExport(JobFormat):
     name = NAME
     title = "Export of gbrain's subagent tables (pg_dump as text, CSV or JSON; a file or a folder)"
+    sample = "COPY public.subagent_messages (id, job_id, message_idx, role, content_blocks, …) FROM stdin;"
     modes: tuple[WriteMode, ...] = (
         WriteMode(
             "script",

@@ -53,6 +53,7 @@ class JobFormat(Format):
 class Gbrain(JobFormat):
     name = NAME
     title = "gbrain subagent runs in PostgreSQL (messages, tool executions, job and leases)"
+    sample = "tables subagent_messages(…), subagent_tool_executions(…)"
     relations: tuple[Relation, ...] = RELATIONS
     modes: tuple[WriteMode, ...] = (
         WriteMode(

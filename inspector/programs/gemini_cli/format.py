@@ -25,6 +25,7 @@ _TITLE = 80
 class GeminiCli(Format):
     name = NAME
     title = "Gemini CLI chats (JSON lines, a file each)"
+    sample = '{"sessionId":"0f1e…","projectHash":"9c2b…"}'
     default_reader = reader.NAME
     default_projection = reader.PROJECTION_NAME
     default_profile = "gemini"

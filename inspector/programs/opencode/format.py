@@ -58,8 +58,8 @@ class OpencodeStore(Format):
         ),
     )
 
-    def __init__(self, name: str, title: str) -> None:
-        self.name, self.title = name, title
+    def __init__(self, name: str, title: str, sample: str) -> None:
+        self.name, self.title, self.sample = name, title, sample
 
     def read(self, records: Iterable[Record]) -> Iterator[Stored]:
         """Sessions in the order of their ids."""
@@ -274,6 +274,18 @@ def _title(session: Session, chunks: Sequence[Chunk]) -> str:
     return line if len(line) <= _TITLE else f"{line[:_TITLE]}…"
 
 
-OPENCODE = OpencodeDb("opencode", "opencode's database (opencode.db, from 1.2 on)")
-OPENCODE_TREE = OpencodeTree("opencode-storage", "opencode's tree of JSON files (storage, up to 1.1)")
-OPENCODE_EXPORT = OpencodeExport("opencode-export", "a session as opencode exports and imports it (JSON)")
+OPENCODE = OpencodeDb(
+    "opencode",
+    "opencode's database (opencode.db, from 1.2 on)",
+    "tables session(directory), message(id, session_id, data), part(id, message_id, session_id, data)",
+)
+OPENCODE_TREE = OpencodeTree(
+    "opencode-storage",
+    "opencode's tree of JSON files (storage, up to 1.1)",
+    "files session/global/ses_ID.json, message/ses_ID/msg_ID.json, part/msg_ID/prt_ID.json",
+)
+OPENCODE_EXPORT = OpencodeExport(
+    "opencode-export",
+    "a session as opencode exports and imports it (JSON)",
+    '{"info":{"id":"ses_ID"},"messages":[]}',
+)

@@ -17,9 +17,9 @@ class SessionFiles(Format):
     # OpenClaw takes one. pi takes none, and a file of OpenClaw's that is named alone may be detected as one of pi's.
     lock_suffix = ".lock"
 
-    def __init__(self, name: str, title: str, default_reader: str, control_rows: bool = False) -> None:
+    def __init__(self, name: str, title: str, sample: str, default_reader: str, control_rows: bool = False) -> None:
         """`control_rows`: whether it knows leaf and reset rows."""
-        self.name, self.title, self.default_reader = name, title, default_reader
+        self.name, self.title, self.sample, self.default_reader = name, title, sample, default_reader
         self._control_rows = control_rows
         self._folders = session_folder.SessionFolders(name, control_rows)
         self.modes: tuple[WriteMode, ...] = session_writing.LISTED_MODES if control_rows else session_writing.MODES

@@ -7,6 +7,7 @@ NAME = "openclaw"
 OPENCLAW = SessionFiles(
     NAME,
     "OpenClaw sessions (JSONL files with sessions.json, alone or in folders)",
+    '{"type":"session","version":3,"id":"0199…","cwd":"~/.openclaw/workspace"}',
     "openclaw-2026.9",
     control_rows=True,
 )

@@ -33,6 +33,7 @@ _JSONL_VERSION = 3
 class OpenClawSqlite(Format):
     name = NAME
     title = "OpenClaw's SQLite store of an agent (openclaw-agent.sqlite, schemas 4 to 23)"
+    sample = "tables transcript_events(session_id, seq, event_json), sessions(session_key), schema_meta(schema_version)"
     default_reader = "openclaw-2026.9"
     default_projection = "anthropic"
     default_profile = "anthropic-2026-07"

@@ -4,4 +4,9 @@ from inspector.programs.pi_openclaw.files import SessionFiles
 
 NAME = "pi"
 
-PI = SessionFiles(NAME, "pi sessions (JSONL files of versions 1 to 3, alone or in folders)", "pi-1.5")
+PI = SessionFiles(
+    NAME,
+    "pi sessions (JSONL files of versions 1 to 3, alone or in folders)",
+    '{"type":"session","version":3,"id":"0199…","cwd":"/srv/app"}',
+    "pi-1.5",
+)

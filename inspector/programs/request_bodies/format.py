@@ -30,6 +30,15 @@ _TITLES = {
     MISTRAL: "Mistral chat",
     AI_SDK: "AI SDK ModelMessage list",
 }
+_SAMPLES = {
+    ANTHROPIC: '{"model":"claude-…","max_tokens":1024,"messages":[{"role":"user","content":"hello"}]}',
+    OPENAI_CHAT: '{"model":"gpt-…","messages":[{"role":"user","content":"hello"}],"max_completion_tokens":1024}',
+    OPENAI_RESPONSES: '{"model":"gpt-…","input":[{"role":"user","content":"hello"}]}',
+    GEMINI: '{"contents":[{"role":"user","parts":[{"text":"hello"}]}]}',
+    BEDROCK: '{"modelId":"anthropic.…","messages":[{"role":"user","content":[{"text":"hello"}]}]}',
+    MISTRAL: '{"model":"mistral-…","messages":[{"role":"user","content":"hello"}]}',
+    AI_SDK: '[{"role":"assistant","content":[{"type":"tool-call","toolCallId":"c1","toolName":"read","input":{}}]}]',
+}
 _PROFILES = {ANTHROPIC: "anthropic-2026-07", AI_SDK: "ai-sdk-6"}
 
 
@@ -46,6 +55,7 @@ class RequestBody(Format):
         self.wire = wire
         self.shape: WireShape = SHAPES[wire]
         self.title = f"Request body: {_TITLES[wire]}, whole or the bare list"
+        self.sample = _SAMPLES[wire]
         self.default_projection = f"{wire}+{AS_SENT}"
         self.default_profile = _PROFILES.get(wire, wire)
 

@@ -36,6 +36,7 @@ class _Session:
 class Rollouts(Format):
     name = NAME
     title = "rollouts sessions (a folder each: session.json and messages.jsonl) with crash files"
+    sample = "files sessions/20260504_091231_0f1e2d/session.json"
     default_reader = "rollouts"
     default_projection = "rollouts-anthropic"
     default_profile = "anthropic-2026-07"

@@ -35,12 +35,13 @@ class NoCapture(ValueError):
 @dataclass(frozen=True, slots=True)
 class CaptureKind:
     """`sniff` looks at the first bytes (up to `catalogue.HEAD`) and the file's name. `exchanges` raises NoCapture where nothing can be read; what is partly damaged is
-    read as far as it goes, with `problems`. The name gives titles and ids; no file is opened by it. `up_to` says in words how large one may be."""
+    read as far as it goes, with `problems`. The name gives titles and ids; no file is opened by it. `sample` is how one begins. `up_to` says in words how large one may be."""
 
     name: str
     title: str
     sniff: Callable[[bytes, str], bool]
     exchanges: Callable[[Opened, str], Iterator[Exchange]]
+    sample: str
     up_to: str = "any size"
 
 

@@ -12,14 +12,48 @@ HEAD = 2**16
 _WHOLE = f"{LOADED // 2**20} MB"
 
 KINDS = (
-    CaptureKind("stream-capture", "Inspector's capture: both sides, with times", own.sniff, own.exchanges),
-    CaptureKind("har", "HTTP archive (HAR)", har.sniff, har.exchanges, _WHOLE),
-    CaptureKind("vcr", "VCR cassette (YAML or JSON)", vcr.sniff, vcr.exchanges, f"{_WHOLE}, in YAML {vcr.YAML_LOADED // 2**20} MB"),
-    CaptureKind("gemini-responses", "recorded answers of gemini-cli", gemini_responses.sniff, gemini_responses.exchanges),
-    CaptureKind("recorded-fixture", "recorded fixture of Dispatch", recorded_fixture.sniff, recorded_fixture.exchanges, _WHOLE),
-    CaptureKind("txtar", "text archive with a section `streaming`", txtar.sniff, txtar.exchanges, _WHOLE),
-    CaptureKind("chunk-lines", "one JSON event a line, without SSE", chunk_lines.sniff, chunk_lines.exchanges),
-    CaptureKind("raw", "bytes of one answer: SSE or lines of JSON", raw.sniff, raw.exchanges),
+    CaptureKind(
+        "stream-capture",
+        "Inspector's capture: both sides, with times",
+        own.sniff,
+        own.exchanges,
+        '{"v":1,"kind":"stream-capture","sides":["backend","client"]}',
+    ),
+    CaptureKind("har", "HTTP archive (HAR)", har.sniff, har.exchanges, '{"log":{"version":"1.2","entries":[]}}', _WHOLE),
+    CaptureKind(
+        "vcr",
+        "VCR cassette (YAML or JSON)",
+        vcr.sniff,
+        vcr.exchanges,
+        "interactions: [{request: {…}, response: {…}}]",
+        f"{_WHOLE}, in YAML {vcr.YAML_LOADED // 2**20} MB",
+    ),
+    CaptureKind(
+        "gemini-responses",
+        "recorded answers of gemini-cli",
+        gemini_responses.sniff,
+        gemini_responses.exchanges,
+        '{"method":"generateContentStream","response":[]}',
+    ),
+    CaptureKind(
+        "recorded-fixture",
+        "recorded fixture of Dispatch",
+        recorded_fixture.sniff,
+        recorded_fixture.exchanges,
+        '{"request":{"url":"https://…"},"response":{"status":200}}',
+        _WHOLE,
+    ),
+    CaptureKind("txtar", "text archive with a section `streaming`", txtar.sniff, txtar.exchanges, "-- streaming --", _WHOLE),
+    CaptureKind(
+        "chunk-lines",
+        "one JSON event a line, without SSE",
+        chunk_lines.sniff,
+        chunk_lines.exchanges,
+        '{"type":"message_start","message":{"id":"msg_…"}}',
+    ),
+    CaptureKind(
+        "raw", "bytes of one answer: SSE or lines of JSON", raw.sniff, raw.exchanges, 'data: {"choices":[{"delta":{"content":"hello"}}]}'
+    ),
 )
 
 
