@@ -224,6 +224,8 @@ def body(answer: Any) -> tuple[int, bytes]:
     content = b"".join(answer.streaming_content) if answer.streaming else answer.content
     # Of the metrics, what is of this process and no row of a database.
     content = re.sub(rb"(?m)^(?:process_|inspector_request|inspector_responses|\w+_oldest_seconds).*\n", b"", content)
+    # The audit log says to the second when it was checked.
+    content = re.sub(rb"checked at [0-9:]{8}", b"checked", content)
     return answer.status_code, re.sub(rb"[A-Za-z0-9]{64}", b"token", content)
 
 
