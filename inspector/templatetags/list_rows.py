@@ -42,6 +42,7 @@ def _conversation(row: Any, source: str, search_query: str) -> str:
     shown = row.conversation
     href = f"/conversations/{shown.oid}/"
     status = f" {_shown(shown.status)}" if shown.status else ""
+    by = "".join(f" · {_clipped(words, _SOURCE)}" for words in (shown.model, shown.client_version) if words)
     matching = ""
     if row.matching:
         matching = f'<a href="{href}?{escape(search_query)}">{row.matching} chunk{"" if row.matching == 1 else "s"} with this text</a>'
@@ -55,7 +56,7 @@ def _conversation(row: Any, source: str, search_query: str) -> str:
     warns = " differs" if row.is_read_otherwise else ""
     return (
         f'<tr><td class="what"><a class="name row-link" href="{href}">{_clipped(shown.title or "Untitled", _TITLE)}</a>'
-        f'<div class="quiet">{source} <span class="mono" title="{_clipped(shown.native_id, _ID)}">{_shown(shown.short_native_id)}</span>{status}</div>'
+        f'<div class="quiet">{source} <span class="mono" title="{_clipped(shown.native_id, _ID)}">{_shown(shown.short_native_id)}</span>{status}{by}</div>'
         f'{matching}</td><td class="n chunks" data-label="chunks">{shown.chunk_count:,}</td>'
         f'<td class="n{warns}" data-label="messages stored → read">{shown.message_count:,} → {shown.read_count:,}</td>'
         f'<td class="next" data-label="next request">{next_words(following)}{waiting_repair(row.waiting)}</td>'

@@ -12,7 +12,7 @@ from django.template.defaultfilters import capfirst, truncatewords
 from inspector.middleware import OperatorRequest
 from inspector.models import Occurrence, Problem, ProblemDay, Repair, Source
 from inspector.models.problem import SEVERITIES, WORST_FIRST, ProblemState, in_states, today
-from inspector.presentation.clock import age_words
+from inspector.presentation.clock import age_words, day_of
 from inspector.presentation.json_text import Json, json_fields
 from inspector.presentation.sparkline import Sparkline, sparkline
 from inspector.presentation.visible import visible
@@ -206,16 +206,9 @@ def filters_of(params: dict[str, str]) -> ProblemFilters:
         severity=severity if severity in SEVERITIES else "",
         silent=params.get("silent") == "1",
         assigned=visible(params.get("assigned", ""))[:150],
-        day=_day(params.get("day", "")),
+        day=day_of(params.get("day", "")),
         sort=sort if sort in SORTS else "",
     )
-
-
-def _day(text: str) -> str:
-    try:
-        return date.fromisoformat(text).isoformat()
-    except ValueError:
-        return ""
 
 
 def chosen(filters: ProblemFilters, operator: str) -> QuerySet[Problem]:
