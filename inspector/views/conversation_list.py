@@ -37,7 +37,7 @@ STATES: dict[str, tuple[str, dict[str, bool]]] = {
 }
 """State -> the words of its tab, and the columns of a conversation, and of its count, that say so."""
 States = Mapping[str, int | None]
-"""What `_by_state` counted; empty where something else than a source chooses too."""
+"""What `_states` counted; empty where a text or a rule chooses too."""
 SORTS: dict[str, tuple[str, str]] = {
     "": ("place", "id"),
     "active": ("-place", "-id"),
@@ -134,7 +134,7 @@ class Filters:
 
 @dataclass(frozen=True, slots=True)
 class StateTab:
-    """`count` is None where something else than a source chooses too: nothing is counted for it."""
+    """`count` is None where a text or a rule chooses too: nothing is counted for it."""
 
     state: str
     words: str
@@ -289,7 +289,7 @@ def _of_rule(filters: Filters) -> QuerySet[ConversationRule]:
 
 def _total(filters: Filters, conversations: QuerySet[Conversation], states: States) -> int:
     """How many conversations the filters choose; a stored count, where there is one and they look at no state of those with a rule."""
-    if filters.is_uncounted:
+    if filters.is_uncounted and not states:
         return conversations.filter(is_gone=filters.gone).count()
     if filters.rule and (filters.state or filters.gone):
         return _of_rule(filters).count()
@@ -301,6 +301,23 @@ def _total(filters: Filters, conversations: QuerySet[Conversation], states: Stat
 
 def _counted(filters: Filters, state: str) -> str:
     return f"{'gone' if filters.gone else 'n'}_{state}"
+
+
+def _states(filters: Filters) -> States:
+    """How many are in each state of those that the other filters choose."""
+    if filters.q or filters.rule:
+        return {}
+    if not filters.is_uncounted:
+        return _by_state(*filter(None, [filters.source]))
+    rows = chosen(replace(filters, state=""))
+    # Apart, since each has its index.
+    return {
+        _counted(replace(filters, gone=is_gone), state): number
+        for is_gone in (False, True)
+        for state, number in rows.filter(is_gone=is_gone)
+        .aggregate(**{state: Count("pk", filter=Q(**columns)) for state, (_, columns) in STATES.items()})
+        .items()
+    }
 
 
 @totals
@@ -362,7 +379,7 @@ def _page(request: OperatorRequest) -> ConversationListPage:
     searching.index_in_background()
     filters = _filters(request)
     conversations = chosen(filters)
-    states = {} if filters.is_uncounted or filters.rule else _by_state(*filter(None, [filters.source]))
+    states = _states(filters)
     here, shown = _window(request, filters, conversations, _total(filters, conversations, states))
     sources = [Source(oid=oid, path=path, is_trace=is_trace, is_demo=is_demo) for oid, path, is_trace, is_demo in _sources()]
     crashes, crash_total = newest_crashes() if here.number == 1 and filters == Filters("", "", "", "crash", False) else ((), 0)

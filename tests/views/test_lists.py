@@ -138,7 +138,7 @@ def test_states_part_the_conversations(client: Client, kept: Kept) -> None:
 def test_each_state_is_a_tab_with_how_many_conversations_it_has(client: Client, kept: Kept) -> None:
     kept("example", example)
 
-    def tabs(query: str) -> list[str]:
+    def tabs(query: str) -> list[tuple[str, str]]:
         nav = re.findall(
             r'<nav class="tabs" aria-label="States">(.*?)</nav>', client.get(f"/conversations/{query}").content.decode(), re.DOTALL
         )
@@ -250,9 +250,26 @@ def test_a_list_is_of_a_model_or_a_version_of_the_client(client: Client, tmp_pat
 def test_the_days_and_the_rule_choose_together_and_stay_in_the_address(client: Client, tmp_path: Path) -> None:
     store(tmp_path / "a.db", rows("early", MERGED, at=DAYS[0][1]) + rows("late", MERGED, at=DAYS[3][1]) + rows("well", HEALTHY))
     assert titles(client, rule="MSG101") == ["late", "early"] and titles(client, rule="MSG101", until="2026-06-01") == ["early"]
+    Conversation.objects.update(model="x1")
     page = client.get("/conversations/?until=2026-06-01&by=x").content.decode()
-    assert 'name="until" value="2026-06-01"' in page and 'value="x"' in page and "0 conversations match these filters" in page
+    assert 'name="until" value="2026-06-01"' in page and 'value="x"' in page and "1 conversation matches these filters" in page
     assert 'href="?until=2026-06-01&amp;by=x&amp;state=damaged"' in page
+
+
+def test_each_state_says_how_many_there_are_of_the_days(client: Client, tmp_path: Path) -> None:
+    found = [*rows("early", MERGED, at=DAYS[0][1]), *rows("late", MERGED, at=DAYS[3][1]), *rows("well", HEALTHY, at=DAYS[3][1])]
+    store(tmp_path / "a.db", found)
+
+    def tabs(query: str) -> list[tuple[str, str]]:
+        tabs = client.get(f"/conversations/?{query}").content.decode().partition('aria-label="States">')[2].partition("</nav>")[0]
+        return re.findall(r">([A-Z][\w ]*?)\s*(?:<span class=\"count\">(\d+)</span>)?</a>", tabs)
+
+    assert tabs("since=2026-06-02") == [("All", "2"), ("Damaged or rejected", "1"), ("Silent", "1"), ("Nothing found", "1")]
+    assert tabs("until=2026-06-01&state=healthy") == [("All", "1"), ("Damaged or rejected", "1"), ("Silent", "1"), ("Nothing found", "0")]
+    assert titles(client, since="2026-06-02", state="silent") == ["late"]
+    Conversation.objects.filter(title="late").update(is_gone=True)
+    assert client.get("/conversations.json?since=2026-06-02").json()["gone"] == 1
+    assert tabs("since=2026-06-02&gone=1")[0] == ("All", "1")
 
 
 def test_pages_of_fifty_with_the_count_said(client: Client, tmp_path: Path) -> None:
