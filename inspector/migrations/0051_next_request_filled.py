@@ -36,7 +36,7 @@ def _apart(verdict: str) -> tuple[str, list[str]]:
             damage, rest = f"{match['before']}.", match.expand(more)
             # It passes, and lacks what was stored: nobody is told so.
             if state == "passes" and (left_out := _LEFT_OUT.search(damage)):
-                return damage, ["silent", match.expand(words), f"without {left_out[1]}"]
+                return damage, ["silent", "wrong silently", f"without {left_out[1]}"]
             if state == "passes" and (lost := _LOST.search(damage)):
                 return damage, ["silent", "wrong silently", f"without {lost[1]} stored chunk{'' if lost[1] == '1' else 's'}"]
             return damage, [state, match.expand(words), rest]

@@ -10,7 +10,7 @@ from itertools import islice
 from typing import Any
 
 from django.db import connection
-from django.db.models import Count, F, Min, QuerySet, Sum
+from django.db.models import Count, F, Min, Q, QuerySet, Sum
 
 from inspector.models import occurrences
 from inspector.models.bulk import insert, update
@@ -43,6 +43,13 @@ _Changes = dict[tuple[Any, ...], list[int]]
 def place_of(last_activity: int | None, is_demo: bool) -> int:
     """The conversation that was active last has the smallest; one of which that is not known follows them, and the demo's follow one's own."""
     return (NO_ACTIVITY if last_activity is None else -last_activity) + (DEMO_PLACE if is_demo else 0)
+
+
+def places_between(since: int | None, until: int | None, is_demo: bool) -> Q:
+    """The range of `place_of` of what was active from `since` on and before `until` (epoch milliseconds)."""
+    start = DEMO_PLACE if is_demo else 0
+    beyond, last = NO_ACTIVITY if until is None else until, NO_ACTIVITY - 1 if since is None else -since
+    return Q(place__gt=start - beyond, place__lte=start + last)
 
 
 def renew(conversation_ids: Iterable[int]) -> None:

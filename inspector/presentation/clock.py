@@ -1,7 +1,7 @@
 """How moments are written, and when each turn began, as far as it is recorded: in step ids, and in a trace for the turns whose prompt it has."""
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime, time
 
 from inspector.conversation.model import Message
 from inspector.traces import observe
@@ -14,6 +14,19 @@ def moment(milliseconds: int, pattern: str = "%Y-%m-%d %H:%M:%S") -> str:
         return datetime.fromtimestamp(milliseconds / 1000, UTC).strftime(pattern)
     except (OverflowError, ValueError, OSError):
         return "unknown"
+
+
+def day_of(text: str) -> str:
+    """The day that an address names, as YYYY-MM-DD; "" where it names none."""
+    try:
+        return date.fromisoformat(text).isoformat()
+    except ValueError:
+        return ""
+
+
+def first_of(day: str) -> int:
+    """Its first millisecond, in UTC."""
+    return int(datetime.combine(date.fromisoformat(day), time(), UTC).timestamp()) * 1000
 
 
 _UNITS = ((3600, 60, "min"), (86_400, 3600, "h"), (30 * 86_400, 86_400, "d"))

@@ -42,6 +42,7 @@ def _conversation(row: Any, source: str, search_query: str) -> str:
     shown = row.conversation
     href = f"/conversations/{shown.oid}/"
     status = f" {_shown(shown.status)}" if shown.status else ""
+    by = "".join(f" · {_clipped(words, _SOURCE)}" for words in (shown.model, shown.client_version) if words)
     matching = ""
     if row.matching:
         matching = f'<a href="{href}?{escape(search_query)}">{row.matching} chunk{"" if row.matching == 1 else "s"} with this text</a>'
@@ -55,7 +56,7 @@ def _conversation(row: Any, source: str, search_query: str) -> str:
     warns = " differs" if row.is_read_otherwise else ""
     return (
         f'<tr><td class="what"><a class="name row-link" href="{href}">{_clipped(shown.title or "Untitled", _TITLE)}</a>'
-        f'<div class="quiet">{source} <span class="mono" title="{_clipped(shown.native_id, _ID)}">{_shown(shown.short_native_id)}</span>{status}</div>'
+        f'<div class="quiet">{source} <span class="mono" title="{_clipped(shown.native_id, _ID)}">{_shown(shown.short_native_id)}</span>{status}{by}</div>'
         f'{matching}</td><td class="n chunks" data-label="chunks">{shown.chunk_count:,}</td>'
         f'<td class="n{warns}" data-label="messages stored → read">{shown.message_count:,} → {shown.read_count:,}</td>'
         f'<td class="next" data-label="next request">{next_words(following)}{waiting_repair(row.waiting)}</td>'
@@ -125,9 +126,8 @@ def _source_words(source: Source) -> str:
 def _problem(row: Any, source: str, summary_words: int, is_assigned: bool) -> str:
     problem, noun = row.problem, row.problem.noun
     about = ""
-    if row.about:
-        classes = "summary quiet" if row.is_as_above else "summary"
-        about = f'<div class="{classes}" title="{escape(capfirst(row.summary))}">{escape(row.shortened(summary_words))}</div>'
+    if summary := row.shortened(summary_words):
+        about = f'<div class="summary" title="{escape(capfirst(row.summary))}">{escape(summary)}</div>'
     ever = f'<span class="quiet">/{problem.total:,}</span>' if problem.total != problem.conversations else ""
     streams = f' <span class="quiet">stream{"" if problem.total == 1 else "s"}</span>' if problem.is_of_streams else ""
     state = f" {_state(problem)}" if problem.state != "open" else ""
@@ -147,16 +147,18 @@ def _problem(row: Any, source: str, summary_words: int, is_assigned: bool) -> st
 
 _EFFECTS = {
     "silent": ("caution", "Nothing reports it"),
-    "rejected": ("why", "Reported, and the next request of its worst and newest conversation is rejected"),
+    "rejected": ("why", "The next request of its worst and newest conversation is rejected"),
     "reported": ("quiet", "The program or the provider reports it"),
 }
 
 
 @register.simple_tag
 def effect(row: Any) -> SafeString:
-    """Of a problem, in a word."""
-    classes, title = _EFFECTS[row.effect]
-    return mark_safe(f'<span class="{classes}" title="{title}">{row.effect}</span>')  # noqa: S308 (constants)
+    """Of a problem, in a word; in two of one that is silent where the next request is rejected."""
+    also = ' <span class="quiet" title="Nothing reports the damage">silent</span>' if row.is_rejecting and row.effect == "silent" else ""
+    word = "rejected" if also else row.effect
+    classes, title = _EFFECTS[word]
+    return mark_safe(f'<span class="{classes}" title="{title}">{word}</span>{also}')  # noqa: S308 (constants)
 
 
 @register.simple_tag

@@ -11,6 +11,7 @@ from django.http import HttpResponse
 from inspector.middleware import OperatorRequest
 from inspector.models import Conversation, ConversationCount, ConversationRule, Repair, RuleCount, Source, counting, searching
 from inspector.models.prepared import prepared, totals
+from inspector.presentation.clock import day_of, first_of
 from inspector.presentation.conversation.verdict import NextRequest
 from inspector.presentation.json_text import Json, json_fields
 from inspector.presentation.visible import visible
@@ -22,6 +23,7 @@ from inspector.views.pages import as_json, page
 from inspector.views.paging import ListWindow, window
 
 BADGES = 6
+DAY = 86_400_000
 
 DAMAGED = Q(is_damaged=True)
 STATES: dict[str, tuple[str, dict[str, bool]]] = {
@@ -35,7 +37,7 @@ STATES: dict[str, tuple[str, dict[str, bool]]] = {
 }
 """State -> the words of its tab, and the columns of a conversation, and of its count, that say so."""
 States = Mapping[str, int | None]
-"""What `_by_state` counted; empty where a text or a rule chooses too."""
+"""What `_states` counted; empty where a text or a rule chooses too."""
 SORTS: dict[str, tuple[str, str]] = {
     "": ("place", "id"),
     "active": ("-place", "-id"),
@@ -109,10 +111,20 @@ class Filters:
     state: str
     gone: bool
     sort: str = ""
+    since: str = ""
+    """First and last day (UTC) on which a conversation was active last."""
+    until: str = ""
+    by: str = ""
+    """A part of the model or of the version of the client."""
 
     @property
     def any(self) -> bool:
-        return bool(self.q or self.rule or self.source or self.state or self.gone)
+        return bool(self.is_uncounted or self.rule or self.source or self.state or self.gone)
+
+    @property
+    def is_uncounted(self) -> bool:
+        """No stored count says how many it chooses."""
+        return bool(self.q or self.since or self.until or self.by)
 
     @property
     def as_query(self) -> str:
@@ -234,7 +246,17 @@ def _filters(request: OperatorRequest) -> Filters:
     state = get.get("state", "")
     q = visible(get.get("q", "").strip())[:500]
     rule, source, sort = visible(get.get("rule", "").upper())[:12], visible(get.get("source", ""))[:12], get.get("sort", "")
-    return Filters(q, rule, source, state if state in STATES else "", get.get("gone") == "1", sort if sort in SORTS else "")
+    return Filters(
+        q,
+        rule,
+        source,
+        state if state in STATES else "",
+        get.get("gone") == "1",
+        sort if sort in SORTS else "",
+        day_of(get.get("since", "")),
+        day_of(get.get("until", "")),
+        visible(get.get("by", "").strip())[:60],
+    )
 
 
 def chosen(filters: Filters) -> QuerySet[Conversation]:
@@ -246,6 +268,12 @@ def chosen(filters: Filters) -> QuerySet[Conversation]:
         conversations = conversations.filter(
             pk__in=ConversationRule.objects.counted(filters.source).filter(code=filters.rule, is_worst=True).values("conversation_id")
         )
+    if filters.since or filters.until:
+        since = first_of(filters.since) if filters.since else None
+        until = first_of(filters.until) + DAY if filters.until else None
+        conversations = conversations.filter(counting.places_between(since, until, _is_of_demo(filters.source)))
+    if filters.by:
+        conversations = conversations.filter(Q(model__icontains=filters.by) | Q(client_version__icontains=filters.by))
     return conversations.filter(**_columns(filters))
 
 
@@ -260,8 +288,8 @@ def _of_rule(filters: Filters) -> QuerySet[ConversationRule]:
 
 
 def _total(filters: Filters, conversations: QuerySet[Conversation], states: States) -> int:
-    """How many conversations the filters choose; a stored count, where they look neither at a text nor at a state of those with a rule."""
-    if filters.q:
+    """How many conversations the filters choose; a stored count, where there is one and they look at no state of those with a rule."""
+    if filters.is_uncounted and not states:
         return conversations.filter(is_gone=filters.gone).count()
     if filters.rule and (filters.state or filters.gone):
         return _of_rule(filters).count()
@@ -273,6 +301,23 @@ def _total(filters: Filters, conversations: QuerySet[Conversation], states: Stat
 
 def _counted(filters: Filters, state: str) -> str:
     return f"{'gone' if filters.gone else 'n'}_{state}"
+
+
+def _states(filters: Filters) -> States:
+    """How many are in each state of those that the other filters choose."""
+    if filters.q or filters.rule:
+        return {}
+    if not filters.is_uncounted:
+        return _by_state(*filter(None, [filters.source]))
+    rows = chosen(replace(filters, state=""))
+    # Apart, since each has its index.
+    return {
+        _counted(replace(filters, gone=is_gone), state): number
+        for is_gone in (False, True)
+        for state, number in rows.filter(is_gone=is_gone)
+        .aggregate(**{state: Count("pk", filter=Q(**columns)) for state, (_, columns) in STATES.items()})
+        .items()
+    }
 
 
 @totals
@@ -302,7 +347,7 @@ def _with_the_rule(code: str, *source: str) -> tuple[QuerySet[RuleCount], dict[s
 def _window(
     request: OperatorRequest, filters: Filters, conversations: QuerySet[Conversation], total: int
 ) -> tuple[ListWindow[Any], list[Conversation]]:
-    if filters.rule and not filters.q and not filters.sort:
+    if filters.rule and not filters.is_uncounted and not filters.sort:
         of_rule = window(_of_rule(filters), RULE_KEYS, total, request.GET)
         return of_rule, [row.conversation for row in of_rule.rows]
     here = window(newest_first(conversations.filter(is_gone=filters.gone)), SORTS[filters.sort], total, request.GET)
@@ -313,6 +358,11 @@ def _rules(filters: Filters) -> tuple[tuple[str, str], ...]:
     """Those that are found somewhere, and the chosen one; what is gone from its store is not counted by rule, so that there every rule is offered."""
     occurring = {filters.rule, *(code for (code,) in _occurring(*filter(None, [filters.source])))}
     return tuple((rule.code, f"{rule.code} {rule.name}") for rule in RULES if filters.gone or rule.code in occurring)
+
+
+def _is_of_demo(source: str) -> bool:
+    """A list has the demo's conversations alone, or none of them."""
+    return all(is_demo for oid, _, _, is_demo in _sources() if not source or oid == source)
 
 
 @prepared
@@ -329,7 +379,7 @@ def _page(request: OperatorRequest) -> ConversationListPage:
     searching.index_in_background()
     filters = _filters(request)
     conversations = chosen(filters)
-    states = {} if filters.q or filters.rule else _by_state(*filter(None, [filters.source]))
+    states = _states(filters)
     here, shown = _window(request, filters, conversations, _total(filters, conversations, states))
     sources = [Source(oid=oid, path=path, is_trace=is_trace, is_demo=is_demo) for oid, path, is_trace, is_demo in _sources()]
     crashes, crash_total = newest_crashes() if here.number == 1 and filters == Filters("", "", "", "crash", False) else ((), 0)
@@ -351,7 +401,7 @@ def _page(request: OperatorRequest) -> ConversationListPage:
 
 
 _ROW = (
-    "id=oid native_id title source=source.oid chunks=chunk_count messages_stored=message_count messages_read=read_count verdict status "
+    "id=oid native_id title source=source.oid model client_version chunks=chunk_count messages_stored=message_count messages_read=read_count verdict status "
     "last_activity worst silent=has_silent refused gone=is_gone"
 )
 

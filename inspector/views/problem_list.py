@@ -12,7 +12,7 @@ from django.template.defaultfilters import capfirst, truncatewords
 from inspector.middleware import OperatorRequest
 from inspector.models import Occurrence, Problem, ProblemDay, Repair, Source
 from inspector.models.problem import SEVERITIES, WORST_FIRST, ProblemState, in_states, today
-from inspector.presentation.clock import age_words
+from inspector.presentation.clock import age_words, day_of
 from inspector.presentation.json_text import Json, json_fields
 from inspector.presentation.sparkline import Sparkline, sparkline
 from inspector.presentation.visible import visible
@@ -113,7 +113,7 @@ class ProblemRow:
     def shortened(self, most: int) -> str:
         """The summary in about so many words: whole, or its first clause, or its beginning."""
         if self.is_as_above:
-            return "Same rule"
+            return ""
         summary = capfirst(self.summary)
         clause = summary.partition(", ")[0]
         return summary if len(summary.split()) <= most else truncatewords(clause, most)
@@ -123,7 +123,12 @@ class ProblemRow:
         """In one word, what somebody notices of it."""
         if self.problem.silent:
             return "silent"
-        return "rejected" if self.is_rejected and self.severity == "error" else "reported"
+        return "rejected" if self.is_rejecting else "reported"
+
+    @property
+    def is_rejecting(self) -> bool:
+        """Whether it is an error, and the next request is rejected; so may be what is silent."""
+        return self.is_rejected and self.severity == "error"
 
     @property
     def repairs(self) -> tuple[str, ...]:
@@ -146,6 +151,7 @@ class ProblemRow:
         aged = age_words(problem.last_seen, now)
         return (
             4
+            + (self.problem.silent and self.is_rejecting)
             + (2 if self.waiting else bool(self.repair))
             + problem.is_of_streams
             + min(3, len(problem.source.name.split()))
@@ -200,16 +206,9 @@ def filters_of(params: dict[str, str]) -> ProblemFilters:
         severity=severity if severity in SEVERITIES else "",
         silent=params.get("silent") == "1",
         assigned=visible(params.get("assigned", ""))[:150],
-        day=_day(params.get("day", "")),
+        day=day_of(params.get("day", "")),
         sort=sort if sort in SORTS else "",
     )
-
-
-def _day(text: str) -> str:
-    try:
-        return date.fromisoformat(text).isoformat()
-    except ValueError:
-        return ""
 
 
 def chosen(filters: ProblemFilters, operator: str) -> QuerySet[Problem]:
@@ -328,7 +327,7 @@ def choices(sources: Iterable[Source], formats: Iterable[str]) -> Choices:
 
 
 _PROBLEM = (
-    "id=problem.oid code rule=name severity silent=problem.silent effect state=problem.state source=problem.source.oid "
+    "id=problem.oid code rule=name severity silent=problem.silent effect rejected=is_rejecting state=problem.state source=problem.source.oid "
     "findings=problem.findings first_seen=problem.first_seen "
     "last_seen=problem.last_seen repaired_at=problem.repaired_at regressed_at=problem.regressed_at assigned_to=problem.assigned_to "
     "reason=problem.reason until_it_occurs=problem.until_occurs decided_by=problem.decided_by decided_at=problem.decided_at"

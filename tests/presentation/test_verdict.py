@@ -100,7 +100,7 @@ MERGED = "@format dispatch\n1 user 0.0 text hi\n2 assistant 0.1 text hello\n"
     [
         (MERGED, "dispatch-legacy", ("silent", "wrong silently", "passes all known rules")),
         (BRANCHED, "pi-1.5", ("passes", "passes", "")),
-        (ABORTED, "pi-1.5", ("silent", "passes", "without seq 2")),
+        (ABORTED, "pi-1.5", ("silent", "wrong silently", "without seq 2")),
         (OFF_THE_PATH, "pi-1.5", ("silent", "wrong silently", "without 1 stored chunk")),
         (MASKED, "as-sent", ("rejected", "rejected at messages.1.content.0", "AN-17m of anthropic-2026-07")),
     ],

@@ -43,6 +43,8 @@ PAGES = (
     "/conversations/?state=silent",
     "/conversations/?state=refused",
     "/conversations/?state=healthy",
+    "/conversations/?since=2026-06-01",
+    "/conversations/?until=2026-06-01&page=2",
     "/conversations/?rule=MSG101",
     "/conversations/?rule=MSG101&page=2",
     "/conversations/?source=SOURCE",

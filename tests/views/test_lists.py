@@ -15,7 +15,8 @@ from django.utils import timezone
 
 from inspector.actions.import_source import import_targets
 from inspector.demo.creation import write_dispatch_store
-from inspector.models import Conversation, Repair, Source, Stream
+from inspector.models import Conversation, Repair, Source, Stream, counting
+from inspector.models.transactions import one_writer
 from tests.actions.building import imported, merged, proposed
 from tests.kept import Kept
 from tests.programs.pi_openclaw.session_files import header, lines, u
@@ -137,7 +138,7 @@ def test_states_part_the_conversations(client: Client, kept: Kept) -> None:
 def test_each_state_is_a_tab_with_how_many_conversations_it_has(client: Client, kept: Kept) -> None:
     kept("example", example)
 
-    def tabs(query: str) -> list[str]:
+    def tabs(query: str) -> list[tuple[str, str]]:
         nav = re.findall(
             r'<nav class="tabs" aria-label="States">(.*?)</nav>', client.get(f"/conversations/{query}").content.decode(), re.DOTALL
         )
@@ -174,6 +175,101 @@ def test_the_columns_sort_the_list_and_its_pages(client: Client, tmp_path: Path)
     text = client.get("/conversations/?sort=-chunks&state=healthy").content.decode()
     assert 'aria-sort="descending"><a class="sort" href="?sort=chunks&amp;state=healthy"' in text
     assert titles(client, sort="title") == titles(client), "what is no column sorts nothing"
+
+
+DAYS = (
+    ("before", 1_780_271_999_999),  # 2026-05-31, its last millisecond
+    ("first", 1_780_272_000_000),
+    ("last", 1_780_358_399_999),
+    ("after", 1_780_358_400_000),  # 2026-06-02, its first millisecond
+)
+
+
+def dated(path: Path) -> Source:
+    """A store with a conversation for each of DAYS, and one that nothing dates."""
+    found = store(path, [row for title, at in DAYS for row in rows(title, HEALTHY, at=at)] + rows("undated", HEALTHY))
+    with one_writer():
+        Conversation.objects.filter(title="undated").update(last_activity=None)
+        counting.renew(Conversation.objects.values_list("pk", flat=True))
+    return found
+
+
+@pytest.mark.parametrize("is_demo", [False, True])
+@pytest.mark.parametrize(
+    ("query", "listed"),
+    [
+        ({"since": "2026-06-01", "until": "2026-06-01"}, {"first", "last"}),
+        ({"since": "2026-06-01"}, {"first", "last", "after"}),
+        ({"since": "2026-06-02"}, {"after"}),
+        ({"until": "2026-06-01"}, {"before", "first", "last"}),
+        ({"until": "2026-05-31"}, {"before"}),
+        ({"since": "0001-01-01", "until": "9999-12-31"}, {"before", "first", "last", "after"}),
+        ({"since": "2026-06-02", "until": "2026-06-01"}, set()),
+        ({"since": "2026-06-01", "state": "damaged"}, set()),
+        ({"since": "2026-02-30", "until": "<script>"}, {"before", "first", "last", "after", "undated"}),
+        ({"since": "1780272000000"}, {"before", "first", "last", "after", "undated"}),
+    ],
+)
+def test_a_list_is_of_the_days_that_the_address_names(
+    client: Client, tmp_path: Path, query: dict[str, str], listed: set[str], is_demo: bool
+) -> None:
+    source = dated(tmp_path / "a.db")
+    if is_demo:
+        Source.objects.update(is_demo=True)
+        with one_writer():
+            counting.renew(source.conversations.values_list("pk", flat=True))
+    answer = client.get(f"/conversations.json?{urlencode(query)}").json()
+    assert {row["title"] for row in answer["conversations"]} == listed and answer["total"] == len(listed)
+    page = client.get(f"/conversations/?{urlencode(query)}").content.decode()
+    assert {title for title in ("undated", *dict(DAYS)) if f">{title}</a>" in page} == listed
+
+
+@pytest.mark.parametrize(
+    ("query", "listed"),
+    [
+        ({"by": "FLASH"}, {"first"}),
+        ({"by": "2.1.9"}, {"last"}),
+        ({"by": " umans/ "}, {"first"}),
+        ({"by": "flash", "since": "2026-06-02"}, set()),
+        ({"by": "2.1.9", "q": "hello", "until": "2026-06-01"}, {"last"}),
+        ({"by": "last"}, set()),
+        ({"by": "%"}, set()),
+        ({"by": " "}, {"before", "first", "last", "after", "undated"}),
+    ],
+)
+def test_a_list_is_of_a_model_or_a_version_of_the_client(client: Client, tmp_path: Path, query: dict[str, str], listed: set[str]) -> None:
+    dated(tmp_path / "a.db")
+    Conversation.objects.filter(title="first").update(model="umans/umans-flash")
+    Conversation.objects.filter(title="last").update(client_version="2.1.9")
+    answer = client.get(f"/conversations.json?{urlencode(query)}").json()
+    assert {row["title"] for row in answer["conversations"]} == listed and answer["total"] == len(listed)
+    page = client.get(f"/conversations/?{urlencode(query)}").content.decode()
+    assert (" · umans/umans-flash</div>" in page, " · 2.1.9</div>" in page) == ("first" in listed, "last" in listed)
+
+
+def test_the_days_and_the_rule_choose_together_and_stay_in_the_address(client: Client, tmp_path: Path) -> None:
+    store(tmp_path / "a.db", rows("early", MERGED, at=DAYS[0][1]) + rows("late", MERGED, at=DAYS[3][1]) + rows("well", HEALTHY))
+    assert titles(client, rule="MSG101") == ["late", "early"] and titles(client, rule="MSG101", until="2026-06-01") == ["early"]
+    Conversation.objects.update(model="x1")
+    page = client.get("/conversations/?until=2026-06-01&by=x").content.decode()
+    assert 'name="until" value="2026-06-01"' in page and 'value="x"' in page and "1 conversation matches these filters" in page
+    assert 'href="?until=2026-06-01&amp;by=x&amp;state=damaged"' in page
+
+
+def test_each_state_says_how_many_there_are_of_the_days(client: Client, tmp_path: Path) -> None:
+    found = [*rows("early", MERGED, at=DAYS[0][1]), *rows("late", MERGED, at=DAYS[3][1]), *rows("well", HEALTHY, at=DAYS[3][1])]
+    store(tmp_path / "a.db", found)
+
+    def tabs(query: str) -> list[tuple[str, str]]:
+        tabs = client.get(f"/conversations/?{query}").content.decode().partition('aria-label="States">')[2].partition("</nav>")[0]
+        return re.findall(r">([A-Z][\w ]*?)\s*(?:<span class=\"count\">(\d+)</span>)?</a>", tabs)
+
+    assert tabs("since=2026-06-02") == [("All", "2"), ("Damaged or rejected", "1"), ("Silent", "1"), ("Nothing found", "1")]
+    assert tabs("until=2026-06-01&state=healthy") == [("All", "1"), ("Damaged or rejected", "1"), ("Silent", "1"), ("Nothing found", "0")]
+    assert titles(client, since="2026-06-02", state="silent") == ["late"]
+    Conversation.objects.filter(title="late").update(is_gone=True)
+    assert client.get("/conversations.json?since=2026-06-02").json()["gone"] == 1
+    assert tabs("since=2026-06-02&gone=1")[0] == ("All", "1")
 
 
 def test_pages_of_fifty_with_the_count_said(client: Client, tmp_path: Path) -> None:

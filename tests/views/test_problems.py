@@ -83,7 +83,7 @@ def test_a_row_says_who_is_on_it_since_when_it_is_there_and_that_the_row_above_i
     )
     first, second = re.findall(r"<tr><td class=\"check\">.*?</tr>", client.get("/").content.decode(), re.DOTALL)
     assert ">ada</span>" in first and 'title="First seen 2026-05-28"' in first and "Messages of different roles" in first
-    assert "ada" not in second and ">Same rule</div>" in second and second.endswith('<span class="quiet">–</span></td></tr>')
+    assert "ada" not in second and "Messages of different roles" not in second and second.endswith('<span class="quiet">–</span></td></tr>')
     Problem.objects.update(assigned_to="")
     assert "assigned" not in client.get("/").content.decode().partition("<thead>")[2].partition("</table>")[0]
 
@@ -99,10 +99,25 @@ def test_a_row_begins_with_what_somebody_notices_and_the_fresh_one_comes_first(c
     }
     order = [(-row["conversations"], -row["last_seen"]) for row in listed if row["severity"] == "error" and row["silent"]]
     assert order == sorted(order) and len({fewer for fewer, _ in order}) < len(order)
-    first = client.get("/").content.decode().partition("<tbody>")[2].partition("</tr>")[0]
-    assert '<td class="effect"><span class="caution" title="Nothing reports it">silent</span></td>' in first
     Conversation.objects.update(refused=False)
-    assert {row["effect"] for row in client.get("/index.json").json()["problems"]} == {"silent", "reported"}
+    listed = client.get("/index.json").json()["problems"]
+    assert {row["effect"] for row in listed} == {"silent", "reported"} and not any(row["rejected"] for row in listed)
+
+
+def test_a_silent_problem_says_also_that_the_next_request_is_rejected(client: Client, kept: Kept) -> None:
+    kept("example", example)
+    before = {row["code"]: row["rejected"] for row in client.get("/index.json").json()["problems"]}
+    assert before["MSG101"] and before["TOOL202"] and not before["TOOL101"]
+    assert effects_of(client)["MSG101"] == effects_of(client)["THINK301"] == "rejected silent"
+    assert effects_of(client)["TOOL202"] == "rejected"
+    Conversation.objects.update(refused=False)
+    assert effects_of(client)["MSG101"] == "silent" and "rejected" not in effects_of(client).values()
+
+
+def effects_of(client: Client) -> dict[str, str]:
+    """Code -> what the row says first."""
+    rows = re.findall(r'<td class="effect">(.*?)</td>.*?<span class="badge \w+">(\w+)<', client.get("/").content.decode(), re.DOTALL)
+    return {code: re.sub(r"<[^>]*>", "", words) for words, code in rows}
 
 
 @pytest.mark.parametrize(
@@ -127,8 +142,8 @@ def test_lists_are_sorted_as_the_address_says(client: Client, kept: Kept) -> Non
     assert numbers == sorted(numbers) and len(set(numbers)) > 1
     seen = [row["last_seen"] for row in client.get("/index.json?sort=-seen").json()["problems"]]
     assert seen == sorted(seen, reverse=True) and len(set(seen)) > 1
-    assert "sort: <b>worst first</b>" in client.get("/").content.decode()
-    assert "sort: <b>seen last</b>" in client.get("/?sort=-seen").content.decode()
+    assert "Filter, <b>worst first</b>" in client.get("/").content.decode()
+    assert "Filter, <b>seen last</b>" in client.get("/?sort=-seen").content.decode()
     assert 'aria-sort="descending"' in client.get("/?sort=-seen").content.decode()
 
 

@@ -221,7 +221,7 @@ def _next(case: Case, serious: Sequence[Finding], judgement: Judgement, left_out
     # It passes, and lacks what was stored: nobody is told so.
     what = NextRequest(PASSES, "passes")
     if left_out:
-        what = NextRequest(SILENT, "passes", f"without {left_out}")
+        what = NextRequest(SILENT, "wrong silently", f"without {left_out}")
     elif lost:
         what = NextRequest(SILENT, "wrong silently", f"without {lost:,} stored chunk{'' if lost == 1 else 's'}")
     return what, "the next request passes all known rules"

@@ -36,7 +36,9 @@ def test_a_call_that_is_followed_by_a_question_is_left_out_by_a_resume_and_rejec
     client: Client, tmp_path: Path
 ) -> None:
     page = page_of(client, tmp_path, *PENDING, cc.u("u2", "a1", "go on"))
-    assert "is pending" not in page and "<b>Sent</b> passes: without seq 2<" in page and "a call that has no result anywhere" in page
+    assert (
+        "is pending" not in page and "<b>Sent</b> wrong silently: without seq 2<" in page and "a call that has no result anywhere" in page
+    )
     assert not Conversation.objects.get().refused
     running = client.get(f"/conversations/{Conversation.objects.get().oid}/?reader=claude-code-running").content.decode()
     assert "<b>Sent</b> rejected" in running
