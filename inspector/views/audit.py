@@ -4,6 +4,7 @@ import csv
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from functools import wraps
@@ -17,8 +18,11 @@ from inspector.access.permits import permit
 from inspector.actions.audit import REMOVE, WHAT_NEXT, AuditState, sealed_sentence, state
 from inspector.middleware import OperatorRequest
 from inspector.models import AuditEntry, Conversation, Repair, Source
+from inspector.models.loading import format_of
 from inspector.presentation.json_text import json_fields
 from inspector.presentation.visible import clipped, visible
+from inspector.programs.catalogue import UnknownFormat
+from inspector.programs.formats import mode_word
 from inspector.views.pages import as_json, page, refusal
 from inspector.views.paging import ListWindow, window
 
@@ -139,7 +143,7 @@ class AuditPage:
 
 
 def _rows(entries: Sequence[AuditEntry]) -> tuple[AuditRow, ...]:
-    sources = dict(Source.objects.filter(path__in={entry.source_path for entry in entries}).values_list("path", "oid"))
+    sources = {source.path: source for source in Source.objects.filter(path__in={entry.source_path for entry in entries})}
     named = {entry.conversation for entry in entries}
     conversations = set(Conversation.objects.filter(oid__in=named).values_list("oid", flat=True))
     titles = dict(Conversation.objects.counted().filter(oid__in=named).values_list("oid", "title"))
@@ -147,14 +151,10 @@ def _rows(entries: Sequence[AuditEntry]) -> tuple[AuditRow, ...]:
     return tuple(
         AuditRow(
             entry,
-            f"/sources/{sources[entry.source_path]}/" if entry.source_path in sources else "",
+            f"/sources/{sources[entry.source_path].oid}/" if entry.source_path in sources else "",
             f"/conversations/{entry.conversation}/" if entry.conversation in conversations else "",
             f"/repairs/{entry.repair}/" if entry.repair in repairs else "",
-            tuple(
-                (_WORDS.get(name) or name.replace("_", " "), "" if value is True else _shown(value))
-                for name, value in entry.detail.items()
-                if value not in (0, "", [], {})
-            ),
+            _details(entry, sources.get(entry.source_path)),
             titles.get(entry.conversation) or "",
         )
         for entry in entries
@@ -167,6 +167,14 @@ _WORDS = {
     "tombstones": "digest of what is kept of it",
 }
 """Details whose names in the log are not the words of a page."""
+
+
+def _details(entry: AuditEntry, source: Source | None) -> tuple[tuple[str, str], ...]:
+    values = {name: value for name, value in entry.detail.items() if value not in (0, "", [], {})}
+    if source and "mode" in values:
+        with suppress(UnknownFormat):
+            values["mode"] = mode_word(format_of(source), values["mode"])
+    return tuple((_WORDS.get(name) or name.replace("_", " "), "" if value is True else _shown(value)) for name, value in values.items())
 
 
 def _shown(value: Any) -> str:

@@ -42,6 +42,15 @@ def test_a_line_links_to_source_and_conversation(client: Client, tmp_path: Path)
     assert client.get("/audit.json").json()["entries"][0]["detail"] == {"plan": "ab" * 32}
 
 
+def test_the_mode_of_a_repair_has_the_word_of_every_other_page(client: Client, tmp_path: Path) -> None:
+    source = store(tmp_path / "a.db", rows("one", HEALTHY))
+    for path, mode in ((source.path, "same-rows"), (source.path, "of-an-older-version"), ("/removed.db", "same-rows")):
+        audit.record("ada", "propose", source_path=path, mode=mode)
+    shown = re.findall(r'<span class="quiet">mode</span> <span class="mono">([^<]*)</span>', client.get("/audit/").content.decode())
+    assert shown == ["same-rows", "of-an-older-version", "in-place"]
+    assert client.get("/audit.json").json()["entries"][-2]["detail"] == {"mode": "same-rows"}, "the log keeps what was recorded"
+
+
 def test_pages_of_fifty_newest_first(client: Client, django_assert_max_num_queries: MaxQueries) -> None:
     for number in range(53):
         audit.record("ada", f"act {number}")
