@@ -56,16 +56,18 @@ class AuditRow:
     repair: str
     detail: tuple[tuple[str, str], ...]
     """Name and value; of what is so or not only the name."""
+    client: tuple[str, ...]
+    """The address and the browser of who signs in or is locked out, or of the session that ends."""
     title: str = ""
     """Of the conversation, where lists show it."""
-    times: int = 1
-    """So many lines in a row say the same; `entry` is the last of them."""
+    same: tuple[AuditEntry, ...] = ()
+    """Lines in a row before `entry` that say the same."""
 
     @property
     def alike(self) -> object:
-        """Equal for lines that a page may show as one: sign-ins say nothing but when."""
+        """Equal for lines that a page may show as one: sign-ins of one person in one way, from one place."""
         entry = self.entry
-        return (entry.verb, entry.who, self.detail) if entry.verb == SIGN_IN else entry.pk
+        return (entry.verb, entry.who, self.detail, self.client) if entry.verb == SIGN_IN else entry.pk
 
     @property
     def kind(self) -> str:
@@ -94,7 +96,7 @@ class AuditPage:
         """The rows of the page: sign-ins of one person in a row are one, unless a line of theirs is not intact."""
         broken = self.broken_lines
         runs = groupby(self.rows, lambda row: row.alike if row.entry.pk not in broken else row.entry.pk)
-        return tuple(replace(run[0], times=len(run)) for _, rows in runs for run in [list(rows)])
+        return tuple(replace(run[0], same=tuple(row.entry for row in run[1:])) for _, rows in runs for run in [list(rows)])
 
     @property
     def broken_lines(self) -> frozenset[int]:
@@ -155,6 +157,7 @@ def _rows(entries: Sequence[AuditEntry]) -> tuple[AuditRow, ...]:
             f"/conversations/{entry.conversation}/" if entry.conversation in conversations else "",
             f"/repairs/{entry.repair}/" if entry.repair in repairs else "",
             _details(entry, sources.get(entry.source_path)),
+            tuple(str(entry.detail[name]) for name in _client(entry) if entry.detail.get(name)),
             titles.get(entry.conversation) or "",
         )
         for entry in entries
@@ -169,8 +172,13 @@ _WORDS = {
 """Details whose names in the log are not the words of a page."""
 
 
+def _client(entry: AuditEntry) -> tuple[str, ...]:
+    """The details that are the object of the line. Other lines name addresses of pages."""
+    return ("address", "browser") if entry.verb in (SIGN_IN, "sign out of one session", "lock sign-in") else ()
+
+
 def _details(entry: AuditEntry, source: Source | None) -> tuple[tuple[str, str], ...]:
-    values = {name: value for name, value in entry.detail.items() if value not in (0, "", [], {})}
+    values = {name: value for name, value in entry.detail.items() if value not in (0, "", [], {}) and name not in _client(entry)}
     if source and "mode" in values:
         with suppress(UnknownFormat):
             values["mode"] = mode_word(format_of(source), values["mode"])
