@@ -406,6 +406,8 @@ def test_trends_name_the_day_with_the_most_and_the_version_that_began_on_it(clie
     old = {"day": "2026-05-01", "what": "client version", "name": "1.0"}
     firsts = [client.get(f"/trends.json?rule=MSG102&days={days}").json()["firsts"] for days in (30, 90)]
     assert firsts == [[new], [old, new]], "of the chosen span, whatever the rule"
+    quiet = words_of(client, "/trends/?rule=MSG102")
+    assert "A 06-20 first with client version 2.0 &lt;i&gt; , none new" in quiet and "none in 50 days" not in quiet, "a letter is there"
 
 
 def test_trends_count_how_much_of_a_day_has_the_version_that_began_on_it(client: Client, tmp_path: Path) -> None:
@@ -449,9 +451,11 @@ def test_trends_go_on_to_the_newest_conversation_so_that_quiet_days_are_seen(cli
     page = words_of(client, "/trends/")
     assert "All 1 new occurrence began on 2026-06-21" in page
     assert "None began in the 12 days after 2026-06-21 , up to the newest conversation." in page
+    assert ">none in 12 days</text>" not in client.get("/trends/?days=90").content.decode(), "no room for words"
     written_again(tmp_path / "a.db", rows("one", MERGED), rows("well", HEALTHY, at=AT + 40 * DAY))
     later = words_of(client, "/trends/")
     assert "None began in the 40 days after 2026-06-21 , up to the newest conversation. 1 began from 2026-06-02 to 2026-07-01" in later
+    assert ">none in 40 days</text>" in client.get("/trends/").content.decode()
     store(tmp_path / "b.db", rows("today", MERGED, at=AT + 40 * DAY))
     assert "None began in the" not in words_of(client, "/trends/")
 
