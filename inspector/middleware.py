@@ -37,6 +37,7 @@ from inspector.metrics import READER, has_token
 from inspector.models import Source
 from inspector.models.transactions import one_snapshot
 from inspector.sign_in.accounts import NotLetIn
+from inspector.sign_in.client_address import client_of
 from inspector.sign_in.identifying import access_of_request, identify
 from inspector.sign_in.tokens import is_open_to_tokens
 from inspector.sources.audit_files import AuditKeyProblem
@@ -120,7 +121,7 @@ def name_the_operator(get_response: Callable[[HttpRequest], HttpResponse]) -> Ca
                     # It would load the page again.
                     del answer["HX-Refresh"]
                 if answer.cookies:
-                    record(os_user(), "sign in", by="link")
+                    record(os_user(), "sign in", by="link", **client_of(request))
                 return answer
             if not settings.INSPECTOR_LOCAL and request.path.startswith(SHARED):
                 # Whoever opens a link is nobody, and sees what the link shows, signed in or not.

@@ -8,6 +8,7 @@ from django.http import HttpRequest
 
 from inspector.actions import audit
 from inspector.sign_in import sessions
+from inspector.sign_in.client_address import client_of
 
 PASSWORD = "password"  # noqa: S105
 
@@ -20,7 +21,7 @@ def record_sign_ins() -> None:
 
 def _signed_in(user: Any, request: HttpRequest, **_: Any) -> None:
     by = getattr(request, "signed_in_by", PASSWORD)
-    audit.record(user.get_username(), "sign in", **({} if by == PASSWORD else {"by": by}))
+    audit.record(user.get_username(), "sign in", by=by, **client_of(request))
     sessions.begin(request, user, by)
 
 

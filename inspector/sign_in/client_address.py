@@ -7,6 +7,7 @@ from django.conf import settings
 from django.http import HttpRequest
 
 from inspector.notifying.addresses import Address, Network
+from inspector.sign_in.browsers import LONGEST, in_words
 
 
 def client_address(request: HttpRequest) -> str:
@@ -14,6 +15,11 @@ def client_address(request: HttpRequest) -> str:
     return nearest_untrusted(
         request.META.get("REMOTE_ADDR", ""), request.headers.get("X-Forwarded-For", ""), settings.INSPECTOR_TRUSTED_PROXIES
     )
+
+
+def client_of(request: HttpRequest) -> dict[str, str]:
+    """What the audit log says of where a request came from: the address, and the browser in our own words."""
+    return {"address": client_address(request), "browser": in_words(request.headers.get("User-Agent", "")[:LONGEST])}
 
 
 def nearest_untrusted(peer: str, forwarded: str, trusted: Sequence[Network]) -> str:

@@ -10,7 +10,7 @@ from django.utils import timezone
 from inspector.actions import audit
 from inspector.sign_in import accounts
 from inspector.sign_in.accounts import NotLetIn
-from inspector.sign_in.client_address import comes_from_proxy
+from inspector.sign_in.client_address import client_of, comes_from_proxy
 
 NOT_FROM_PROXY = "Inspector answers only its own proxy here, and this request came from elsewhere: open the address that the proxy serves."
 NOBODY = "The proxy named nobody, so nobody is signed in: sign in there, or let it send the name as the guide on signing in shows."
@@ -39,7 +39,7 @@ def person_of(request: HttpRequest) -> User:
     user = accounts.of_proxy(name, groups_of(request))
     now = timezone.now()
     if user.last_login is None or now - user.last_login > AGAIN:
-        audit.record(name, "sign in", by="proxy")
+        audit.record(name, "sign in", by="proxy", **client_of(request))
         user.last_login = now
         user.save(update_fields=["last_login"])
     return user

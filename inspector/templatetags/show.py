@@ -46,6 +46,8 @@ _STOPS = 31
 """Days up to which each is a stop of the Tab key; those of a year are for the pointer, and the inbox has a field for the day."""
 _APART = 2.5
 """Percent of the width of a chart that a letter takes."""
+_SEEN_QUIET = 0.4
+"""The part of the days that the words of its end need on a narrow screen."""
 _PLACE = re.compile(r"(?:\bseq )?\(?\b[\w.]{1,12}-\w{1,12}\b\)?")
 _ISSUE = re.compile(r"([\w.-]+/[\w.-]+) #(\d+)")
 _HTML = HtmlFormatter(nowrap=True, classprefix="p-")
@@ -369,8 +371,8 @@ def scale(line: Sparkline) -> str:
 
 
 @register.simple_tag
-def mark_letters(line: Sparkline, marks: Iterable[Any]) -> str:
-    """The letter of each mark, above the day that it is of, those of near days together; the list of marks has the words."""
+def mark_letters(line: Sparkline, marks: Iterable[Any], quiet_days: int) -> str:
+    """The letter of each mark, above the day that it is of, those of near days together; the list of marks has the words. And how long the end is quiet."""
     labels: list[tuple[float, str]] = []
     last = -_APART
     for mark in marks:
@@ -380,8 +382,12 @@ def mark_letters(line: Sparkline, marks: Iterable[Any]) -> str:
         else:
             labels.append((at, mark.letter))
         last = at
+    quiet = min(quiet_days / len(line.counts), 1)
     letters = format_html_join("", '<text x="{}%" y="12">{}</text>', labels)
-    return format_html('<svg class="letters" aria-hidden="true">{}</svg>', letters)
+    words = format_html('<text class="none" x="{}%" y="12">none in {} days</text>', round(100 - 50 * quiet, 2), f"{quiet_days:,}")
+    return format_html(
+        '<svg class="letters" aria-hidden="true">{}{}</svg>', letters, words if quiet > _SEEN_QUIET and last < 100 - 100 * quiet else ""
+    )
 
 
 @register.simple_tag

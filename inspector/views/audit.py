@@ -4,6 +4,7 @@ import csv
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from functools import wraps
@@ -17,8 +18,11 @@ from inspector.access.permits import permit
 from inspector.actions.audit import REMOVE, WHAT_NEXT, AuditState, sealed_sentence, state
 from inspector.middleware import OperatorRequest
 from inspector.models import AuditEntry, Conversation, Repair, Source
+from inspector.models.loading import format_of
 from inspector.presentation.json_text import json_fields
 from inspector.presentation.visible import clipped, visible
+from inspector.programs.catalogue import UnknownFormat
+from inspector.programs.formats import mode_word
 from inspector.views.pages import as_json, page, refusal
 from inspector.views.paging import ListWindow, window
 
@@ -52,16 +56,18 @@ class AuditRow:
     repair: str
     detail: tuple[tuple[str, str], ...]
     """Name and value; of what is so or not only the name."""
+    client: tuple[str, ...]
+    """The address and the browser of who signs in or is locked out, or of the session that ends."""
     title: str = ""
     """Of the conversation, where lists show it."""
-    times: int = 1
-    """So many lines in a row say the same; `entry` is the last of them."""
+    same: tuple[AuditEntry, ...] = ()
+    """Lines in a row before `entry` that say the same."""
 
     @property
     def alike(self) -> object:
-        """Equal for lines that a page may show as one: sign-ins say nothing but when."""
+        """Equal for lines that a page may show as one: sign-ins of one person in one way, from one place."""
         entry = self.entry
-        return (entry.verb, entry.who, self.detail) if entry.verb == SIGN_IN else entry.pk
+        return (entry.verb, entry.who, self.detail, self.client) if entry.verb == SIGN_IN else entry.pk
 
     @property
     def kind(self) -> str:
@@ -90,7 +96,7 @@ class AuditPage:
         """The rows of the page: sign-ins of one person in a row are one, unless a line of theirs is not intact."""
         broken = self.broken_lines
         runs = groupby(self.rows, lambda row: row.alike if row.entry.pk not in broken else row.entry.pk)
-        return tuple(replace(run[0], times=len(run)) for _, rows in runs for run in [list(rows)])
+        return tuple(replace(run[0], same=tuple(row.entry for row in run[1:])) for _, rows in runs for run in [list(rows)])
 
     @property
     def broken_lines(self) -> frozenset[int]:
@@ -139,7 +145,7 @@ class AuditPage:
 
 
 def _rows(entries: Sequence[AuditEntry]) -> tuple[AuditRow, ...]:
-    sources = dict(Source.objects.filter(path__in={entry.source_path for entry in entries}).values_list("path", "oid"))
+    sources = {source.path: source for source in Source.objects.filter(path__in={entry.source_path for entry in entries})}
     named = {entry.conversation for entry in entries}
     conversations = set(Conversation.objects.filter(oid__in=named).values_list("oid", flat=True))
     titles = dict(Conversation.objects.counted().filter(oid__in=named).values_list("oid", "title"))
@@ -147,14 +153,11 @@ def _rows(entries: Sequence[AuditEntry]) -> tuple[AuditRow, ...]:
     return tuple(
         AuditRow(
             entry,
-            f"/sources/{sources[entry.source_path]}/" if entry.source_path in sources else "",
+            f"/sources/{sources[entry.source_path].oid}/" if entry.source_path in sources else "",
             f"/conversations/{entry.conversation}/" if entry.conversation in conversations else "",
             f"/repairs/{entry.repair}/" if entry.repair in repairs else "",
-            tuple(
-                (_WORDS.get(name) or name.replace("_", " "), "" if value is True else _shown(value))
-                for name, value in entry.detail.items()
-                if value not in (0, "", [], {})
-            ),
+            _details(entry, sources.get(entry.source_path)),
+            tuple(str(entry.detail[name]) for name in _client(entry) if entry.detail.get(name)),
             titles.get(entry.conversation) or "",
         )
         for entry in entries
@@ -167,6 +170,19 @@ _WORDS = {
     "tombstones": "digest of what is kept of it",
 }
 """Details whose names in the log are not the words of a page."""
+
+
+def _client(entry: AuditEntry) -> tuple[str, ...]:
+    """The details that are the object of the line. Other lines name addresses of pages."""
+    return ("address", "browser") if entry.verb in (SIGN_IN, "sign out of one session", "lock sign-in") else ()
+
+
+def _details(entry: AuditEntry, source: Source | None) -> tuple[tuple[str, str], ...]:
+    values = {name: value for name, value in entry.detail.items() if value not in (0, "", [], {}) and name not in _client(entry)}
+    if source and "mode" in values:
+        with suppress(UnknownFormat):
+            values["mode"] = mode_word(format_of(source), values["mode"])
+    return tuple((_WORDS.get(name) or name.replace("_", " "), "" if value is True else _shown(value)) for name, value in values.items())
 
 
 def _shown(value: Any) -> str:

@@ -10,7 +10,7 @@ from django.db.models import Count, Max, Min, QuerySet, Sum
 from django.http import HttpResponse
 
 from inspector.middleware import OperatorRequest
-from inspector.models import Occurrence, Problem, ProblemDay, Source
+from inspector.models import Conversation, Occurrence, Problem, ProblemDay, Source
 from inspector.models.problem import ProblemState, in_states, today
 from inspector.presentation.json_text import json_fields
 from inspector.presentation.sparkline import Sparkline, sparkline
@@ -57,11 +57,12 @@ class TrendRow:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A day of the span on which versions of the client or models occur that did not before; `place` is that of the day, from 0."""
+    """A day of the span on which versions of the client or models occur that did not before; `place` is that of the day, from 0, `new` what is new on it."""
 
     letter: str
     day: date
     place: int
+    new: int
     names: tuple[tuple[str, str, int], ...]
     """(what it is, name, how many of what is new on the day have it) of each."""
 
@@ -71,7 +72,10 @@ class TrendsPage:
     by: str
     span: int
     rule: str
+    newest: date | None
+    """The last day on which any began, in the span or before it."""
     last: date
+    """That day, or a later one on which a conversation was active."""
     total: Sparkline
     """Of everything, those that are left out too."""
     parts: dict[str, Sparkline]
@@ -93,6 +97,11 @@ class TrendsPage:
     def days_old(self) -> int:
         """0 where the span ends today, and not with the last day that there is anything of."""
         return (today() - self.last).days
+
+    @property
+    def quiet_days(self) -> int:
+        """How long none has begun, although conversations went on."""
+        return (self.last - self.newest).days if self.newest else 0
 
     @property
     def first(self) -> date:
@@ -170,10 +179,11 @@ def _page(request: OperatorRequest) -> TrendsPage:
     days = int(span) if span in map(str, SPANS) else SPANS[0]
     code = code if any_rule(code) else ""
     of_days = ProblemDay.objects.counted().filter(**({"problem__code": code} if code else {})).order_by()
-    newest = of_days.filter(day__lte=today()).aggregate(last=Max("day"))["last"] or today()
-    start = newest - timedelta(days=days)
+    newest = of_days.filter(day__lte=today()).aggregate(last=Max("day"))["last"]
+    last = max((day for day in (newest, _last_active()) if day), default=today())
+    start = last - timedelta(days=days)
     of_span, of_span_before = (
-        of_days.filter(day__gt=start, day__lte=newest),
+        of_days.filter(day__gt=start, day__lte=last),
         of_days.filter(day__gt=start - timedelta(days=days), day__lte=start),
     )
     since = datetime.combine(start + timedelta(days=1), time(), UTC)
@@ -183,14 +193,15 @@ def _page(request: OperatorRequest) -> TrendsPage:
         .order_by()
     )
     repaired = repaired.filter(problem__code=code) if code else repaired
-    rows, more = _rows(of_span, of_span_before, repaired, by, code, newest, days)
-    total, parts = _by_severity(of_span, newest, days)
+    rows, more = _rows(of_span, of_span_before, repaired, by, code, last, days)
+    total, parts = _by_severity(of_span, last, days)
     occurring = {code, *Problem.objects.counted().order_by().values_list("code", flat=True).distinct()}
     return TrendsPage(
         by=by,
         span=days,
         rule=code,
-        last=newest,
+        newest=newest,
+        last=last,
         total=total,
         parts=parts,
         before=of_span_before.aggregate(n=Sum("occurrences", default=0))["n"],
@@ -198,25 +209,34 @@ def _page(request: OperatorRequest) -> TrendsPage:
         repaired=repaired.count(),
         rows=rows,
         more=more,
-        marks=_marks(of_span, start, newest),
+        marks=_marks(of_span, start, total),
         groups=tuple((name, words) for name, (words, _) in GROUPS.items()),
         spans=tuple((str(number), f"{number} days") for number in SPANS),
         rules=tuple((entry.code, f"{entry.code} {entry.name}") for entry in (*RULES, *ALL_STREAM_RULES) if entry.code in occurring),
     )
 
 
-def _marks(of_days: QuerySet[ProblemDay], before: date, last: date) -> tuple[Mark, ...]:
+def _last_active() -> date | None:
+    """The day of the conversation that is the first of lists; a clock that is wrong does not count."""
+    now = int(datetime.now(UTC).timestamp() * 1000)
+    rows = Conversation.objects.counted().filter(is_gone=False, place__gte=-now).order_by("place")
+    active = rows.values_list("last_activity", flat=True).first()
+    return None if active is None or active > now else datetime.fromtimestamp(active / 1000, UTC).date()
+
+
+def _marks(of_days: QuerySet[ProblemDay], before: date, total: Sparkline) -> tuple[Mark, ...]:
     """The last of them, whatever rule is chosen: a version does not begin with a rule. Only what they are in is counted of the chosen rule."""
     names: dict[date, list[tuple[str, str, int]]] = defaultdict(list)
     for words, column in (GROUPS["version"], GROUPS["model"]):
         firsts = ProblemDay.objects.counted().exclude(**{column: ""}).order_by().values_list(column).annotate(first=Min("day"))
-        in_span = list(firsts.filter(first__gt=before, first__lte=last).order_by(column))
+        in_span = list(firsts.filter(first__gt=before, first__lte=total.last).order_by(column))
         counts = of_days.filter(**{f"{column}__in": [name for name, _ in in_span]}).values_list(column, "day").annotate(Sum("occurrences"))
         new = {(name, day): number for name, day, number in counts}
         for name, first in in_span:
             names[first].append((words, name, new.get((name, first), 0)))
     days = sorted(names)[-MARKS_SHOWN:]
-    return tuple(Mark(ascii_uppercase[at], day, (day - before).days - 1, tuple(names[day])) for at, day in enumerate(days))
+    places = [(day - before).days - 1 for day in days]
+    return tuple(Mark(ascii_uppercase[at], day, places[at], total.counts[places[at]], tuple(names[day])) for at, day in enumerate(days))
 
 
 def _by_severity(of_days: QuerySet[ProblemDay], last: date, days: int) -> tuple[Sparkline, dict[str, Sparkline]]:
@@ -306,6 +326,7 @@ def trends_json(request: OperatorRequest) -> HttpResponse:
     return as_json(
         {
             **json_fields(content, "by days=span rule"),
+            "newest": content.newest.isoformat() if content.newest else None,
             "days_to": content.last.isoformat(),
             "total": content.total.total,
             "before": content.before,

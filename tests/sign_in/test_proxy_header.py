@@ -39,7 +39,9 @@ def test_the_name_of_the_proxy_is_the_account() -> None:
     for _ in range(3):
         answer = ask("ann")
         assert answer.json()["name"] == "ann" and not answer.cookies.get("inspector_session")
-    assert list(AuditEntry.objects.values_list("who", "verb", "detail")) == [("ann", "sign in", {"by": "proxy"})]
+    assert list(AuditEntry.objects.values_list("who", "verb", "detail")) == [
+        ("ann", "sign in", {"by": "proxy", "address": "10.1.0.9", "browser": "Unknown browser"})
+    ]
     page = ask("ann", path="/account/").content.decode()
     assert "Sign out" not in page and "The proxy signs you in" in page
     assert ask("ann", path="/login/")["Location"] == "/"

@@ -42,6 +42,15 @@ def test_a_line_links_to_source_and_conversation(client: Client, tmp_path: Path)
     assert client.get("/audit.json").json()["entries"][0]["detail"] == {"plan": "ab" * 32}
 
 
+def test_the_mode_of_a_repair_has_the_word_of_every_other_page(client: Client, tmp_path: Path) -> None:
+    source = store(tmp_path / "a.db", rows("one", HEALTHY))
+    for path, mode in ((source.path, "same-rows"), (source.path, "of-an-older-version"), ("/removed.db", "same-rows")):
+        audit.record("ada", "propose", source_path=path, mode=mode)
+    shown = re.findall(r'<span class="quiet">mode</span> <span class="mono">([^<]*)</span>', client.get("/audit/").content.decode())
+    assert shown == ["same-rows", "of-an-older-version", "in-place"]
+    assert client.get("/audit.json").json()["entries"][-2]["detail"] == {"mode": "same-rows"}, "the log keeps what was recorded"
+
+
 def test_pages_of_fifty_newest_first(client: Client, django_assert_max_num_queries: MaxQueries) -> None:
     for number in range(53):
         audit.record("ada", f"act {number}")
@@ -78,11 +87,29 @@ def test_sign_ins_of_one_person_in_a_row_are_one_row_of_the_page(client: Client)
         audit.record(who, verb) for who, verb in (("ada", "sign in"),) * 3 + (("eve", "sign in"), ("ada", "import"), ("ada", "import"))
     ]
     page = client.get("/audit/").content.decode()
-    assert page.count("<b>sign in</b>") == 2 and page.count("<b>import</b>") == 2 and page.count("×3") == 1
+    assert page.count("<b>sign in</b>") == 2 and page.count("<b>import</b>") == 2
+    folded = page.partition("<summary>and 2 more that say the same</summary>")[2].partition("</details>")[0]
+    assert re.findall(r'<li id="line-(\d+)">', folded) == [str(lines[1].pk), str(lines[0].pk)], "each can be seen and linked to"
     assert len(client.get("/audit.json").json()["entries"]) == len(lines) == 6, "the twin has every line"
     AuditEntry.objects.filter(pk=lines[1].pk).update(at=lines[0].at)
     page = client.get("/audit/").content.decode()
-    assert f'id="line-{lines[1].pk}" class="hit"' in page and "×3" not in page, "a line that is not intact is a row of its own"
+    assert f'id="line-{lines[1].pk}" class="hit"' in page and "the same</summary>" not in page, (
+        "a line that is not intact is a row of its own"
+    )
+
+
+def test_a_line_says_from_where_somebody_signed_in(client: Client) -> None:
+    place = {"address": "203.0.113.7", "browser": "Firefox on Linux"}
+    audit.record("ada", "sign in", by="password", **place)
+    audit.record("ada", "sign in", by="password", address="198.51.100.9", browser="<b>\u202e")
+    audit.record("", "lock sign-in", name="ada", address="203.0.113.7")
+    audit.record("ada", "reveal", address="/conversations/")
+    page = client.get("/audit/").content.decode()
+    said = re.findall(r'<td><span class="quiet">from</span> (.*?)</td>', page)
+    assert said == ["203.0.113.7", "198.51.100.9 · &lt;b&gt;\\u202e", "203.0.113.7 · Firefox on Linux"]
+    assert '<span class="quiet">address</span> <span class="mono">/conversations/</span>' in page, "that of a page"
+    assert "the same</summary>" not in page, "two places"
+    assert client.get("/audit.json?verb=sign in").json()["entries"][1]["detail"] == {"by": "password", **place}
 
 
 def test_many_lines_are_checked_when_the_page_is_there(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -129,7 +156,10 @@ def test_off_loopback_people_sign_in_on_a_plain_page(client: Client, settings: S
     assert right["Location"] == "/audit/" and client.get("/audit/").status_code == 200
     client.post("/logout/")
     trail = AuditEntry.objects.order_by("id").values_list("who", "verb", "detail")
-    assert list(trail) == [("ada", "sign in", {}), ("ada", "sign out", {})]
+    assert list(trail) == [
+        ("ada", "sign in", {"by": "password", "address": "127.0.0.1", "browser": "Unknown browser"}),
+        ("ada", "sign out", {}),
+    ]
 
 
 WHEN = {"old": "2026-01-30T23:59:59", "first": "2026-01-31T00:00:00", "last": "2026-02-01T23:59:59", "new": "2026-02-02T00:00:00"}

@@ -414,12 +414,15 @@ def test_trends_name_the_day_with_the_most_and_the_version_that_began_on_it(clie
     )
     assert "5 began from 2026-04-23 to 2026-05-22, the 30 days before." in page
     assert "New: unanswered-call . More: merged-messages (2 → 6). None any more: merged-into-assistant (3 → 0)." in page
-    assert "A 06-20 first with client version 2.0 &lt;i&gt; , 6 new" in page and "with client version 1.0" not in page, (
+    assert "A 06-20 first with client version 2.0 &lt;i&gt; , 6 of 6 new" in page and "with client version 1.0" not in page, (
         "it was there before"
     )
-    assert client.get("/trends.json?rule=MSG102&days=90").json()["firsts"] == [
-        {"day": "2026-05-01", "what": "client version", "name": "1.0"}
-    ], "of the chosen span, whatever the rule"
+    new = {"day": "2026-06-20", "what": "client version", "name": "2.0 <i>"}
+    old = {"day": "2026-05-01", "what": "client version", "name": "1.0"}
+    firsts = [client.get(f"/trends.json?rule=MSG102&days={days}").json()["firsts"] for days in (30, 90)]
+    assert firsts == [[new], [old, new]], "of the chosen span, whatever the rule"
+    quiet = words_of(client, "/trends/?rule=MSG102")
+    assert "A 06-20 first with client version 2.0 &lt;i&gt; , none new" in quiet and "none in 50 days" not in quiet, "a letter is there"
 
 
 def test_trends_count_how_much_of_a_day_has_the_version_that_began_on_it(client: Client, tmp_path: Path) -> None:
@@ -453,6 +456,23 @@ def test_a_day_of_the_trends_leads_to_the_problems_that_began_on_it(client: Clie
     assert 'aria-label="2026-06-19: 12 new" tabindex="-1"' in client.get("/trends/?days=90").content.decode(), (
         "90 stops of the Tab key are too many"
     )
+
+
+def test_trends_go_on_to_the_newest_conversation_so_that_quiet_days_are_seen(client: Client, tmp_path: Path) -> None:
+    future = 253_402_300_799_000
+    store(tmp_path / "a.db", rows("one", MERGED) + rows("well", HEALTHY, at=AT + 12 * DAY) + rows("wrong clock", HEALTHY, at=future))
+    report = client.get("/trends.json").json()
+    assert (report["newest"], report["days_to"], report["rows"][0]["days"][-13:]) == ("2026-06-21", "2026-07-03", [1] + [0] * 12)
+    page = words_of(client, "/trends/")
+    assert "All 1 new occurrence began on 2026-06-21" in page
+    assert "None began in the 12 days after 2026-06-21 , up to the newest conversation." in page
+    assert ">none in 12 days</text>" not in client.get("/trends/?days=90").content.decode(), "no room for words"
+    written_again(tmp_path / "a.db", rows("one", MERGED), rows("well", HEALTHY, at=AT + 40 * DAY))
+    later = words_of(client, "/trends/")
+    assert "None began in the 40 days after 2026-06-21 , up to the newest conversation. 1 began from 2026-06-02 to 2026-07-01" in later
+    assert ">none in 40 days</text>" in client.get("/trends/").content.decode()
+    store(tmp_path / "b.db", rows("today", MERGED, at=AT + 40 * DAY))
+    assert "None began in the" not in words_of(client, "/trends/")
 
 
 def test_trends_fold_the_rows_without_a_new_one(client: Client, tmp_path: Path) -> None:
