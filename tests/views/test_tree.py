@@ -263,7 +263,7 @@ COMPACTED = (
 
 def test_what_a_compaction_stands_for_is_no_fault(get: Get, tmp_path: Path) -> None:
     page = get(session(tmp_path, *COMPACTED))
-    assert 'class="departs' not in page and '1 lost</span>' not in page
+    assert 'class="departs' not in page and "1 lost</span>" not in page
     assert "left out on purpose" in page and "<b>Read</b> 3</th>" in " ".join(page.split())
     # Four are stored, two of these are read, and the summary.
     assert "<b>Read</b> 4 → 3: 2 left out, 1 added</span>" in page
