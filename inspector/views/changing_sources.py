@@ -88,7 +88,7 @@ class AddPage:
         """INSPECTOR_SOURCES as it is when that place, or else any other folder and database, may be read too."""
         above, _, name = self.beyond.rpartition("/")
         folder = above if "." in name[1:] and not is_dsn(self.beyond) else self.beyond
-        return ",".join(dict.fromkeys([*self.roots, *self.addresses, *([folder] if folder else ("/srv/agents", ADDRESS))]))
+        return ",".join(dict.fromkeys([*self.roots, *self.addresses, *([folder] if folder else (ADDRESS,))]))
 
     @property
     def path(self) -> str:

@@ -46,7 +46,7 @@ SORTS: dict[str, tuple[str, ...]] = {
 }
 """What the address may ask for -> the columns; most dangerous first where it asks for nothing."""
 SORT_WORDS = {
-    "": "worst first",
+    "": "silent errors first",
     "-conversations": "occurs in most",
     "conversations": "occurs in fewest",
     "-seen": "seen last",

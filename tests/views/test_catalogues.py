@@ -271,7 +271,8 @@ def test_a_place_that_several_variables_move_is_named_once(client: Client) -> No
 
 def test_a_format_says_in_plain_words_what_a_repair_does_to_the_original(client: Client) -> None:
     assert all(mode.risk for format_ in FORMATS for mode in format_.modes)
-    assert "adds to the original; edits the original; new conversation, the original stays" in client.get("/formats/?q=pi").content.decode()
+    page = client.get("/formats/?q=pi").content.decode()
+    assert re.search(r'title="Adds to the original">replay-suffix</span>.*title="Edits the original">in-place</span>.*>fork</span>', page)
 
 
 def test_a_format_says_where_its_program_keeps_it(client: Client) -> None:

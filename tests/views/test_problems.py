@@ -142,7 +142,7 @@ def test_lists_are_sorted_as_the_address_says(client: Client, kept: Kept) -> Non
     assert numbers == sorted(numbers) and len(set(numbers)) > 1
     seen = [row["last_seen"] for row in client.get("/index.json?sort=-seen").json()["problems"]]
     assert seen == sorted(seen, reverse=True) and len(set(seen)) > 1
-    assert "Filter, <b>worst first</b>" in client.get("/").content.decode()
+    assert "Filter, <b>silent errors first</b>" in client.get("/").content.decode()
     assert "Filter, <b>seen last</b>" in client.get("/?sort=-seen").content.decode()
     assert 'aria-sort="descending"' in client.get("/?sort=-seen").content.decode()
 
