@@ -472,6 +472,11 @@ class Shape:
     """The tables are those of a database server."""
 
 
+def sample_of(format_: "Format") -> str:
+    """Programs of other packages may have been written before formats had one."""
+    return str(getattr(format_, "sample", ""))
+
+
 class Format(Protocol):
     name: str
     title: str

@@ -19,7 +19,7 @@ from inspector.presentation.visible import visible
 from inspector.profiles.base import EVIDENCE, Profile, ProviderRule
 from inspector.profiles.catalogue import PROFILES
 from inspector.programs.catalogue import FORMATS
-from inspector.programs.formats import Format
+from inspector.programs.formats import Format, sample_of
 from inspector.programs.registry import programs
 from inspector.projections.base import Projection
 from inspector.projections.catalogue import all_projections
@@ -520,7 +520,7 @@ def formats(request: OperatorRequest) -> HttpResponse:
         matching(
             sorted(FORMATS, key=lambda row: row.name not in sources),
             q,
-            lambda row: f"{row.name} {row.title} {row.sample} {' '.join(mode.summary for mode in row.modes)}",
+            lambda row: f"{row.name} {row.title} {sample_of(row)} {' '.join(mode.summary for mode in row.modes)}",
         ),
         matching(
             sorted((row for row in catalogues.formats() if row["holds"] == "traces"), key=lambda row: row["name"] not in sources),

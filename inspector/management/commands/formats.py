@@ -15,7 +15,8 @@ class Command(AnsweringCommand):
             return
         for entry in formats():
             self.say(f"{entry['name']}: {entry['title']}")
-            self.say(f"    {entry['sample']}")
+            if entry["sample"]:
+                self.say(f"    {entry['sample']}")
             if entry["holds"] == "conversations":
                 self.say(
                     f"    read as {entry['reader']}, sent as {entry['projection']}, judged by {entry['profile']} unless you name others"

@@ -3,7 +3,7 @@
 from inspector.presentation.json_text import Json, json_fields
 from inspector.profiles.catalogue import PROFILES
 from inspector.programs.catalogue import FORMATS
-from inspector.programs.formats import Format, WriteMode
+from inspector.programs.formats import Format, WriteMode, sample_of
 from inspector.projections.catalogue import all_projections
 from inspector.readers.catalogue import all_readers
 from inspector.rules import catalogue as rule_catalogue
@@ -20,7 +20,8 @@ def formats() -> list[Json]:
     """`holds` is `conversations`, `traces` or `streams`; the first mode is the one that a repair takes unless another is named."""
     stores = [
         {
-            **json_fields(row, "name title sample"),
+            **json_fields(row, "name title"),
+            "sample": sample_of(row),
             "holds": "conversations",
             **json_fields(row, "reader=default_reader projection=default_projection profile=default_profile"),
             "modes": [json_fields(mode, "name alias summary") for mode in row.modes],
