@@ -96,9 +96,9 @@ def next_words(following: NextRequest) -> SafeString:
     if not following.words:
         return NOTHING
     classes = {REJECTED: "why", SILENT: "caution", PASSES: "fine"}.get(following.state, "")
-    more = f'<div class="quiet">{_shown(following.more[:_REASON])}</div>' if following.more else ""
+    more = f'<div class="quiet">{_clipped(following.more, _REASON)}</div>' if following.more else ""
     outcome, at, path = following.words.partition(" at ")
-    return mark_safe(f'<span class="{classes}"><b>{escape(outcome)}</b>{at}{_shown(path[:_REASON])}</span>{more}')  # noqa: S308 (every text goes through `escape`)
+    return mark_safe(f'<span class="{classes}"><b>{escape(outcome)}</b>{at}{_clipped(path, _REASON)}</span>{more}')  # noqa: S308 (every text goes through `escape`)
 
 
 @register.simple_tag

@@ -76,15 +76,9 @@ def with_code(value: str) -> SafeString:
 
 
 @register.filter
-def path_lines(path: str) -> SafeString:
-    """A path that breaks after a slash, and within a word only where nothing else helps."""
-    return mark_safe(escape(text.visible(path)).replace("/", "/<wbr>"))  # noqa: S308 (escaped before)
-
-
-@register.filter
-def sample_lines(sample: str) -> SafeString:
-    """How a file begins, which breaks after a comma, and within a word only where nothing else helps."""
-    return mark_safe(escape(text.visible(sample)).replace(",", ",<wbr>"))  # noqa: S308 (escaped before)
+def lines_after(words: str, mark: str) -> SafeString:
+    """Code that breaks after a mark, such as the slash of a path, and within a word only where nothing else helps."""
+    return mark_safe(escape(text.visible(words)).replace(mark, f"{mark}<wbr>"))  # noqa: S308 (escaped before)
 
 
 @register.filter

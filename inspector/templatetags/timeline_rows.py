@@ -16,7 +16,7 @@ from inspector.conversation.queries import span_text
 from inspector.presentation.clock import moment
 from inspector.presentation.conversation.minimap import Tick
 from inspector.presentation.conversation.placed import Mark, PlacedChunk, ReadCell
-from inspector.presentation.conversation.timeline import LEFT_OUT, SentCell, Timeline, TimelineRow
+from inspector.presentation.conversation.timeline import SentCell, Timeline, TimelineRow
 from inspector.presentation.masking import presentable
 from inspector.presentation.tree.view import Offshoot, OffshootEntry, TreeView
 from inspector.presentation.visible import clipped, visible
@@ -469,9 +469,8 @@ class _Rows:
         needs_words = cell.why and cell.why != self._known and not hint
         why = f'<p class="{"quiet" if cell.lost else "why"}">{_shown(cell.why)}</p>' if needs_words else ""
         words = f'<div class="content"{hint}>{same}{name}{count}{continued}{badges}{why}</div>'
-        is_left_out = cell.label == LEFT_OUT
-        states = f"{' lost' if cell.lost else ''}{' left-out' if is_left_out else ''}"
-        states += f" severity {self._read_severity}" if needs_words or is_left_out else ""
+        states = f"{' lost' if cell.lost else ''}{' left-out' if cell.is_left_out else ''}"
+        states += f" severity {self._read_severity}" if needs_words or cell.is_left_out else ""
         return words if cell.merged else f'<div class="msg {cell.letter}{states}">{words}</div>'
 
     def _sent(self, cell: SentCell) -> str:

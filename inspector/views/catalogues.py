@@ -410,7 +410,7 @@ SAFETY = {
 SAFE = ("safe", "nothing is lost and nothing is invented")
 IN_A_CAPTURE = {
     "lossy": "something that came is not in the new capture; the one that was captured keeps it",
-    "invented": "something is written that neither side sent, or not as what it becomes: a call of a text",
+    "invented": "something is written that neither side sent as such, for example a call that came as text",
 }
 SAFE_IN_A_CAPTURE = (
     "safe",

@@ -23,7 +23,7 @@ from inspector.presentation.repair import plan
 from inspector.presentation.repair.preview_part import PreviewPart, preview_part
 from inspector.presentation.visible import visible
 from inspector.profiles.base import Judgement, Profile, Violation
-from inspector.profiles.catalogue import PROFILES, UnknownProfile
+from inspector.profiles.catalogue import PROFILES, UnknownProfile, summary_of
 from inspector.programs.catalogue import FORMATS, UnknownFormat
 from inspector.programs.formats import Format
 from inspector.programs.registry import wire_of
@@ -265,8 +265,7 @@ def _headline(result: Checked | None) -> str:
     if result is None or result.judgement.sendable:
         return ""
     first = result.judgement.violations[0]
-    rules = next(profile.rules for profile in PROFILES if profile.name == result.profile)
-    summary = next((rule.summary for rule in rules if rule.id == first.id), first.text)
+    summary = summary_of(result.profile, first.id) or first.text
     chunks = result.stored.conversation.chunks
     ids = dict.fromkeys(chunk.call_id for chunk in chunks if chunk.call_id and chunk.seq in first.seqs and chunk.call_id in first.text)
     return f"{summary}: {', '.join([*ids][:NAMED])} at {first.path}" if ids else f"{summary}, at {first.path}"

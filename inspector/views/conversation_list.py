@@ -36,8 +36,8 @@ STATES: dict[str, tuple[str, dict[str, bool]]] = {
     "healthy": ("Nothing found", {"is_damaged": False, "is_replaced": False}),
 }
 """State -> the words of its tab, and the columns of a conversation, and of its count, that say so."""
-States = Mapping[str, int | None]
-"""What `_states` counted; empty where a text or a rule chooses too."""
+StateCounts = Mapping[str, int | None]
+"""What `_state_counts` gives; empty where a text or a rule chooses too."""
 SORTS: dict[str, tuple[str, str]] = {
     "": ("place", "id"),
     "active": ("-place", "-id"),
@@ -287,23 +287,23 @@ def _of_rule(filters: Filters) -> QuerySet[ConversationRule]:
     return with_rule(filters.rule, filters.gone, filters.source).filter(**columns)
 
 
-def _total(filters: Filters, conversations: QuerySet[Conversation], states: States) -> int:
+def _total(filters: Filters, conversations: QuerySet[Conversation], states: StateCounts) -> int:
     """How many conversations the filters choose; a stored count, where there is one and they look at no state of those with a rule."""
     if filters.is_uncounted and not states:
         return conversations.filter(is_gone=filters.gone).count()
     if filters.rule and (filters.state or filters.gone):
         return _of_rule(filters).count()
     counted = (
-        _with_the_rule(filters.rule, *filter(None, [filters.source]))["n"] if filters.rule else states[_counted(filters, filters.state)]
+        _with_the_rule(filters.rule, *filter(None, [filters.source]))["n"] if filters.rule else states[_count_name(filters, filters.state)]
     )
     return counted or 0
 
 
-def _counted(filters: Filters, state: str) -> str:
+def _count_name(filters: Filters, state: str) -> str:
     return f"{'gone' if filters.gone else 'n'}_{state}"
 
 
-def _states(filters: Filters) -> States:
+def _state_counts(filters: Filters) -> StateCounts:
     """How many are in each state of those that the other filters choose."""
     if filters.q or filters.rule:
         return {}
@@ -312,7 +312,7 @@ def _states(filters: Filters) -> States:
     rows = chosen(replace(filters, state=""))
     # Apart, since each has its index.
     return {
-        _counted(replace(filters, gone=is_gone), state): number
+        _count_name(replace(filters, gone=is_gone), state): number
         for is_gone in (False, True)
         for state, number in rows.filter(is_gone=is_gone)
         .aggregate(**{state: Count("pk", filter=Q(**columns)) for state, (_, columns) in STATES.items()})
@@ -331,11 +331,11 @@ def _by_state(*source: str) -> tuple[QuerySet[ConversationCount], dict[str, Aggr
     return ConversationCount.objects.counted(*source), sums
 
 
-def _tabs(filters: Filters, states: States) -> tuple[StateTab, ...]:
+def _tabs(filters: Filters, states: StateCounts) -> tuple[StateTab, ...]:
     """Each state that there is; each with its count, unless that would look at the conversations."""
     if not states:
         return tuple(StateTab(state, words, None) for state, (words, _) in STATES.items())
-    tabs = (StateTab(state, words, states[_counted(filters, state)] or 0) for state, (words, _) in STATES.items())
+    tabs = (StateTab(state, words, states[_count_name(filters, state)] or 0) for state, (words, _) in STATES.items())
     return tuple(tab for tab in tabs if tab.count or tab.state in ("", filters.state))
 
 
@@ -379,7 +379,7 @@ def _page(request: OperatorRequest) -> ConversationListPage:
     searching.index_in_background()
     filters = _filters(request)
     conversations = chosen(filters)
-    states = _states(filters)
+    states = _state_counts(filters)
     here, shown = _window(request, filters, conversations, _total(filters, conversations, states))
     sources = [Source(oid=oid, path=path, is_trace=is_trace, is_demo=is_demo) for oid, path, is_trace, is_demo in _sources()]
     crashes, crash_total = newest_crashes() if here.number == 1 and filters == Filters("", "", "", "crash", False) else ((), 0)

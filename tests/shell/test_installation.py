@@ -23,10 +23,9 @@ def test_a_command_is_written_as_a_shell_takes_it(words: tuple[str, ...], line: 
     assert typed(*words) == f"{program()} {line}"
 
 
-def test_the_value_arrives() -> None:
+def test_a_value_that_begins_with_a_dash_arrives() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("store")
     parser.add_argument("--conversation")
-    line = typed("-s", "--conversation", "-home-x").removeprefix(program())
-    assert parser.parse_args(["--", *shlex.split(line)[:1]]).store == "-s"
-    assert parser.parse_args([*shlex.split(line)[1:], "s"]).conversation == "-home-x"
+    line = typed("a.db", "--conversation", "-home-x").removeprefix(program())
+    assert parser.parse_args(shlex.split(line)).conversation == "-home-x"

@@ -66,6 +66,8 @@ class ReadCell:
     """Whether the reader has the content and the role as they are stored."""
     answers: int | None = None
     """Of a synthetic result: the seq of its call."""
+    is_left_out: bool = False
+    """The reader leaves it out, and nobody meant that."""
 
     @property
     def is_plain(self) -> bool:

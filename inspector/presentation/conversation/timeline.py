@@ -14,9 +14,6 @@ from inspector.presentation.conversation.columns import NOT_RECORDED
 from inspector.presentation.conversation.placed import Inserted, PlacedChunk, ReadCell, ReadMessage, SentMessage
 from inspector.presentation.conversation.row_words import letter
 
-LEFT_OUT = "left out"
-"""What a cell says of chunks that the reader leaves out unintentionally."""
-
 
 @dataclass(frozen=True, slots=True)
 class TimelineRow:
@@ -140,16 +137,11 @@ def _read_cells(window: Window) -> Iterator[tuple[int, ReadCell]]:
         marks = tuple(mark for row in run for mark in row.read_badges)
         if index is None:
             is_control = all(row.letter == "c" for row in run)
+            is_left_out = not (why == NOT_RECORDED or is_control or is_intentional)
             label = (
-                "not known"
-                if why == NOT_RECORDED
-                else "no message"
-                if is_control
-                else "left out on purpose"
-                if is_intentional
-                else LEFT_OUT
+                "not known" if why == NOT_RECORDED else "no message" if is_control else f"left out{'' if is_left_out else ' on purpose'}"
             )
-            yield start, ReadCell(span, run[0].letter, label, len(run), False, why, marks, False, True)
+            yield start, ReadCell(span, run[0].letter, label, len(run), False, why, marks, False, True, is_left_out=is_left_out)
             continue
         message = window.read[index]
         note = next((row.read_note for row in run if row.read_note), "")
