@@ -1,11 +1,12 @@
-"""Where Inspector runs from, a checkout or an installed wheel, and what follows from it; imports nothing but Python's own modules."""
+"""Where Inspector runs from, a checkout or an installed wheel, and what follows from it; imports little, since every command does."""
 
 import hashlib
 import os
-import shlex
 import sys
 from functools import cache
 from pathlib import Path
+
+from inspector.text.shell_words import shell_word
 
 PACKAGE = Path(__file__).resolve().parent
 INSTALLED = (PACKAGE / "templates").is_dir()
@@ -38,12 +39,12 @@ def typed(*words: str) -> str:
     for word in words:
         is_value = joined and joined[-1].startswith("--") and word.startswith("-") and not word.startswith("--")
         joined[-1:] = [f"{joined[-1]}={word}"] if is_value else [*joined[-1:], word]
-    return f"{program()} {shlex.join(joined)}"
+    return f"{program()} {' '.join(map(shell_word, joined))}"
 
 
 def option(name: str, value: str) -> str:
     """An option of a command as a shell takes it; a value that looks like an option is written in one word with its name."""
-    return shlex.quote(f"{name}={value}") if value.startswith("-") else f"{name} {shlex.quote(value)}"
+    return shell_word(f"{name}={value}") if value.startswith("-") else f"{name} {shell_word(value)}"
 
 
 @cache

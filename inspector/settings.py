@@ -236,8 +236,7 @@ LOGGING = {
         "django.server": {"handlers": ["stderr"], "level": "INFO", "filters": ["without_token"], "propagate": False},
         # Refusals below 500: the answer itself says it, and anyone could fill the terminal with them.
         "django.request": {"level": "ERROR"},
-        "django.security.DisallowedHost": {"handlers": ["nowhere"], "propagate": False},
-        "django.security.csrf": {"handlers": ["nowhere"], "propagate": False},
+        "django.security": {"handlers": ["nowhere"], "propagate": False},
         # It says after every burst of requests that one of them waited.
         "waitress.queue": {"level": "ERROR"},
     },

@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 from pathlib import Path
-from shlex import quote
 from typing import Any
 
 from inspector.actions.planning import RepairRequest, preview_of, request_for
@@ -29,6 +28,7 @@ from inspector.sources.own_program import read_only
 from inspector.sources.places import place
 from inspector.sources.problems import SourceProblem, shown
 from inspector.strategies.catalogue import strategy
+from inspector.text.shell_words import shell_word
 
 _LONGEST = 300
 
@@ -102,7 +102,7 @@ def _command(chosen: Chosen, path: str, file: str) -> tuple[str, str]:
         (record,) = stored.records
         stored = replace(stored, records=(replace(record, key="/".join(Path(file).parts[-2:])),))
     first = request_for(unsaved, stored, request.strategies, request.mode, request.reader).options.get("fork_id") or ""
-    words = [program(), "repair", quote(opened)]
+    words = [program(), "repair", shell_word(opened)]
     if not is_alone:
         words.append(option("--conversation", chosen.conversation.native_id))
     if _detected(opened) != chosen.format.name:
@@ -112,7 +112,7 @@ def _command(chosen: Chosen, path: str, file: str) -> tuple[str, str]:
 
 def _extract(chosen: Chosen, path: str) -> str:
     native_id = chosen.conversation.native_id
-    words = [program(), "extract", quote(path), option("--conversation", native_id)]
+    words = [program(), "extract", shell_word(path), option("--conversation", native_id)]
     if _detected(path) != chosen.format.name:
         words += ["--format", chosen.format.name]
     return " ".join([*words, option("--out", f"{native_id.replace('/', '-')}.md")])
@@ -149,9 +149,9 @@ def _target(chosen: Chosen, new_id: str) -> list[str]:
     if not read_only(chosen.format.name):
         return ["--apply"]
     if chosen.format.name in NEW_FILE_ONLY:
-        return ["--out", quote(f"{new_id}.jsonl")]
+        return ["--out", shell_word(f"{new_id}.jsonl")]
     if isinstance(chosen.format, Scripted):
-        return ["--out", quote(f"repair-{chosen.conversation.native_id}.sql")]
+        return ["--out", shell_word(f"repair-{chosen.conversation.native_id}.sql")]
     raise Refused(READ_ONLY[chosen.format.name])
 
 

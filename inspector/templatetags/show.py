@@ -7,7 +7,6 @@ from datetime import datetime
 from functools import cache
 from html import escape
 from itertools import groupby
-from shlex import quote
 from time import time
 from typing import Any
 from urllib.parse import urlencode
@@ -40,6 +39,7 @@ from inspector.profiles.catalogue import PROFILES
 from inspector.programs.formats import mode_word
 from inspector.rules.base import Finding
 from inspector.streams.model import How
+from inspector.text import shell_words
 
 register = template.Library()
 _STOPS = 31
@@ -208,7 +208,7 @@ def options(pairs: Sequence[tuple[str, str]], chosen: str) -> SafeString:
 @register.filter
 def shell_word(value: object) -> str:
     """A path as one word of a command that can be pasted."""
-    return text.visible(quote(str(value)))
+    return shell_words.shell_word(str(value))
 
 
 @register.filter

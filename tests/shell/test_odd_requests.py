@@ -1,5 +1,7 @@
 """Requests that no page of ours sends: one plain answer each, with what is possible instead."""
 
+import io
+import logging
 import socket
 import threading
 from collections.abc import Iterator
@@ -18,6 +20,7 @@ from pytest_django import Settings
 
 from inspector.access_token import bearer
 from inspector.large_pages import LARGE, LargePages
+from inspector.logs import MaskedFormatter
 from inspector.management.commands import serve
 from inspector.management.commands.serve import listen, server_of
 from inspector.middleware import LONGEST_ADDRESS, TOO_LONG
@@ -145,6 +148,20 @@ def test_more_fields_or_files_than_a_form_has_are_refused_in_one_sentence(client
     assert client.post("/check.json", form).json()["error"].startswith("This address or form has over")
     assert client.get("/?" + many.removeprefix("f0=1&")).status_code == 200
     assert Client().get(f"/?{many}").status_code == 400
+
+
+@pytest.mark.django_db
+def test_what_is_refused_below_500_is_not_logged(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Anyone could fill the terminal with tracebacks; what fails in the product is there."""
+    written = io.StringIO()
+    for handler in logging.getLogger("django").handlers:
+        if isinstance(handler.formatter, MaskedFormatter):
+            monkeypatch.setattr(handler, "stream", written)
+    assert client.post("/check/", {f"f{number}": "1" for number in range(3_000)}).status_code == 400
+    assert client.post("/check/", {"f": "x" * (configured.DATA_UPLOAD_MAX_MEMORY_SIZE + 1)}).status_code == 400
+    assert written.getvalue() == ""
+    logging.getLogger("django.request").error("A page failed.")
+    assert "A page failed." in written.getvalue()
 
 
 @pytest.mark.django_db

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
-from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from django.core.management.base import CommandError, CommandParser
@@ -23,6 +22,7 @@ from inspector.presentation.visible import size
 from inspector.programs.registry import programs
 from inspector.sources.homes import Extent, StorePlace, default_places, extent
 from inspector.sources.problems import CONVERSATIONS, Missing, SourceProblem, shown
+from inspector.text.shell_words import shell_word
 
 if TYPE_CHECKING:
     from inspector.management.target import Waiting
@@ -159,7 +159,8 @@ def _name(place: StorePlace, one: Diagnosis) -> str:
     below = os.path.relpath(one.file, place.path) if one.file else "."
     file = "" if below == "." else shown(below, 4096)
     title = f'"{shown(one.title, 60)}"' if one.title else ""
-    native_id = f"({shown(one.conversation)})" if one.conversation not in file else ""
+    # Where two files hold one session, the id that tells them apart names the file too.
+    native_id = f"({shown(one.conversation)})" if one.conversation.partition(" ")[0] not in file else ""
     return " ".join(part for part in (file, title, native_id) if part)
 
 
@@ -168,7 +169,7 @@ def _of_damaged(survey: Survey) -> str:
     more = f" and {len(survey.damaged) - NAMED:,} more" if len(survey.damaged) > NAMED else ""
     count = "1 session" if len(survey.damaged) == 1 else f"{len(survey.damaged):,} sessions"
     verbs = "can be resumed and has damage" if len(survey.damaged) == 1 else "can be resumed and have damage"
-    return f"{count} {verbs}: {names}{more}. What and where: {program()} scan {quote(str(survey.place.path))}"
+    return f"{count} {verbs}: {names}{more}. What and where: {program()} scan {shell_word(str(survey.place.path))}"
 
 
 def _count(count: int) -> str:

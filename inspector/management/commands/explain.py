@@ -5,7 +5,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property
-from shlex import quote
 from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
@@ -51,6 +50,7 @@ from inspector.readers.catalogue import reader, reader_of
 from inspector.rules.base import Case
 from inspector.sources.problems import shown
 from inspector.sources.reading import ACapture
+from inspector.text.shell_words import shell_word
 
 LIMIT = 4 * 1024 * 1024
 PIPE = "-"
@@ -271,11 +271,11 @@ class Command(AnsweringCommand):
             return
         self.say(f"  after {', '.join(with_safety(strategy) for strategy in advice.strategies)}: {advice.after}")
         is_path = subject.repairable.row is None and not options["target"].startswith(subject.repairable.oid)
-        named = f" {option('--conversation', shown(subject.repairable.conversation.native_id))}" if is_path else ""
+        named = f" {option('--conversation', subject.repairable.conversation.native_id)}" if is_path else ""
         target = options["target"] if is_path else subject.repairable.oid
         read = f" --reader {subject.repair_reader}" if subject.repair_reader else ""
         how = f"--strategy {' '.join(advice.names)}" if advice.why_not else f"--for {advice.profile}"
-        self.say(f"  Preview: {program()} repair {quote(shown(target, 4096))}{named} {how}{read} --plan")
+        self.say(f"  Preview: {program()} repair {shell_word(target)}{named} {how}{read} --plan")
 
 
 def _ids(chosen: Chosen) -> dict[str, Any]:

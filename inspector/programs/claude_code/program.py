@@ -1,12 +1,10 @@
 """Claude Code: sessions as files of JSON lines, one content block each, linked by the ids of their parents."""
 
 from collections.abc import Iterator
-from shlex import quote
 
 from inspector.conversation.model import Chunk, Conversation, Message
 from inspector.conversation.numbering import after_the_file
 from inspector.conversation.queries import unanswered_calls
-from inspector.presentation.visible import visible
 from inspector.programs.base import Calls, Errors, Home, Numbering, Panels, Program, Providers, Repairs, SyntheticResults, Trait
 from inspector.programs.claude_code.before_boundary import calls_not_sent
 from inspector.programs.claude_code.chain import first_results
@@ -21,6 +19,7 @@ from inspector.programs.claude_code.sending import answer_id
 from inspector.programs.claude_code.stored_outcomes import stored_outcomes
 from inspector.programs.claude_code.thinking import answered_by, foreign_thinking, model_of, sent_to
 from inspector.rules.base import Case, orphaned
+from inspector.text.shell_words import shell_word
 
 _PLACEHOLDER = "[Tool result missing"
 """How the result begins that resume showed for a lost one before 2.1.80. New ones say in Inspector's words what is known."""
@@ -125,7 +124,7 @@ PROGRAM = Program(
         of_older_versions=True,
         restart=lambda native_id: (
             "The provider rejected the last turn, and takes what Claude Code sends after a restart: end it, and go on with "
-            f"`claude --resume {quote(visible(own_name(native_id)))}`."
+            f"`claude --resume {shell_word(own_name(native_id))}`."
         ),
         consequences={
             "unanswered-tail-call": "the turn was interrupted, or still runs.",
