@@ -205,11 +205,14 @@ def _offered(formats: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(name for format_name in formats for name in candidates(format_name)))
 
 
-def _query(name: str) -> str:
+def client_query(name: str, profile: str = "") -> str:
+    """What shows a conversation as a client reads and sends it, judged by a profile; by its own where that is ""."""
     chosen_client = client(name)
     # An empty name is the deployed projection.
     projection = chosen_client.projection("")
-    return urlencode({"reader": chosen_client.reader.name, **({"as": projection} if projection else {})})
+    return urlencode(
+        {"reader": chosen_client.reader.name, **({"as": projection} if projection else {}), **({"profile": profile} if profile else {})}
+    )
 
 
 def _programs(choice: WhatIfChoice) -> tuple[ComparedProgram, ...]:
@@ -236,7 +239,7 @@ def _page(request: OperatorRequest) -> WhatIfPage:
     compared = differences(conversations[: choice.amount], [choice.a, *others], choice.profile)
     place = others.index(choice.b)
     lines = tuple(
-        ClientLine(summarize(choice.a, name, [(oid, by_client[at]) for oid, by_client in compared]), _query(name))
+        ClientLine(summarize(choice.a, name, [(oid, by_client[at]) for oid, by_client in compared]), client_query(name, choice.profile))
         for at, name in enumerate(others)
     )
     shown = [(oid, by_client[place]) for oid, by_client in compared if SHOWS[choice.show][1](by_client[place])]
@@ -251,7 +254,7 @@ def _page(request: OperatorRequest) -> WhatIfPage:
         profiles=tuple(judge.name for judge in PROFILES),
         lines=lines,
         chosen=lines[place],
-        now=_query(choice.a),
+        now=client_query(choice.a, choice.profile),
         rows=tuple(
             WhatIfRow(by_oid[oid], difference(by_oid[oid], choice.a, choice.b, choice.profile)) for oid in here.rows if oid in by_oid
         ),

@@ -1,13 +1,16 @@
-"""Two conversations chunk by chunk, aligned by what the chunks say: an original and its fork, two copies, or two revisions of one."""
+"""Two conversations chunk by chunk, aligned by what the chunks say: an original and its fork, two copies, or two revisions of one.
+
+Or one conversation as two readers have it, aligned by the chunks themselves.
+"""
 
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from itertools import groupby, zip_longest
 
-from inspector.conversation.model import Chunk, Conversation
+from inspector.conversation.model import Chunk, Conversation, Message
 from inspector.planning.preview import DiffRow
 from inspector.presentation.conversation.row_words import arguments, words
 from inspector.programs.registry import program_or_default
@@ -162,3 +165,34 @@ def _op(before: Chunk | None, after: Chunk | None, has_numbers: bool) -> str:
         return "changed"
     is_same = (before.msg_idx, before.chunk_idx) == (after.msg_idx, after.chunk_idx)
     return "same" if is_same or not has_numbers else "reindexed"
+
+
+def compared_readings(one: Sequence[Message], other: Sequence[Message]) -> tuple[DiffRow, ...]:
+    """Every chunk that a reader has: with the role of its message, the index of that as `msg_idx`, and its place in it as `chunk_idx`.
+
+    A row is reindexed where its place in the message differs: the messages are cut otherwise. After a merge all indexes differ, and nothing is wrong.
+    """
+    left, right = _as_read(one), _as_read(other)
+    keys = [chunk.key for chunk in left], [chunk.key for chunk in right]
+    rows: list[DiffRow] = []
+    for op, a, b, c, d in SequenceMatcher(None, *keys, autojunk=False).get_opcodes():
+        if op == "equal":
+            rows += [DiffRow(_op_read(before, after), before, after) for before, after in zip(left[a:b], right[c:d], strict=True)]
+            continue
+        rows += [DiffRow("removed", chunk, None) for chunk in left[a:b]]
+        rows += [DiffRow("inserted", None, chunk) for chunk in right[c:d]]
+    return tuple(rows)
+
+
+def _as_read(messages: Sequence[Message]) -> list[Chunk]:
+    return [
+        replace(chunk, role=message.role, msg_idx=index, chunk_idx=place)
+        for index, message in enumerate(messages)
+        for place, chunk in enumerate(message.chunks)
+    ]
+
+
+def _op_read(before: Chunk, after: Chunk) -> str:
+    if _content(before) != _content(after):
+        return "changed"
+    return "same" if before.chunk_idx == after.chunk_idx else "reindexed"
