@@ -252,12 +252,10 @@ class _Rows:
             return f'<p class="why{hidden}" title="{_shown(piece.lost)}">lost{reason}</p>'
         # The first row has the name of the message above.
         name = "" if is_first else _shown(piece.label)
-        if piece.seams:
-            seams = "".join(_seam(seam.letter, seam.seq, seam.text, seam.left) for seam in piece.seams)
-            return f'<p class="quiet">{name}</p><div class="seams">{seams}</div>'
-        if piece.has_other_role:
-            return f'<p class="quiet{hidden}">{name} <span class="why">→ {_ROLES.get(piece.letter, "another role")}</span></p>'
-        return f'<p class="quiet{hidden}">{name}</p>' if name else ""
+        role = f' <span class="why">→ {_ROLES.get(piece.letter, "another role")}</span>' if piece.has_other_role else ""
+        seams = "".join(_seam(seam.letter, seam.seq, seam.text, seam.left) for seam in piece.seams)
+        head = f'<p class="quiet{hidden}">{name}{role}</p>' if name or role else ""
+        return head + (f'<div class="seams">{seams}</div>' if seams else "")
 
     def _why_lost(self, kind: str, why: str) -> str:
         """The reason without its kind, which the row says, where no row above says the same."""

@@ -214,13 +214,12 @@ def _read_piece(row: PlacedChunk, cell: ReadCell) -> Piece:
 
 
 def _sent_piece(row: PlacedChunk, cell: SentCell) -> Piece:
-    name = _name(cell.label)
     if row.sent_lost or not row.sent_parts:
         return Piece("", cell.letter, lost=row.sent_lost)
-    if seams := tuple(Seam(row.role_letter, row.seq, part.text, part.left, False) for part in row.sent_parts if not part.is_as_stored):
-        return Piece(name, cell.letter, seams=seams)
+    seams = tuple(Seam(row.role_letter, row.seq, part.text, part.left, False) for part in row.sent_parts if not part.is_as_stored)
     # On many wires a result is a piece of a message of the user.
-    return Piece(name, cell.letter, row.role_letter != cell.letter and (row.role_letter, cell.letter) != ("t", "u"))
+    has_other_role = row.role_letter != cell.letter and (row.role_letter, cell.letter) != ("t", "u")
+    return Piece(_name(cell.label), cell.letter, has_other_role, seams=seams)
 
 
 def _name(label: str) -> str:
