@@ -86,8 +86,10 @@ def read(*messages: tuple[str, str]) -> list[Message]:
         ([("user", "ac")], [("user", "abc")], "a= b+ c~"),
         ([("user", "a"), ("user", "b")], [("user", "b")], "a- b="),
         ([], [("user", "a")], "a+"),
+        ([("user", "a"), ("user", "bc")], [("user", "bc"), ("user", "a")], "a- b= c= a+"),
+        ([("user", "aa")], [("user", "a")], "a= a-"),
     ],
-    ids=["alike", "merged", "left out of one", "of a later message nothing changes", "cannot be opened"],
+    ids=["alike", "merged", "left out of one", "of a later message nothing changes", "cannot be opened", "moved", "twice"],
 )
 def test_two_readings_are_aligned_by_their_chunks(one: list[tuple[str, str]], other: list[tuple[str, str]], expected: str) -> None:
     marks = {"same": "=", "changed": "≠", "reindexed": "~", "inserted": "+", "removed": "-"}

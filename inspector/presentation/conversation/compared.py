@@ -4,7 +4,7 @@ Or one conversation as two readers have it, aligned by the chunks themselves.
 """
 
 from bisect import bisect_left
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
@@ -172,16 +172,18 @@ def compared_readings(one: Sequence[Message], other: Sequence[Message]) -> tuple
 
     A row is reindexed where its place in the message differs: the messages are cut otherwise. After a merge all indexes differ, and nothing is wrong.
     """
-    left, right = _as_read(one), _as_read(other)
-    keys = [chunk.key for chunk in left], [chunk.key for chunk in right]
+    left, right = _as_read(one), deque(_as_read(other))
+    # Both have the order of the store, but for what a reader moves: that is removed at one place, and inserted at the other.
+    ahead = {chunk.key for chunk in left}
     rows: list[DiffRow] = []
-    for op, a, b, c, d in SequenceMatcher(None, *keys, autojunk=False).get_opcodes():
-        if op == "equal":
-            rows += [DiffRow(_op_read(before, after), before, after) for before, after in zip(left[a:b], right[c:d], strict=True)]
-            continue
-        rows += [DiffRow("removed", chunk, None) for chunk in left[a:b]]
-        rows += [DiffRow("inserted", None, chunk) for chunk in right[c:d]]
-    return tuple(rows)
+    for before in left:
+        while right and right[0].key not in ahead:
+            rows.append(DiffRow("inserted", None, right.popleft()))
+        is_next = bool(right) and right[0].key == before.key
+        after = right.popleft() if is_next else None
+        rows.append(DiffRow(_op_read(before, after) if after else "removed", before, after))
+        ahead.discard(before.key)
+    return (*rows, *(DiffRow("inserted", None, chunk) for chunk in right))
 
 
 def _as_read(messages: Sequence[Message]) -> list[Chunk]:
