@@ -16,7 +16,7 @@ from inspector.conversation.queries import span_text
 from inspector.presentation.clock import moment
 from inspector.presentation.conversation.minimap import Tick
 from inspector.presentation.conversation.placed import Mark, PlacedChunk, ReadCell
-from inspector.presentation.conversation.timeline import SentCell, Timeline, TimelineRow
+from inspector.presentation.conversation.timeline import Piece, SentCell, Timeline, TimelineRow
 from inspector.presentation.masking import presentable
 from inspector.presentation.tree.view import Offshoot, OffshootEntry, TreeView
 from inspector.presentation.visible import clipped, visible
@@ -178,11 +178,8 @@ class _Rows:
         self._branch_rows = [self._branches_at(place) for place in range(len(timeline.rows))]
         self._covered = {"true": 0, "read": 0, "sent": 0}
         """By column, how many of the next rows the cell above them spans."""
-        self._merged: dict[str, ReadCell | SentCell | None] = {"read": None, "sent": None}
-        self._pieces = {"read": 0, "sent": 0}
-        """By column, how many of the next rows are in the merged message above them."""
-        self._outcomes: dict[str, tuple[int | None, str]] = {}
-        """By column, the stored message of the last row of a merged one, and what became of it."""
+        self._above: dict[str, Piece | None] = {"read": None, "sent": None}
+        """By column, the piece of the row above, where its merged message goes on below it."""
         self._sent_label = ""
         self._reasons = set[str]()
         """Those that a row says of what is lost on the way."""
@@ -217,8 +214,8 @@ class _Rows:
             f'{self._index(chunk, bool(row.bracket))}<td class="who">{role}{kind}</td>'
             f'<td class="stored">{self._stored(chunk, address)}{leaf}</td>{self._ledger(chunk)}'
             + self._cell("true", place, row.bracket, '<i title="one message, as appended"></i>')
-            + self._message("read", place, row.read)
-            + self._message("sent", place, row.sent)
+            + self._message("read", place, row.read, row.read_piece)
+            + self._message("sent", place, row.sent, row.sent_piece)
             + "</tr>"
         )
 
@@ -231,50 +228,34 @@ class _Rows:
         self._covered[column] = spanned - 1
         return f'<td class="{column}" rowspan="{spanned}">{content}</td>'
 
-    def _message(self, column: str, place: int, cell: ReadCell | SentCell | None) -> str:
+    def _message(self, column: str, place: int, cell: ReadCell | SentCell | None, piece: Piece | None) -> str:
         """One cell for all rows of a message; of a merged one a cell for each row, with what became of that row in it."""
         words = "" if cell is None else self._read(cell) if isinstance(cell, ReadCell) else self._sent(cell)
-        if cell is not None and cell.merged:
-            self._merged[column], self._pieces[column] = cell, cell.span
-        if not self._pieces[column]:
+        if piece is None:
             return self._cell(column, place, cell.span if cell else 0, words)
-        self._pieces[column] -= 1
+        self._above[column] = None if piece.is_last else piece
         chunk = self._timeline.rows[place].chunk
-        became = self._role_in(column, chunk) if column == "read" else self._sent_as(chunk)
-        is_changed = bool(became) and not became.startswith('<p class="sr">')
-        states = f"{' changed' if is_changed else ''}{' begins' if cell else ''}{'' if self._pieces[column] else ' ends'}"
-        if cell and not is_changed:
-            became = ""
-        bar = f'<i class="{chunk.role_letter}{" lost" if column == "sent" and chunk.sent_lost else ""}"></i>'
-        return f'<td class="{column}">{self._piece(column, states, f"{bar}{words}{became}")}</td>'
+        states = (("changed", piece.is_changed), ("begins", cell), ("more", piece.repeats), ("ends", piece.is_last))
+        bar = f'<i class="{chunk.role_letter}{" lost" if piece.lost else ""}"></i>'
+        content = f"{bar}{words}{self._became(piece, chunk, is_first=cell is not None)}"
+        return f'<td class="{column}">{self._box(column, piece, "".join(f" {name}" for name, is_so in states if is_so), content)}</td>'
 
-    def _piece(self, column: str, states: str = "", words: str = "") -> str:
-        merged = self._merged[column]
+    def _box(self, column: str, piece: Piece, states: str = "", words: str = "") -> str:
         severity = f" severity {self._read_severity}" if column == "read" else ""
-        return f'<div class="msg {merged.letter if merged else ""} merged{severity}{states}">{words}</div>'
+        return f'<div class="msg {piece.letter} merged{severity}{states}">{words}</div>'
 
-    def _role_in(self, column: str, chunk: PlacedChunk) -> str:
-        """The role of the merged message that a row is in, to be seen where that is not its own."""
-        letter = getattr(self._merged[column], "letter", "")
-        # On many wires a result is a piece of a message of the user.
-        is_own = chunk.role_letter == letter or (column == "sent" and chunk.role_letter == "t" and letter == "u")
-        role = _ROLES.get(letter, "another role")
-        return f'<p class="sr">{role}</p>' if is_own else f'<p class="why">{self._once(column, chunk, f"→ {role}")}</p>'
-
-    def _once(self, column: str, chunk: PlacedChunk, words: str) -> str:
-        """To be seen at the first of the rows of a stored message that it became of."""
-        is_repeated = chunk.stored is not None and self._outcomes.get(column) == (chunk.stored, words)
-        self._outcomes[column] = chunk.stored, words
-        return f'<span class="sr">{words}</span>' if is_repeated else words
-
-    def _sent_as(self, chunk: PlacedChunk) -> str:
-        if chunk.sent_lost:
-            words = self._once("sent", chunk, "lost")
-            return f'<p class="why" title="{_shown(chunk.sent_lost)}">{words}{self._why_lost(chunk.kind, chunk.sent_lost)}</p>'
-        seams = [_seam(chunk.role_letter, chunk.seq, part.text, part.left) for part in chunk.sent_parts if not part.is_as_stored]
-        if not seams:
-            return self._role_in("sent", chunk) if chunk.sent_parts else ""
-        return f'<div class="seams">{"".join(seams)}</div>'
+    def _became(self, piece: Piece, chunk: PlacedChunk, is_first: bool) -> str:
+        """Where a row went, and as what: to be seen at the first of the rows of a stored message that the same became of."""
+        hidden = " sr" if piece.repeats else ""
+        if piece.lost:
+            reason = "" if piece.repeats else self._why_lost(chunk.kind, piece.lost)
+            return f'<p class="why{hidden}" title="{_shown(piece.lost)}">lost{reason}</p>'
+        # The first row has the name of the message above.
+        name = "" if is_first else _shown(piece.label)
+        role = f' <span class="why">→ {_ROLES.get(piece.letter, "another role")}</span>' if piece.has_other_role else ""
+        seams = "".join(_seam(seam.letter, seam.seq, seam.text, seam.left) for seam in piece.seams)
+        head = f'<p class="quiet{hidden}">{name}{role}</p>' if name or role else ""
+        return head + (f'<div class="seams">{seams}</div>' if seams else "")
 
     def _why_lost(self, kind: str, why: str) -> str:
         """The reason without its kind, which the row says, where no row above says the same."""
@@ -339,8 +320,8 @@ class _Rows:
         """A row that is no chunk of the path, with the cells that no cell above it spans."""
         parts = [row, '<td class="ledger"></td>' if self._has_ledger else ""]
         for column, words in (("true", ""), ("read", read), ("sent", sent)):
-            if self._pieces.get(column):
-                parts.append(f'<td class="{column}">{self._piece(column)}</td>')
+            if piece := self._above.get(column):
+                parts.append(f'<td class="{column}">{self._box(column, piece, " more")}</td>')
             elif self._covered[column]:
                 self._covered[column] -= 1
             else:
@@ -350,11 +331,14 @@ class _Rows:
         return f"{''.join(parts)}</tr>"
 
     def _turn(self, words: str) -> str:
-        """`turn 3`, and when it began: the day only where that is another than before."""
-        number, _, moment_ = words.partition(" · ")
-        day, _, clock = moment_.rpartition(" ")
-        is_same, self._day = bool(day) and day == self._day, day
-        return f'<span class="turn-time" title="{escape(words)}">{escape(number)}<br>{escape(clock if is_same else moment_)}</span>'
+        """When a turn began, or which one it is where that is not known; the day only where that is another than before."""
+        number, _, began = words.partition(" · ")
+        day, _, clock = began.rpartition(" ")
+        if not clock[:1].isdecimal():
+            return f'<span class="turn-time" title="{escape(words)}">{escape(number)}</span>'
+        shown = clock if day == self._day else f"{day}<br>{clock}"
+        self._day = day
+        return f'<span class="turn-time" title="{escape(words)}"><span class="sr">{escape(number)} </span>{shown}</span>'
 
     def _index(self, chunk: PlacedChunk, is_first: bool) -> str:
         """The number of a message is at its first chunk only, and at each that says another."""
@@ -460,15 +444,15 @@ class _Rows:
     def _read(self, cell: ReadCell) -> str:
         label, _, role = _shown(cell.label).partition(" · ")
         same = f"{_AS_STORED} " if cell.is_as_stored else ""
-        name = f"<b>{label}</b>" if same or not role else f"<b>{label} · {role}</b>"
-        count = f" · {cell.count} chunks" if cell.merged else ""
+        count = f' title="{cell.count:,} chunks"' if cell.merged else ""
+        name = f"<b>{label}</b>" if same or not role else f"<b{count}>{label} · {role}</b>"
         continued = _CONTINUED if cell.continued else ""
         badges = "".join(f" {self._badge(mark, None)}" for mark in cell.badges)
         # What a badge leads to is said by its finding; here it is on hover.
         hint = f' title="{_shown(cell.why)}"' if badges and cell.why and cell.why != self._known else ""
         needs_words = cell.why and cell.why != self._known and not hint
         why = f'<p class="{"quiet" if cell.lost else "why"}">{_shown(cell.why)}</p>' if needs_words else ""
-        words = f'<div class="content"{hint}>{same}{name}{count}{continued}{badges}{why}</div>'
+        words = f'<div class="content"{hint}>{same}{name}{continued}{badges}{why}</div>'
         states = f"{' lost' if cell.lost else ''}{' left-out' if cell.is_left_out else ''}"
         states += f" severity {self._read_severity}" if needs_words or cell.is_left_out else ""
         return words if cell.merged else f'<div class="msg {cell.letter}{states}">{words}</div>'

@@ -126,9 +126,10 @@ class ConversationPage:
 
     @property
     def sentence(self) -> str:
-        """The verdict without what the chips above it say: that the store has no damage of its own, that the next request is rejected, and where."""
+        """The verdict without what is said next to it: that the store has no damage of its own, how many messages are lost, that the next request is rejected, and where."""
         verdict = self.overview.verdict
         words = verdict.damage if verdict.next_request.state == REJECTED else verdict.text
+        words = words.replace(f" and leaves out {verdict.left_out}", "", 1)
         for of_store in (INTACT, FROM_STREAM):
             words = words.replace(f"{of_store}, but ", "", 1)
         return words

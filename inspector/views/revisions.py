@@ -15,13 +15,18 @@ from inspector.conversation.model import Conversation as Core
 from inspector.middleware import OperatorRequest
 from inspector.models import Conversation, Repair, Revision, loading
 from inspector.planning.preview import DiffRow, diff_rows
-from inspector.presentation.conversation.compared import WINDOW, ComparedWindow, compared, window
+from inspector.presentation.conversation.compared import WINDOW, ComparedWindow, compared, compared_readings, window
+from inspector.presentation.json_text import Json
 from inspector.presentation.repair.plan import chunks_summary
 from inspector.presentation.repair.preview_part import DiffRun, diff_runs
 from inspector.presentation.visible import visible
+from inspector.presentation.whatif.differences import client, read_by
+from inspector.readers.catalogue import UnknownReader
+from inspector.rules.base import case_of
 from inspector.views import facts
 from inspector.views.choice import conversation_or_404
 from inspector.views.pages import as_json, page, unless_unchanged
+from inspector.views.whatif import client_query
 
 RUNS_SHOWN = 400
 OTHERS = 50
@@ -56,9 +61,15 @@ def _both(oid: str, old: int, new: int) -> tuple[Conversation, Revision, Revisio
 
 @dataclass(frozen=True, slots=True)
 class ComparedSide:
+    """`client`, its `query`, its `messages` and its `failure` are of a side that is one conversation as a client reads it."""
+
     row: Conversation
     revision: int
     chunks: int
+    client: str = ""
+    query: str = ""
+    messages: int = 0
+    failure: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,9 +113,9 @@ def _chosen_revision(request: OperatorRequest, name: str) -> int | None:
 
 @unless_unchanged(facts.of_compared)
 def comparison(request: OperatorRequest, oid: str, old: int | None = None, new: int | None = None) -> HttpResponse:
-    """`?with=` is the other conversation, `rev` and `with_rev` choose revisions, `from` the first line."""
+    """`?with=` is the other conversation, `rev` and `with_rev` choose revisions, `from` the first line; `reader`, twice, compares two readers of one."""
     row = conversation_or_404(oid)
-    if not request.GET.get("with"):
+    if not request.GET.get("with") and len(request.GET.getlist("reader")) < 2:
         others = row.source.conversations.exclude(pk=row.pk).order_by("-last_activity", "pk")[:OTHERS]
         return page(request, "compared.html", ComparisonPage(row=row, sides=None, window=None, others=list(others)))
     left, right, rows = _compared(request, oid, old, new)
@@ -116,22 +127,46 @@ def comparison(request: OperatorRequest, oid: str, old: int | None = None, new: 
 def _compared(
     request: OperatorRequest, oid: str, old: int | None, new: int | None
 ) -> tuple[ComparedSide, ComparedSide, tuple[DiffRow, ...]]:
+    if not request.GET.get("with"):
+        return _read_by_two(conversation_or_404(oid), *request.GET.getlist("reader")[:2])
     left, before = _side(oid, _chosen_revision(request, "rev") if old is None else old)
     right, after = _side(request.GET["with"], _chosen_revision(request, "with_rev") if new is None else new)
     return left, right, compared(before, after)
 
 
+def _read_by_two(row: Conversation, *clients: str) -> tuple[ComparedSide, ComparedSide, tuple[DiffRow, ...]]:
+    """One conversation as two clients read it. Raises Http404."""
+    try:
+        case = case_of(loading.stored(row).conversation, client(clients[0]).reader.name)
+        one, other = (read_by(case, name).reading for name in clients)
+    except UnknownReader as problem:
+        raise Http404(str(problem)) from None
+    left, right = (
+        ComparedSide(
+            row,
+            row.revision,
+            sum(len(message.chunks) for message in reading.messages),
+            name,
+            client_query(name),
+            len(reading.messages),
+            reading.failure,
+        )
+        for name, reading in zip(clients, (one, other), strict=True)
+    )
+    return left, right, compared_readings(one.messages, other.messages)
+
+
 @unless_unchanged(facts.of_compared)
 def comparison_json(request: OperatorRequest, oid: str, old: int | None = None, new: int | None = None) -> HttpResponse:
-    if not request.GET.get("with"):
-        raise Http404("This compares two conversations: name the other one, as in ?with=ID.")
+    if not request.GET.get("with") and len(request.GET.getlist("reader")) < 2:
+        raise Http404("This compares two conversations, or two readers of one: name the other one, as in ?with=ID, or both readers.")
     left, right, rows = _compared(request, oid, old, new)
     return as_json(
         {
             "conversation": left.row.oid,
             "with": right.row.oid,
-            "old": {"conversation": left.row.oid, "revision": left.revision, "chunks": left.chunks},
-            "new": {"conversation": right.row.oid, "revision": right.revision, "chunks": right.chunks},
+            "old": _side_report(left),
+            "new": _side_report(right),
             "counts": dict(Counter(row.op for row in rows)),
             "rows": [
                 {
@@ -144,6 +179,11 @@ def comparison_json(request: OperatorRequest, oid: str, old: int | None = None, 
             ],
         }
     )
+
+
+def _side_report(side: ComparedSide) -> Json:
+    report = {"conversation": side.row.oid, "revision": side.revision, "chunks": side.chunks}
+    return {**report, "reader": side.client, "messages": side.messages} if side.client else report
 
 
 @unless_unchanged(facts.of_compared)

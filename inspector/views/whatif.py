@@ -11,10 +11,10 @@ from django.http import Http404, HttpResponse
 from inspector.middleware import OperatorRequest
 from inspector.models import Conversation, ConversationCount, Source
 from inspector.models.comparing import difference, differences
-from inspector.presentation.conversation.verdict import PASSES, REJECTED, SILENT
 from inspector.presentation.json_text import Json, json_fields
 from inspector.presentation.whatif.differences import NEXT_REQUESTS, Difference, Summary, candidates, client, compared_formats, summarize
 from inspector.presentation.whatif.report import difference_report, summary_report
+from inspector.presentation.whatif.words import STATE_WORDS, WORDS, part_of
 from inspector.profiles.catalogue import PROFILES, UnknownProfile
 from inspector.profiles.catalogue import profile as profile_named
 from inspector.programs.catalogue import format_named
@@ -28,46 +28,26 @@ EXACT = "exact"
 PER_PAGE = 25
 AMOUNTS = (50, 200, 1000)
 """Conversations that are read by each client, the newest; a page reads the first amount unless the address asks for more."""
-# What becomes of a next request, and the changes after which it does not pass.
-_STATE_WORDS = {PASSES: "pass", SILENT: "wrong silently", REJECTED: "rejected"}
 _FAILING = frozenset(NEXT_REQUESTS.values()) - {"newly_passes"}
+"""The changes after which a next request does not pass."""
+_BY_KIND = ("only_better", "neither", "same")
+"""Rows that are chosen by their kind, whatever becomes of the next request."""
+
+
+def _is(name: str) -> Callable[[Difference], bool]:
+    return lambda difference: name == (difference.kind if name in _BY_KIND else part_of(difference))
+
+
 SHOWS: Mapping[str, tuple[str, Callable[[Difference], bool]]] = {
     "all": ("differ or stay merged", lambda difference: difference.differs or bool(difference.still_merged)),
-    "only_better": ("get better", lambda difference: difference.kind == "only_better"),
-    "mixed": ("get better and worse", lambda difference: _part_of(difference) == "mixed"),
-    "only_worse": ("get worse only", lambda difference: _part_of(difference) == "only_worse"),
-    "worse": ("get worse", lambda difference: bool(difference.worse)),
-    "neither": ("differ, neither better nor worse", lambda difference: difference.kind == "neither"),
-    "newly_passes": ("newly pass", lambda difference: difference.next_request == "newly_passes"),
-    "newly_silent": ("newly go wrong silently", lambda difference: difference.next_request == "newly_silent"),
-    "newly_rejected": ("are newly rejected", lambda difference: difference.next_request == "newly_rejected"),
-    "rejected_not_silent": ("are rejected instead of wrong silently", lambda difference: difference.next_request == "rejected_not_silent"),
-    "silent_not_rejected": ("are wrong silently instead of rejected", lambda difference: difference.next_request == "silent_not_rejected"),
     "failing": ("change and do not pass", lambda difference: difference.next_request in _FAILING),
+    "worse": ("get worse in any way", lambda difference: bool(difference.worse)),
+    **{name: (words.several, _is(name)) for name, words in WORDS.items()},
     "merged": ("stay merged", lambda difference: bool(difference.still_merged)),
-    "same": ("stay the same", lambda difference: difference.kind == "same"),
 }
 """Which rows a page shows, in the words of its choice."""
 _SHOWN_BEFORE = {"sendable": "newly_passes", "rejected": "newly_rejected"}
 """As links in issues name them that were made while a request was either rejected or not."""
-_PARTS = (
-    ("newly_silent", "newly goes wrong silently", "newly go wrong silently", "why"),
-    ("newly_rejected", "is newly rejected", "are newly rejected", "why"),
-    ("rejected_not_silent", "is rejected instead of wrong silently", "are rejected instead of wrong silently", "mixed"),
-    ("silent_not_rejected", "is wrong silently instead of rejected", "are wrong silently instead of rejected", "mixed"),
-    ("newly_passes", "newly passes", "newly pass", "good"),
-    ("only_worse", "gets worse", "get worse", "worse"),
-    ("mixed", "gets better and worse", "get better and worse", "mixed"),
-    ("only_better", "gets better", "get better", "good"),
-    ("neither", "is read otherwise, neither better nor worse", "are read otherwise, neither better nor worse", "neither"),
-    ("same", "stays the same", "stay the same", "same"),
-)
-"""The parts of a bar of all conversations, with words for one and for several, and a class."""
-
-
-def _part_of(difference: Difference) -> str:
-    """What becomes of its next request, where that changes; else its kind."""
-    return difference.next_request or difference.kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +131,7 @@ class WhatIfPage:
     @property
     def verdict(self) -> str:
         """What becomes of the next requests, with the reader that runs now and with the other."""
-        return ", ".join(f"{_STATE_WORDS[state]} {a:,} → {b:,}" for state, (a, b) in self.chosen.summary.states.items() if a or b)
+        return ", ".join(f"{STATE_WORDS[state]} {a:,} → {b:,}" for state, (a, b) in self.chosen.summary.states.items() if a or b)
 
     @property
     def safer(self) -> ClientLine | None:
@@ -170,10 +150,10 @@ class WhatIfPage:
     def parts(self) -> tuple[Part, ...]:
         """Each conversation is in one of them."""
         parts: list[Part] = []
-        for show, one, several, color in _PARTS:
+        for show, words in WORDS.items():
             count = self.part_counts[show]
             x = parts[-1].x + parts[-1].width if parts else 0
-            parts.append(Part(one if count == 1 else several, count, show, color, x, 100 * count / max(1, self.counted)))
+            parts.append(Part(words.one if count == 1 else words.several, count, show, words.color, x, 100 * count / max(1, self.counted)))
         return tuple(parts)
 
     @property
@@ -225,11 +205,14 @@ def _offered(formats: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(name for format_name in formats for name in candidates(format_name)))
 
 
-def _query(name: str) -> str:
+def client_query(name: str, profile: str = "") -> str:
+    """What shows a conversation as a client reads and sends it, judged by a profile; by its own where that is ""."""
     chosen_client = client(name)
     # An empty name is the deployed projection.
     projection = chosen_client.projection("")
-    return urlencode({"reader": chosen_client.reader.name, **({"as": projection} if projection else {})})
+    return urlencode(
+        {"reader": chosen_client.reader.name, **({"as": projection} if projection else {}), **({"profile": profile} if profile else {})}
+    )
 
 
 def _programs(choice: WhatIfChoice) -> tuple[ComparedProgram, ...]:
@@ -256,12 +239,12 @@ def _page(request: OperatorRequest) -> WhatIfPage:
     compared = differences(conversations[: choice.amount], [choice.a, *others], choice.profile)
     place = others.index(choice.b)
     lines = tuple(
-        ClientLine(summarize(choice.a, name, [(oid, by_client[at]) for oid, by_client in compared]), _query(name))
+        ClientLine(summarize(choice.a, name, [(oid, by_client[at]) for oid, by_client in compared]), client_query(name, choice.profile))
         for at, name in enumerate(others)
     )
     shown = [(oid, by_client[place]) for oid, by_client in compared if SHOWS[choice.show][1](by_client[place])]
     here = in_memory(
-        [oid for oid, _ in sorted(shown, key=lambda row: (_part_of(row[1]) not in _FAILING, not row[1].worse))], request.GET, PER_PAGE
+        [oid for oid, _ in sorted(shown, key=lambda row: (part_of(row[1]) not in _FAILING, not row[1].worse))], request.GET, PER_PAGE
     )
     by_oid = {row.oid: row for row in Conversation.objects.filter(oid__in=here.rows).select_related("source")}
     return WhatIfPage(
@@ -271,12 +254,12 @@ def _page(request: OperatorRequest) -> WhatIfPage:
         profiles=tuple(judge.name for judge in PROFILES),
         lines=lines,
         chosen=lines[place],
-        now=_query(choice.a),
+        now=client_query(choice.a, choice.profile),
         rows=tuple(
             WhatIfRow(by_oid[oid], difference(by_oid[oid], choice.a, choice.b, choice.profile)) for oid in here.rows if oid in by_oid
         ),
         here=here,
-        part_counts=Counter(_part_of(by_client[place]) for _, by_client in compared),
+        part_counts=Counter(part_of(by_client[place]) for _, by_client in compared),
         counted=len(compared),
         total=ConversationCount.objects.counted()
         .filter(is_gone=False, source__format__in=formats)

@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 ON_SCREEN = """() => {
   const shown = (element) => {
     const box = element.getBoundingClientRect();
-    return element.checkVisibility() && box.width > 0 && box.height > 0 && box.top < innerHeight && box.bottom > 0;
+    return element.checkVisibility() && box.width > 0 && box.height > 0 && box.top < innerHeight && box.bottom > 0 && box.right > 0;
   };
   const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   // Text of one block goes together: highlighted JSON is cut into many nodes, and a dot or an arrow is no word.

@@ -31,8 +31,8 @@ def test_the_first_page_leads_to_the_merge(page: Page, live_server: LiveServer, 
         "Sent rejected at messages.1: a tool message without calls before it",
     ]
     merged = page.locator("td.read .msg.merged")
-    expect(merged.first).to_contain_text("11 chunks")
-    assert [words.strip() for words in merged.all_inner_texts()[1:4]] == ["→ user", "→ user", "user"] and merged.count() == 11
+    expect(merged.first.get_by_title("11 chunks")).to_contain_text("MSG 0 · user")
+    assert [words.strip() for words in merged.all_inner_texts()[1:4]] == ["MSG 0 → user", "MSG 0 → user", "MSG 0"] and merged.count() == 11
     expect(page.locator("tr#seq-14 td.read")).to_contain_text("left out")
     expect(page.locator("tr#seq-12 td.sent")).to_contain_text("OC-2")
     expect(page.locator("body")).to_contain_text("merged seq 1-6; the next one, as dispatch-legacy reads now, would merge seq 1-11")

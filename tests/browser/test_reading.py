@@ -39,7 +39,7 @@ def test_each_row_of_a_merged_message_says_what_became_of_it(page: Page, live_se
     expect(page.locator("td.sent .merged>i.lost")).to_have_count(5)
     assert [page.locator(f"tr#seq-{seq} td.sent").inner_text() for seq in (2, 3, 10)] == [
         "lost: dropped from user messages",
-        "→ user",
+        "messages.0 → user",
         "lost",
     ]
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from inspector.conversation.model import Chunk, Conversation, Kind
+from inspector.conversation.model import Chunk, Conversation, Kind, Message
 from inspector.presentation.conversation import compared as module
-from inspector.presentation.conversation.compared import ComparedLine, compared, window
+from inspector.presentation.conversation.compared import ComparedLine, compared, compared_readings, window
 
 
 def conversation(*texts: str) -> Conversation:
@@ -71,3 +71,33 @@ def test_a_page_shows_a_window() -> None:
     first, last = window(rows, 0), window(rows, 99_999)
     assert (len(first.lines), first.total, last.start) == (200, 500, 499)
     assert first.lines[0] == ComparedLine(rows[0]) and window(rows, 200).lines[0].row == rows[200]
+
+
+def read(*messages: tuple[str, str]) -> list[Message]:
+    """Each of (role, the letters that name its chunks)."""
+    return [Message(role, tuple(Chunk(key, 1, "assistant", Kind.TEXT, {"text": key}) for key in keys)) for role, keys in messages]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "expected"),
+    [
+        ([("user", "a"), ("assistant", "bc")], [("user", "a"), ("assistant", "bc")], "a= b= c="),
+        ([("user", "abc"), ("tool", "d")], [("user", "a"), ("assistant", "b"), ("user", "c"), ("tool", "d")], "a= b≠ c~ d="),
+        ([("user", "ac")], [("user", "abc")], "a= b+ c~"),
+        ([("user", "a"), ("user", "b")], [("user", "b")], "a- b="),
+        ([], [("user", "a")], "a+"),
+        ([("user", "a"), ("user", "bc")], [("user", "bc"), ("user", "a")], "a- b= c= a+"),
+        ([("user", "aa")], [("user", "a")], "a= a-"),
+    ],
+    ids=["alike", "merged", "left out of one", "of a later message nothing changes", "cannot be opened", "moved", "twice"],
+)
+def test_two_readings_are_aligned_by_their_chunks(one: list[tuple[str, str]], other: list[tuple[str, str]], expected: str) -> None:
+    marks = {"same": "=", "changed": "≠", "reindexed": "~", "inserted": "+", "removed": "-"}
+    rows = compared_readings(read(*one), read(*other))
+    assert " ".join(f"{(row.before or row.after).key}{marks[row.op]}" for row in rows if row.before or row.after) == expected
+
+
+def test_a_chunk_of_a_reading_has_the_role_and_the_place_that_the_reader_gives_it() -> None:
+    (*_, last) = compared_readings(read(("user", "ab")), read(("user", "a"), ("assistant", "b")))
+    assert last.before and last.after
+    assert [(side.role, side.msg_idx, side.chunk_idx) for side in (last.before, last.after)] == [("user", 0, 1), ("assistant", 1, 0)]

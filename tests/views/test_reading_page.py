@@ -65,13 +65,45 @@ def test_what_is_read_and_sent_as_it_is_stored_is_an_equals_sign(client: Client,
     # Nothing in a merged message is as it was stored: a row that keeps its role is not filled, one that is lost or gets another role is.
     cells = [row(merged, seq).rpartition("<td")[2] for seq in (1, 2, 3, 4, 10)]
     assert [" changed" in cell for cell in cells] == [False, True, True, False, True]
-    assert [re.findall(r'<p class="(\w+)">([^<]*)</p>', cell) for cell in cells[2:4]] == [[("why", "→ user")], [("sr", "user")]]
     assert not any(AS_STORED in cell for cell in cells)
-    # Another role is to be seen once for each stored message, and read aloud for each of its rows.
-    assert [re.findall(r'(?:why|sr)">(→ user)<', row(merged, seq).split('class="read"')[1].split("<td")[0]) for seq in (2, 3)] == [
-        ["→ user"]
-    ] * 2
-    assert '<span class="sr">→ user' in row(merged, 3) and '<span class="sr">→ user' not in row(merged, 2)
+
+
+def test_each_row_of_a_merged_message_says_where_it_went_and_as_what(client: Client, incident: Conversation) -> None:
+    """Once for the rows of a stored message of which the same became: the others have it to be read aloud."""
+    merged = page(client, incident)
+    became = {
+        seq: [
+            (" sr" in classes, re.sub(r"<[^>]+>", "", words))
+            for classes, words in re.findall(
+                r'<p class="((?:quiet|why)(?: sr)?)"[^>]*>(.*?)</p>', row(merged, seq).split('<td class="read"')[1]
+            )
+        ]
+        for seq in (1, 2, 3, 4, 10, 11)
+    }
+    assert became == {
+        1: [],
+        2: [(False, "MSG 0 → user"), (False, "lost: dropped from user messages")],
+        3: [(True, "MSG 0 → user"), (False, "messages.0 → user")],
+        4: [(False, "MSG 0"), (False, "messages.0")],
+        10: [(True, "MSG 0 → user"), (False, "lost")],
+        11: [(True, "MSG 0 → user"), (True, "lost")],
+    }
+
+
+def test_the_heads_of_read_and_sent_lead_to_the_first_that_is_lost(client: Client, incident: Conversation) -> None:
+    heads = re.findall(
+        r'<a class="why[^"]*"\s+href="([^"]+)"[^>]*>(.*?)</a>',
+        page(client, incident).partition('<th scope="col" class="read">')[2].partition("</thead>")[0],
+        re.DOTALL,
+    )
+    assert heads == [("?at=14#seq-14", "1 lost"), ("?at=2#seq-2", "5 chunks lost")]
+    assert "lost</a>" not in page(client, incident, "?reader=exact%2Bkeep-thinking&as=dispatch-openai%2Bwrapped")
+
+
+def test_how_many_are_lost_is_not_said_again_in_the_sentence(client: Client, incident: Conversation) -> None:
+    shown = page(client, incident)
+    assert "dispatch-legacy silently reads 9 messages as 3.</p>" in shown and "and leaves out seq 14" not in shown
+    assert "exact silently leaves out seq 14" in page(client, incident, "?reader=exact")
 
 
 def test_a_sentence_of_the_selected_finding_is_said_once(client: Client, incident: Conversation) -> None:

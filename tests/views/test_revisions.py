@@ -1,5 +1,6 @@
 """Two revisions of one conversation side by side, and what became of a repair between them."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -93,3 +94,32 @@ def test_what_cannot_be_compared_is_a_sentence_and_without_a_choice_the_page_off
         answer = client.get(f"{address}/?{query}")
         assert answer.status_code == 404 and sentence in answer.content.decode()
     assert client.get(f"{address}.json").status_code == 404
+
+
+def test_a_conversation_is_shown_as_two_readers_have_it(client: Client, tmp_path: Path) -> None:
+    conversation = imported(tmp_path / "a.db", merged())
+    address = f"/conversations/{conversation.oid}/diff"
+    text = client.get(f"{address}/?reader=dispatch-legacy&reader=exact").content.decode()
+    assert " ".join(re.search(r"<h1>(.*?)</h1>", text, re.DOTALL)[1].split()) == "Read by dispatch-legacy and by exact"  # type: ignore[index]
+    rows = [
+        " | ".join(
+            " ".join(re.sub(r"<[^>]+>", " ", cell).split()) for cell in re.findall(r'<td class="words-of">(.*?)</td>', line, re.DOTALL)
+        )
+        for line in re.findall(r'<tr class="\w+">(.*?)</tr>', text, re.DOTALL)
+    ]
+    assert rows[:2] == ["MSG 0 user hello | MSG 0 user hello", "− MSG 0 user hi there | + MSG 1 assistant hi there"]
+    assert 'href="?reader=exact&amp;reader=dispatch-legacy">Swap sides' in text
+    assert f'href="/conversations/{conversation.oid}/?rev=1&amp;reader=exact&amp;at=2#seq-2"' in text
+    report = client.get(f"{address}.json?reader=dispatch-legacy&reader=exact").json()
+    assert (report["old"]["reader"], report["old"]["messages"], report["new"]["messages"]) == ("dispatch-legacy", 1, 4)
+    assert report["counts"] == {"same": 1, "changed": 2, "reindexed": 1}
+    assert "The two read the same messages" in client.get(f"{address}/?reader=exact&reader=exact%2Bwrapped").content.decode()
+    for query, sentence in (("reader=exact&reader=nobody", "nobody"), ("reader=exact&reader=pi-1.5", "does not read dispatch")):
+        answer = client.get(f"{address}/?{query}")
+        assert answer.status_code == 404 and sentence in answer.content.decode()
+
+
+def test_a_reader_that_cannot_open_the_conversation_says_so_next_to_the_other(client: Client, tmp_path: Path) -> None:
+    conversation = imported(tmp_path / "a.db", {**merged().values, chunk_key(2): "{no json"})
+    text = client.get(f"/conversations/{conversation.oid}/diff/?reader=dispatch-legacy&reader=dispatch-legacy%2Br1").content.decode()
+    assert "cannot open it: load throws: row seq 2" in text and "read the same" not in text

@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 from django.test import Client
@@ -72,7 +73,7 @@ def test_a_row_says_where_the_readers_part_and_what_changes(client: Client, kept
     migration = next(line for line in lines if line.startswith("Run the migration"))
     rejected = "then OC-1 rejected at messages.1 message An assistant message with &#x27;tool_calls&#x27; must be followed by tool messages"
     assert f"4 → 1 → 5 1 inserted now wrong silently , passes all known rules {rejected}" in migration
-    assert "Repair it for exact from message 1: user, seq 1-4 → user, seq 1" in migration
+    assert "Repair it for exact message 1: user, seq 1-4 → user, seq 1 side by side" in migration
     assert (
         "otherwise: the next request is rejected at messages.1 (OC-1) , and no longer goes wrong silently better:" in migration
         and "better: seq 2 in the request again" in migration
@@ -97,6 +98,30 @@ def test_a_rejected_row_leads_to_its_place_in_the_request(client: Client, kept: 
     assert 'id="messages.1' in client.get(place).content.decode()
     (repair,) = re.findall(r'href="(/conversations/\w+/repairs/new/[^"]+)"', text)
     assert "exact" in repair and client.get(repair).status_code == 200
+
+
+def test_a_row_leads_to_the_two_readings_side_by_side(client: Client, kept: Kept) -> None:
+    kept("example", example)
+    text = html.unescape(client.get("/whatif/?reader=dispatch-legacy&reader=exact%2Bkeep-thinking").content.decode())
+    places = re.findall(r'href="(/conversations/\w+/diff/[^"]*)">side by side', text)
+    assert len(places) == 3
+    assert "Read by dispatch-legacy and by exact+keep-thinking" in " ".join(client.get(places[0]).content.decode().split())
+
+
+def test_what_does_not_pass_or_stays_merged_has_a_link_to_its_repair(client: Client, kept: Kept) -> None:
+    kept("example", example)
+    counts = {
+        reader: client.get(f"/whatif/?reader=dispatch-legacy&reader={quote(reader)}").content.decode().count("Repair it for")
+        for reader in ("exact", "exact+keep-thinking+wrapped", "dispatch-global-index")
+    }
+    assert counts == {"exact": 2, "exact+keep-thinking+wrapped": 1, "dispatch-global-index": 3}
+
+
+def test_the_chosen_profile_is_that_of_the_pages_that_a_row_leads_to(client: Client, kept: Kept) -> None:
+    kept("example", example)
+    text = html.unescape(client.get(f"/whatif/?{EXACT}&profile=gemini").content.decode())
+    rows = text[text.index("differences") :]
+    assert "/?reader=exact&profile=gemini" in rows and '/?reader=exact"' not in rows
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from inspector.models.comparing import difference
 from inspector.models.transactions import one_snapshot
 from inspector.presentation.whatif.differences import Difference, Summary, Tally, client, compare_cases, compared_formats, summarize
 from inspector.presentation.whatif.report import difference_report, summary_report
+from inspector.presentation.whatif.words import KIND_WORDS, NEXT_REQUEST_WORDS
 from inspector.profiles.catalogue import profile
 from inspector.sources.problems import shown
 
@@ -95,8 +96,8 @@ class Command(AnsweringCommand):
             return
         self.say(f"{summary.reader_b} instead of {summary.reader_a}, on {_many(summary.conversations)}:")
         for words, tally in (
-            *((words, summary.kinds[kind]) for kind, words in _KINDS),
-            *((words, summary.next_requests[name]) for name, words in _NEXT_REQUESTS),
+            *((words.several, summary.kinds[kind]) for kind, words in KIND_WORDS.items()),
+            *((words.several, summary.next_requests[name]) for name, words in NEXT_REQUEST_WORDS.items()),
             ("stay merged", summary.merged),
             ("are rejected even so", summary.refused),
         ):
@@ -124,22 +125,6 @@ class Command(AnsweringCommand):
         for label, findings in (("gone", difference.go), ("new", difference.come)):
             for finding in findings[:SHOWN]:
                 self.say(f"  finding {label}: {finding.code} {finding.rule}{f', seq {span_text(finding.seqs)}' if finding.seqs else ''}")
-
-
-_KINDS = (
-    ("only_better", "get better"),
-    ("mixed", "get better and worse"),
-    ("only_worse", "get worse"),
-    ("neither", "are read differently, neither better nor worse"),
-    ("same", "stay the same"),
-)
-_NEXT_REQUESTS = (
-    ("newly_passes", "newly pass"),
-    ("newly_silent", "newly go wrong silently"),
-    ("newly_rejected", "are newly rejected"),
-    ("rejected_not_silent", "are rejected instead of wrong silently"),
-    ("silent_not_rejected", "are wrong silently instead of rejected"),
-)
 
 
 def _many(count: int) -> str:

@@ -1,13 +1,16 @@
-"""Two conversations chunk by chunk, aligned by what the chunks say: an original and its fork, two copies, or two revisions of one."""
+"""Two conversations chunk by chunk, aligned by what the chunks say: an original and its fork, two copies, or two revisions of one.
+
+Or one conversation as two readers have it, aligned by the chunks themselves.
+"""
 
 from bisect import bisect_left
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from itertools import groupby, zip_longest
 
-from inspector.conversation.model import Chunk, Conversation
+from inspector.conversation.model import Chunk, Conversation, Message
 from inspector.planning.preview import DiffRow
 from inspector.presentation.conversation.row_words import arguments, words
 from inspector.programs.registry import program_or_default
@@ -162,3 +165,36 @@ def _op(before: Chunk | None, after: Chunk | None, has_numbers: bool) -> str:
         return "changed"
     is_same = (before.msg_idx, before.chunk_idx) == (after.msg_idx, after.chunk_idx)
     return "same" if is_same or not has_numbers else "reindexed"
+
+
+def compared_readings(one: Sequence[Message], other: Sequence[Message]) -> tuple[DiffRow, ...]:
+    """Every chunk that a reader has: with the role of its message, the index of that as `msg_idx`, and its place in it as `chunk_idx`.
+
+    A row is reindexed where its place in the message differs: the messages are cut otherwise. After a merge all indexes differ, and nothing is wrong.
+    """
+    left, right = _as_read(one), deque(_as_read(other))
+    # Both have the order of the store, but for what a reader moves: that is removed at one place, and inserted at the other.
+    ahead = {chunk.key for chunk in left}
+    rows: list[DiffRow] = []
+    for before in left:
+        while right and right[0].key not in ahead:
+            rows.append(DiffRow("inserted", None, right.popleft()))
+        is_next = bool(right) and right[0].key == before.key
+        after = right.popleft() if is_next else None
+        rows.append(DiffRow(_op_read(before, after) if after else "removed", before, after))
+        ahead.discard(before.key)
+    return (*rows, *(DiffRow("inserted", None, chunk) for chunk in right))
+
+
+def _as_read(messages: Sequence[Message]) -> list[Chunk]:
+    return [
+        replace(chunk, role=message.role, msg_idx=index, chunk_idx=place)
+        for index, message in enumerate(messages)
+        for place, chunk in enumerate(message.chunks)
+    ]
+
+
+def _op_read(before: Chunk, after: Chunk) -> str:
+    if _content(before) != _content(after):
+        return "changed"
+    return "same" if before.chunk_idx == after.chunk_idx else "reindexed"

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from inspector.conversation.model import Chunk, Conversation, Span, kept_raw
+from inspector.conversation.model import Chunk, Conversation, Dropped, Span, kept_raw
 from inspector.planning.preview import FindingKind, kinds_of
 from inspector.presentation.conversation.columns import Columns, reads_otherwise
 from inspector.presentation.conversation.message_counts import message_counts
@@ -74,6 +74,7 @@ class LedgerTotals:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Overview:
     """`left_out` counts messages that the reader leaves out unintentionally, `left_out_on_purpose` those that a compaction or a context edit takes out.
+    `left_out_from` and `lost_from` are the first seqs of what is left out unintentionally and of what is lost on the way.
 
     `reads_otherwise`: whether messages are read that are not those that were appended, other than those left out on purpose. `silent_from` is the
     first seq from which an error is silent. `tree` is the first window of the branches, None where the conversation is none.
@@ -93,6 +94,10 @@ class Overview:
     minimap: Minimap
     left_out: int
     left_out_on_purpose: int
+    left_out_from: int | None
+    lost_on_the_way: int
+    """Chunks that are read and not sent."""
+    lost_from: int | None
     reads_otherwise: bool
     damaged_from: int | None
     """The first seq at which what is stored is damaged."""
@@ -176,6 +181,9 @@ def overview(
         minimap=minimap(all_columns),
         left_out=sum(not group.intentional for group in case.reading.dropped),
         left_out_on_purpose=_left_out_on_purpose(all_columns),
+        left_out_from=_first_seq(group for group in case.reading.dropped if not group.intentional),
+        lost_on_the_way=len(all_columns.calls_lost),
+        lost_from=_first_seq(prompt.lost),
         reads_otherwise=reads_otherwise(all_columns, case.reading.grouped),
         damaged_from=_damaged_from(findings),
         stored_severity=_worst(findings, *STORED),
@@ -197,6 +205,10 @@ def overview(
         prompt_body=(step.prompt.body or "") if step and step.prompt else "",
         request_body=(step.request.body or "") if step and step.request else "",
     )
+
+
+def _first_seq(groups: Iterable[Dropped]) -> int | None:
+    return min((seq for group in groups for seq in group.seqs), default=None)
 
 
 def _observed(step: ObservedStep | None) -> Observed | None:

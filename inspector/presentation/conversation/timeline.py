@@ -4,8 +4,8 @@ Each column is a list of cells over the visible rows; a cell covers the neighbor
 that a merge is one tall cell next to many small ones.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import TypeVar
 
@@ -25,6 +25,9 @@ class TimelineRow:
     bracket: int
     read: ReadCell | None
     sent: "SentCell | None"
+    read_piece: "Piece | None" = None
+    sent_piece: "Piece | None" = None
+    """Of a merged message, what became of this row in it."""
     inserted: tuple[ReadCell, ...] = ()
     """Synthetic messages that the reader inserted after this row."""
 
@@ -72,6 +75,27 @@ class SentCell:
 
 
 @dataclass(frozen=True, slots=True)
+class Piece:
+    """One row of a merged message. `label` and `letter` are those of the message; `label` is "" where the row gives nothing to it.
+
+    `has_other_role`: the message has another role than the row; `lost`: why the row is not sent; `seams` are the texts that are not as stored.
+    `repeats`: the row above is of the same stored message, and the same became of it.
+    """
+
+    label: str
+    letter: str
+    has_other_role: bool = False
+    lost: str = ""
+    seams: tuple[Seam, ...] = ()
+    repeats: bool = False
+    is_last: bool = False
+
+    @property
+    def is_changed(self) -> bool:
+        return bool(self.has_other_role or self.lost or self.seams)
+
+
+@dataclass(frozen=True, slots=True)
 class Window:
     """Chunks to show with their places in the conversation, ascending, and the messages that they went into by index."""
 
@@ -97,6 +121,7 @@ def timeline(window: Window, inserted: Iterable[Inserted], highlighted: frozense
     }
     read = dict(_read_cells(window))
     sent = dict(_sent_cells(window))
+    read_pieces, sent_pieces = dict(_pieces(rows, read, _read_piece)), dict(_pieces(rows, sent, _sent_piece))
     seams = {at for at in range(len(rows)) if at + 1 == len(rows) or all(at + 1 in cells for cells in (brackets, read, sent))}
     after, at_end = _inserted_cells(window.places, inserted, seams)
     return Timeline(
@@ -108,6 +133,8 @@ def timeline(window: Window, inserted: Iterable[Inserted], highlighted: frozense
                 brackets.get(at, 0),
                 read.get(at),
                 sent.get(at),
+                read_pieces.get(at),
+                sent_pieces.get(at),
                 tuple(after.get(at, ())),
             )
             for at, row in enumerate(rows)
@@ -163,6 +190,41 @@ def _read_cells(window: Window) -> Iterator[tuple[int, ReadCell]]:
             ),
         )
         seen_indexes.add(index)
+
+
+Cell = TypeVar("Cell", ReadCell, SentCell)
+
+
+def _pieces(
+    rows: Sequence[PlacedChunk], cells: Mapping[int, Cell], piece_of: Callable[[PlacedChunk, Cell], Piece]
+) -> Iterator[tuple[int, Piece]]:
+    """Of each row in a merged message its piece of it."""
+    for start, cell in cells.items():
+        last = start + cell.span - 1
+        above = None
+        for at in range(start, last + 1) if cell.merged else ():
+            piece = piece_of(rows[at], cell)
+            repeats = piece == above and rows[at].stored is not None and rows[at].stored == rows[at - 1].stored
+            yield at, replace(piece, repeats=repeats, is_last=at == last)
+            above = piece
+
+
+def _read_piece(row: PlacedChunk, cell: ReadCell) -> Piece:
+    return Piece(_name(cell.label), cell.letter, row.role_letter != cell.letter)
+
+
+def _sent_piece(row: PlacedChunk, cell: SentCell) -> Piece:
+    if row.sent_lost or not row.sent_parts:
+        return Piece("", cell.letter, lost=row.sent_lost)
+    seams = tuple(Seam(row.role_letter, row.seq, part.text, part.left, False) for part in row.sent_parts if not part.is_as_stored)
+    # On many wires a result is a piece of a message of the user.
+    has_other_role = row.role_letter != cell.letter and (row.role_letter, cell.letter) != ("t", "u")
+    return Piece(_name(cell.label), cell.letter, has_other_role, seams=seams)
+
+
+def _name(label: str) -> str:
+    """Of the message, without its role."""
+    return label.partition(" · ")[0]
 
 
 def _inserted_cells(

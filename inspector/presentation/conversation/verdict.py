@@ -41,6 +41,8 @@ class Verdict(NamedTuple):
     ending: str = ""
     listed: str = ""
     """What is damaged, with the rules that detected it in the store in place of the number of places."""
+    left_out: str = ""
+    """The seqs that the reader leaves out, as `damage` says them."""
 
     @property
     def text(self) -> str:
@@ -70,7 +72,7 @@ def verdict(case: Case, findings: Sequence[Finding], judgement: Judgement) -> Ve
     lead = "of the rest, " if masked else ""
     before = f"{_unknown(masked)}{_symptom(case, serious)}{lead}"
     listed = _sentence(before, _named(serious, is_all=not before + read), read)
-    return Verdict(_sentence(before, _where(serious), read), *_next(case, serious, judgement, left_out, lost), listed)
+    return Verdict(_sentence(before, _where(serious), read), *_next(case, serious, judgement, left_out, lost), listed, left_out)
 
 
 def _sentence(*parts: str) -> str:

@@ -169,6 +169,11 @@ class Difference:
         return self.sendable_a and not self.sendable_b
 
     @property
+    def needs_repair(self) -> bool:
+        """Whether B alone is not enough: the next request does not pass, or the store itself has messages that are read as one."""
+        return self.state_b != PASSES or bool(self.still_merged)
+
+    @property
     def next_request(self) -> str:
         """One of NEXT_REQUESTS; "" where the same becomes of it."""
         return NEXT_REQUESTS.get((self.state_a, self.state_b), "")
