@@ -10,7 +10,7 @@ from django.db.models import Count, Max, Min, QuerySet, Sum
 from django.http import HttpResponse
 
 from inspector.middleware import OperatorRequest
-from inspector.models import Conversation, Occurrence, Problem, ProblemDay, Source
+from inspector.models import Occurrence, Problem, ProblemDay, Source
 from inspector.models.problem import ProblemState, in_states, today
 from inspector.presentation.json_text import json_fields
 from inspector.presentation.sparkline import Sparkline, sparkline
@@ -19,7 +19,7 @@ from inspector.rules.base import Severity
 from inspector.rules.catalogue import RULES
 from inspector.streams.violations import ALL_STREAM_RULES
 from inspector.views.pages import as_json, page
-from inspector.views.problem_list import any_rule
+from inspector.views.problem_list import any_rule, last_day_of_all
 
 SHOWN = 50
 NAMED = 3
@@ -180,7 +180,7 @@ def _page(request: OperatorRequest) -> TrendsPage:
     code = code if any_rule(code) else ""
     of_days = ProblemDay.objects.counted().filter(**({"problem__code": code} if code else {})).order_by()
     newest = of_days.filter(day__lte=today()).aggregate(last=Max("day"))["last"]
-    last = max((day for day in (newest, _last_active()) if day), default=today())
+    last = last_day_of_all()
     start = last - timedelta(days=days)
     of_span, of_span_before = (
         of_days.filter(day__gt=start, day__lte=last),
@@ -214,14 +214,6 @@ def _page(request: OperatorRequest) -> TrendsPage:
         spans=tuple((str(number), f"{number} days") for number in SPANS),
         rules=tuple((entry.code, f"{entry.code} {entry.name}") for entry in (*RULES, *ALL_STREAM_RULES) if entry.code in occurring),
     )
-
-
-def _last_active() -> date | None:
-    """The day of the conversation that is the first of lists; a clock that is wrong does not count."""
-    now = int(datetime.now(UTC).timestamp() * 1000)
-    rows = Conversation.objects.counted().filter(is_gone=False, place__gte=-now).order_by("place")
-    active = rows.values_list("last_activity", flat=True).first()
-    return None if active is None or active > now else datetime.fromtimestamp(active / 1000, UTC).date()
 
 
 def _marks(of_days: QuerySet[ProblemDay], before: date, total: Sparkline) -> tuple[Mark, ...]:

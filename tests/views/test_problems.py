@@ -12,6 +12,7 @@ from django.test import Client
 from inspector.actions.undo_repair import undo_repair
 from inspector.models import AuditEntry, Conversation, Problem, ProblemDay, Repair, SavedView, Source
 from inspector.models.problem import today
+from inspector.views import problem_list
 from tests.actions.building import applied, broken, imported, merged, proposed
 from tests.kept import Kept
 from tests.models.test_counting import written_again
@@ -82,13 +83,18 @@ def test_a_row_says_who_is_on_it_since_when_it_is_there_and_that_the_row_above_i
         assigned_to="ada", first_seen=1_780_000_000_000, last_seen=1_782_000_000_000
     )
     first, second = re.findall(r"<tr><td class=\"check\">.*?</tr>", client.get("/").content.decode(), re.DOTALL)
-    assert ">ada</span>" in first and 'title="First seen 2026-05-28"' in first and "Messages of different roles" in first
+    assert (
+        ">ada</span>" in first
+        and '<div>first <b title="No problem began on a later day"><time datetime="2026-05-28' in first
+        and "Messages of different roles" in first
+    )
+    assert "<div>first" not in second and "No problem began" not in second
     assert "ada" not in second and "Messages of different roles" not in second and second.endswith('<span class="quiet">–</span></td></tr>')
     Problem.objects.update(assigned_to="")
     assert "assigned" not in client.get("/").content.decode().partition("<thead>")[2].partition("</table>")[0]
 
 
-def test_a_row_begins_with_what_somebody_notices_and_the_fresh_one_comes_first(client: Client, kept: Kept) -> None:
+def test_the_effect_is_what_somebody_notices_and_the_fresh_one_comes_first(client: Client, kept: Kept) -> None:
     kept("example", example)
     listed = client.get("/index.json").json()["problems"]
     effects = {row["code"]: row["effect"] for row in listed}
@@ -108,16 +114,60 @@ def test_a_silent_problem_says_also_that_the_next_request_is_rejected(client: Cl
     kept("example", example)
     before = {row["code"]: row["rejected"] for row in client.get("/index.json").json()["problems"]}
     assert before["MSG101"] and before["TOOL202"] and not before["TOOL101"]
-    assert effects_of(client)["MSG101"] == effects_of(client)["THINK301"] == "rejected silent"
-    assert effects_of(client)["TOOL202"] == "rejected"
-    Conversation.objects.update(refused=False)
-    assert effects_of(client)["MSG101"] == "silent" and "rejected" not in effects_of(client).values()
+    outcomes = outcomes_of(client)
+    assert {outcomes[code] for code in ("MSG101", "THINK301", "TOOL202")} == {"rejected"}
+    warnings = {row["code"] for row in client.get("/index.json?severity=warning").json()["problems"]}
+    assert "MSG201" in warnings and "rejected" not in {outcomes[code] for code in warnings}, "they are not why"
+    Conversation.objects.update(refused=False, next_request=["silent", "wrong silently", "passes all known rules"])
+    assert set(outcomes_of(client).values()) == {"wrong silently"}
 
 
-def effects_of(client: Client) -> dict[str, str]:
-    """Code -> what the row says first."""
-    rows = re.findall(r'<td class="effect">(.*?)</td>.*?<span class="badge \w+">(\w+)<', client.get("/").content.decode(), re.DOTALL)
-    return {code: re.sub(r"<[^>]*>", "", words) for words, code in rows}
+def outcomes_of(client: Client) -> dict[str, str]:
+    """Code -> what becomes of the next request, of the problems of conversations."""
+    rows = client.get("/").content.decode().split('<tr><td class="check">')[1:]
+    cells = re.compile(r'<span class="badge \w+">(\w+)<.*<td class="next" [^>]*>(.*?)</td>', re.DOTALL)
+    found = [cell.groups() for row in rows if (cell := cells.search(row))]
+    return {code: re.sub(r"<[^>]*>", "", words) for code, words in found}
+
+
+def headings_of(page: str) -> list[tuple[str, int, int]]:
+    """(heading, its number, rows below it) of each group of an inbox."""
+    groups = re.split(r'<tr class="group">', page)[1:]
+    words = [re.search(r"colspan=\"8\">([\w ]+) <span class=\"count\">([\d,]+)</span>", group) for group in groups]
+    return [(match[1], int(match[2]), group.count('<td class="check">')) for match, group in zip(words, groups, strict=True) if match]
+
+
+def test_problems_are_in_groups_the_silent_errors_first(client: Client, kept: Kept) -> None:
+    kept("example", example)
+    headings = headings_of(client.get("/").content.decode())
+    assert [name for name, *_ in headings] == ["Silent errors", "Reported errors", "Silent warnings", "Reported warnings"]
+    assert all(number == below for _, number, below in headings) and sum(number for _, number, _ in headings) == Problem.objects.count()
+    assert headings_of(client.get("/?silent=1&severity=error").content.decode()) == headings[:1]
+    sorted_otherwise = client.get("/?sort=-first").content.decode()
+    assert headings_of(sorted_otherwise) == [] and sorted_otherwise.count('<span class="caution">silent</span>') == sum(
+        number for name, number, _ in headings if name.startswith("Silent")
+    )
+
+
+def test_a_group_that_goes_on_has_its_heading_and_whole_number_on_the_next_page(
+    client: Client, kept: Kept, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept("example", example)
+    monkeypatch.setattr(problem_list, "SHOWN", 2)
+    (_, number, _), *_ = headings_of(client.get("/").content.decode())
+    following = client.get("/index.json").json()["next"]
+    second = headings_of(client.get(f"/?{following}").content.decode())
+    assert number > 2 and second[0] == ("Silent errors", number, min(2, number - 2))
+
+
+def test_the_days_of_the_inbox_and_of_trends_end_on_the_same_day(client: Client, tmp_path: Path) -> None:
+    store(tmp_path / "a.db", rows("one", MERGED) + rows("well", HEALTHY, at=AT + 12 * DAY))
+    ends = {client.get("/trends.json").json()["days_to"], client.get("/index.json").json()["problems"][0]["days_to"]}
+    assert ends == {"2026-07-03"} and '/trends/">trends</a> to 2026-07-03' in client.get("/").content.decode()
+    assert ">earlier</span>" not in client.get("/").content.decode()
+    written_again(tmp_path / "a.db", rows("one", MERGED), rows("well", HEALTHY, at=AT + 40 * DAY))
+    page = client.get("/").content.decode()
+    assert 'title="It began before these days">earlier</span></td>' in page and 'class="spark' not in page
 
 
 @pytest.mark.parametrize(
