@@ -525,6 +525,64 @@ def test_trends_go_on_to_the_newest_conversation_so_that_quiet_days_are_seen(cli
     assert "None began in the" not in words_of(client, "/trends/")
 
 
+def test_trends_have_the_days_that_the_address_names(client: Client, tmp_path: Path) -> None:
+    store(tmp_path / "a.db", rows("one", MERGED) + rows("two", MERGED, at=AT - 3 * DAY) + rows("well", HEALTHY, at=AT + 12 * DAY))
+
+    def days(query: str) -> tuple[int, str, int]:
+        report = client.get(f"/trends.json?{query}").json()
+        return report["days"], report["days_to"], report["total"]
+
+    assert days("since=2026-06-18&until=2026-06-21") == (4, "2026-06-21", 2)
+    assert days("since=2026-06-19&until=2026-06-20") == (2, "2026-06-20", 0)
+    assert days("since=2026-06-21") == (13, "2026-07-03", 1), "to the last day that there is anything of"
+    assert days("until=2026-06-20") == (30, "2026-06-20", 1)
+    assert days("since=2026-06-21&until=2999-01-01")[:2] == (13, "2026-07-03"), "no day is to come"
+    assert days("since=2001-01-01")[:2] == (365, "2026-07-03")
+    assert days("days=90&since=2026-06-21")[0] == 90, "a span that is chosen after days is taken"
+    for wrong in ("since=x&until=<i>", "since=2026-02-31", "days=7"):
+        assert days(wrong) == (30, "2026-07-03", 2)
+    assert days("since=2026-06-30&until=2026-06-21")[:2] == (30, "2026-06-21"), "the wrong way round"
+
+
+def test_trends_lead_to_the_days_before_and_after_and_closer_to_those_with_any(client: Client, tmp_path: Path) -> None:
+    store(tmp_path / "a.db", rows("one", MERGED) + rows("two", MERGED, at=AT - 3 * DAY) + rows("well", HEALTHY, at=AT + 12 * DAY))
+
+    def links(address: str) -> dict[str, str]:
+        page = client.get(address).content.decode()
+        return {words: unescape(href) for href, words in re.findall(r'href="(/trends/\?[^"]*)">([\w -]+)</a>', page)}
+
+    first = links("/trends/?rule=MSG101&by=source")
+    assert first == {
+        "Earlier": "/trends/?by=source&rule=MSG101&since=2026-05-05&until=2026-06-03",
+        "Zoom in on 06-18 to 06-21": "/trends/?by=source&rule=MSG101&since=2026-06-18&until=2026-06-21",
+    }
+    closer = links(first["Zoom in on 06-18 to 06-21"])
+    assert closer == {
+        "Earlier": "/trends/?by=source&rule=MSG101&since=2026-06-14&until=2026-06-17",
+        "Later": "/trends/?by=source&rule=MSG101&since=2026-06-22&until=2026-06-25",
+    }
+    page = client.get(first["Zoom in on 06-18 to 06-21"]).content.decode()
+    assert '<option value="" selected>chosen days</option>' in page and 'name="since" value="2026-06-18"' in page
+    assert "None began in the 4 days after 2026-06-21 , up to 2026-06-25." in words_of(client, closer["Later"])
+
+
+def test_the_chart_has_the_names_of_few_marks_and_the_letters_of_many(client: Client, tmp_path: Path) -> None:
+    store(tmp_path / "a.db", rows("one", MERGED))
+    ProblemDay.objects.all().delete()
+    problem = Problem.objects.get()
+    for number in range(4):
+        of_day(problem, date(2026, 6, 5 + 4 * number), 1, f"<b>{number}.0")
+    assert labels_of(client) == ["A &lt;b&gt;0.0", "B &lt;b&gt;1.0", "C &lt;b&gt;2.0", "D &lt;b&gt;3.0"]
+    of_day(problem, date(2026, 6, 21), 1, "5.0")
+    assert labels_of(client) == ["A", "B", "C", "D", "E"]
+
+
+def labels_of(client: Client) -> list[str]:
+    """What is above the bars."""
+    drawn = client.get("/trends/").content.decode().partition('<svg class="letters"')[2].partition("</svg>")[0]
+    return re.findall(r"<text[^>]*>([^<]*)</text>", drawn)
+
+
 def test_trends_fold_the_rows_without_a_new_one(client: Client, tmp_path: Path) -> None:
     store(tmp_path / "a.db", rows("one", MERGED))
     ProblemDay.objects.update(day=date(2020, 1, 1))
