@@ -327,8 +327,12 @@ def spark(line: Sparkline, classes: str = "", most: int = 0, marked: Iterable[in
 
 
 @register.simple_tag
-def bars(line: Sparkline, parts: Mapping[str, Sparkline], href: str, marked: Iterable[int] = ()) -> str:
-    """As `spark`, each day made of the parts that `line` is the sum of, by severity, with its numbers under the pointer; it leads to `href` and the day."""
+def bars(line: Sparkline, parts: Mapping[str, Sparkline], href: str, marked: Iterable[int] = (), quiet_days: int = 0) -> str:
+    """As `spark`, each day made of the parts that `line` is the sum of, by severity, with its numbers under the pointer; it leads to `href` and the day.
+
+    The quiet days at the end have a ground of their own.
+    """
+    quiet = min(quiet_days, len(line.counts)) * STEP
     no_stop = mark_safe(' tabindex="-1"') if len(line.counts) > _STOPS else ""
     days = format_html_join(
         "",
@@ -340,10 +344,13 @@ def bars(line: Sparkline, parts: Mapping[str, Sparkline], href: str, marked: Ite
     )
     return format_html(
         '<svg class="spark bars" viewBox="0 0 {} {}" preserveAspectRatio="none" role="group" aria-label="{}">'
-        '<path class="grid" d="{}"/><path class="marks" d="{}"/>{}</svg>',
+        '<rect class="quiet" x="{}" width="{}" height="{}"/><path class="grid" d="{}"/><path class="marks" d="{}"/>{}</svg>',
         line.width,
         HEIGHT,
         line.words,
+        line.width - quiet,
+        quiet,
+        HEIGHT,
         "".join(f"M0 {round(HEIGHT - HEIGHT * tick / line.most, 2)}H{line.width}" for tick in line.ticks[1:]),
         line.marks(marked),
         days,

@@ -516,6 +516,7 @@ def test_trends_go_on_to_the_newest_conversation_so_that_quiet_days_are_seen(cli
     page = words_of(client, "/trends/")
     assert "All 1 new occurrence began on 2026-06-21" in page
     assert "None began in the 12 days after 2026-06-21 , up to the newest conversation." in page
+    assert '<rect class="quiet" x="72" width="48"' in client.get("/trends/").content.decode(), "the last 12 of the 30 days"
     assert ">none in 12 days</text>" not in client.get("/trends/?days=90").content.decode(), "no room for words"
     written_again(tmp_path / "a.db", rows("one", MERGED), rows("well", HEALTHY, at=AT + 40 * DAY))
     later = words_of(client, "/trends/")
@@ -564,6 +565,7 @@ def test_trends_lead_to_the_days_before_and_after_and_closer_to_those_with_any(c
     page = client.get(first["Zoom in on 06-18 to 06-21"]).content.decode()
     assert '<option value="" selected>chosen days</option>' in page and 'name="since" value="2026-06-18"' in page
     assert "None began in the 4 days after 2026-06-21 , up to 2026-06-25." in words_of(client, closer["Later"])
+    assert "None began in these 4 days . " in words_of(client, closer["Earlier"])
 
 
 def test_the_chart_has_the_names_of_few_marks_and_the_letters_of_many(client: Client, tmp_path: Path) -> None:
