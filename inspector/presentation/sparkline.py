@@ -52,6 +52,11 @@ class Sparkline:
         return self.day(self.counts.index(self.most))
 
     @property
+    def fifths(self) -> range:
+        """The places of the first days of about five equal parts."""
+        return range(0, len(self.counts), max(1, -(-len(self.counts) // 5)))
+
+    @property
     def ticks(self) -> tuple[int, ...]:
         """From 0 up to the most on one day, at most five, as far apart as 1, 2 or 5 of a power of ten."""
         steps = (digit * 10**power for power in count() for digit in (1, 2, 5))

@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import datetime
+from datetime import date, datetime
 from functools import cache
 from html import escape
 from itertools import groupby
@@ -44,6 +44,10 @@ from inspector.text import shell_words
 register = template.Library()
 _STOPS = 31
 """Days up to which each is a stop of the Tab key; those of a year are for the pointer, and the inbox has a field for the day."""
+_NAMED_MARKS, _NAME_OF_MARK, _ROW, _CHARACTER = 4, 20, 15, 0.95
+"""So many marks have their names in the chart, so long ones, in rows so high; a character takes about so many percent of its width."""
+_LAST_DAY = 0.17
+"""The part of the days after the last fifth begins that two days need next to each other."""
 _APART = 2.5
 """Percent of the width of a chart that a letter takes."""
 _SEEN_QUIET = 0.4
@@ -323,8 +327,12 @@ def spark(line: Sparkline, classes: str = "", most: int = 0, marked: Iterable[in
 
 
 @register.simple_tag
-def bars(line: Sparkline, parts: Mapping[str, Sparkline], href: str, marked: Iterable[int] = ()) -> str:
-    """As `spark`, each day made of the parts that `line` is the sum of, by severity, with its numbers under the pointer; it leads to `href` and the day."""
+def bars(line: Sparkline, parts: Mapping[str, Sparkline], href: str, marked: Iterable[int] = (), quiet_days: int = 0) -> str:
+    """As `spark`, each day made of the parts that `line` is the sum of, by severity, with its numbers under the pointer; it leads to `href` and the day.
+
+    The quiet days at the end have a ground of their own.
+    """
+    quiet = min(quiet_days, len(line.counts)) * STEP
     no_stop = mark_safe(' tabindex="-1"') if len(line.counts) > _STOPS else ""
     days = format_html_join(
         "",
@@ -336,10 +344,13 @@ def bars(line: Sparkline, parts: Mapping[str, Sparkline], href: str, marked: Ite
     )
     return format_html(
         '<svg class="spark bars" viewBox="0 0 {} {}" preserveAspectRatio="none" role="group" aria-label="{}">'
-        '<path class="grid" d="{}"/><path class="marks" d="{}"/>{}</svg>',
+        '<rect class="quiet" x="{}" width="{}" height="{}"/><path class="grid" d="{}"/><path class="marks" d="{}"/>{}</svg>',
         line.width,
         HEIGHT,
         line.words,
+        line.width - quiet,
+        quiet,
+        HEIGHT,
         "".join(f"M0 {round(HEIGHT - HEIGHT * tick / line.most, 2)}H{line.width}" for tick in line.ticks[1:]),
         line.marks(marked),
         days,
@@ -365,23 +376,57 @@ def scale(line: Sparkline) -> str:
 
 
 @register.simple_tag
-def mark_letters(line: Sparkline, marks: Iterable[Any], quiet_days: int) -> str:
-    """The letter of each mark, above the day that it is of, those of near days together; the list of marks has the words. And how long the end is quiet."""
-    labels: list[tuple[float, str]] = []
-    last = -_APART
+def mark_labels(line: Sparkline, marks: Sequence[Any], quiet_days: int) -> str:
+    """Above the day that each mark is of, its letter and its first name, in rows below each other; of many the letters alone, those of near days together.
+
+    The list of marks has the words. And how long the end is quiet.
+    """
+    labels: list[tuple[float, str, int]] = []
     for mark in marks:
-        at = round(100 * line.middle(mark.place) / line.width, 2)
-        if at - last < _APART:
-            labels[-1] = (labels[-1][0], labels[-1][1] + mark.letter)
+        at, row = round(100 * line.middle(mark.place) / line.width, 2), len(labels) if len(marks) <= _NAMED_MARKS else 0
+        if len(marks) <= _NAMED_MARKS:
+            name, left = text.clipped(mark.names[0][1], _NAME_OF_MARK)
+            labels.append((at, f"{mark.letter} {name}{'…' if left else ''}", row))
+        elif labels and at - labels[-1][0] < _APART:
+            labels[-1] = (labels[-1][0], labels[-1][1] + mark.letter, 0)
         else:
-            labels.append((at, mark.letter))
-        last = at
-    quiet = min(quiet_days / len(line.counts), 1)
-    letters = format_html_join("", '<text x="{}%" y="12">{}</text>', labels)
-    words = format_html('<text class="none" x="{}%" y="12">none in {} days</text>', round(100 - 50 * quiet, 2), f"{quiet_days:,}")
-    return format_html(
-        '<svg class="letters" aria-hidden="true">{}{}</svg>', letters, words if quiet > _SEEN_QUIET and last < 100 - 100 * quiet else ""
+            labels.append((at, mark.letter, 0))
+    rows = max((row for *_, row in labels), default=0) + 1
+    lines = format_html_join("", '<line x1="{0}%" x2="{0}%" y1="{1}" y2="100%"/>', ((at, row * _ROW + 2) for at, _, row in labels))
+    names = format_html_join(
+        "",
+        '<text x="{}%" dx="{}" y="{}"{}>{}</text>',
+        ((at, -4 if at > 50 else 4, row * _ROW + 12, mark_safe(' class="end"') if at > 50 else "", words) for at, words, row in labels),
     )
+    quiet = min(quiet_days / len(line.counts), 1)
+    taken = max((at + len(words) * _CHARACTER for at, words, _ in labels if at <= 50), default=0) if labels and labels[-1][0] <= 50 else 100
+    middle = round(100 - 50 * quiet, 2)
+    words = format_html('<text class="none" x="{}%" y="{}">none in {} days</text>', middle, rows * _ROW - 4, f"{quiet_days:,}")
+    is_seen = quiet > _SEEN_QUIET and (taken if labels else 0) < middle - 9
+    return format_html(
+        '<svg class="letters" height="{}" aria-hidden="true">{}{}{}</svg>', rows * _ROW, lines, names, words if is_seen else ""
+    )
+
+
+def _year(day: date) -> SafeString:
+    return format_html('<tspan class="year">{}-</tspan>', day.year)
+
+
+@register.simple_tag
+def day_axis(line: Sparkline) -> str:
+    """The day of each fifth, below the left edge of its bar, and the last one."""
+    places = line.fifths
+    days = format_html_join(
+        "",
+        '<line x1="{0}%" x2="{0}%" y2="100%"/><text x="{0}%" dx="4" y="13">{1}{2}</text>',
+        (
+            (round(100 * place / len(line.counts), 2), "" if place else _year(line.day(place)), f"{line.day(place):%m-%d}")
+            for place in places
+        ),
+    )
+    is_far = len(line.counts) - places[-1] > len(line.counts) * _LAST_DAY
+    last = format_html('<text class="end" x="100%" y="13">{}</text>', line.last) if is_far else ""
+    return format_html('<svg class="axis" height="16" aria-hidden="true">{}{}</svg>', days, last)
 
 
 @register.simple_tag

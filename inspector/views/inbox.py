@@ -64,7 +64,7 @@ from inspector.views.repair_rows import rows_of as rows_of_repairs
 from inspector.views.streams import summaries, worst
 
 RECENT = 12
-FIRST_ROWS, FIRST_WORDS = 12, 205
+FIRST_ROWS, FIRST_WORDS, WORDS_OF_HEADING, WORDS_OF_LINE = 12, 206, 6, 9
 FIRST_REPAIRS, FIRST_WORDS_OF_REPAIRS = 9, 215
 """Rows of the first screen at 1440 x 900, and their words: with what is around them it has below 250."""
 HOLDING = Q(is_trace=False) | Q(stream_count__gt=0) | Q(gone_stream_count__gt=0)
@@ -149,6 +149,10 @@ class InboxPage:
     choices: Choices
     views: tuple[SavedView, ...]
     start: Start | None
+    groups: dict[int, int]
+    """Rank -> how many problems of the tab have it; empty where the list is sorted otherwise."""
+    newest: int
+    """When the newest problem of the tab was first seen, in epoch milliseconds."""
 
     @property
     def is_assigned(self) -> bool:
@@ -163,7 +167,12 @@ class InboxPage:
     def summary_words(self) -> int:
         """So many words of each summary that the first screen stays short: all of them, unless its rows say much else."""
         now, rows = int(time() * 1000), self.rows[:FIRST_ROWS]
-        others = sum(row.other_words(now) for row in rows) + (len(self.start.shown.split()) if self.start else 0)
+        if self.groups and len({row.problem.rank for row in rows}) > 1:
+            # The second heading is in the place of the last.
+            rows = rows[:-1]
+        others = sum(row.other_words(now) for row in rows) + (len(self.start.shown.split()) if self.start else WORDS_OF_LINE)
+        ranks = [row.problem.rank for row in rows]
+        others += WORDS_OF_HEADING * len(set(ranks)) if self.groups else sum(not rank % 2 for rank in ranks)
         return _most(lambda most: sum(len(row.shortened(most).rstrip(" …").split()) for row in rows), others, FIRST_WORDS)
 
     @property
@@ -229,25 +238,28 @@ def _totals() -> Totals:
 def _inbox(request: OperatorRequest) -> InboxPage:
     filters = problem_list.filters_of(request.GET.dict())
     problems = problem_list.chosen(filters, request.operator)
-    counts = problem_list.counts_of_tabs(problems)
-    here = problem_list.window_of(request, filters, problems, counts[filters.tab])
-    rows = problem_list.rows_of(here.rows)
-    sources = list(Source.objects.filter(HOLDING).only("oid", "path", "is_demo"))
+    tabs = problem_list.tabs_of(problems)
+    totals = {problem_list.REVIEW: problem_list.waiting().count()} | {name: tab.total for name, tab in tabs.items()}
+    tab = tabs.get(filters.tab, problem_list.TabContent({}, 0))
+    here = problem_list.window_of(request, filters, problems, totals[filters.tab])
+    rows = problem_list.rows_of(here.rows, problem_list.last_day_of_all(filters.source))
+    sources = list(Source.objects.filter(HOLDING).only("oid", "path", "is_demo", "is_trace", "format"))
+    listed_demo = not is_without_demo(sources, "")
+    stores = [source for source in sources if not source.is_trace and (listed_demo or not source.is_demo)]
     is_review = filters.tab == problem_list.REVIEW
     repairs = problem_list.to_review() if is_review else ()
     is_first = filters == ProblemFilters() and here.number == 1 and bool(rows)
     return InboxPage(
         totals=_totals(),
         filters=filters,
-        tabs=tuple(Tab(name, words, counts[name], replace(filters, tab=name).query) for name, words in TABS.items()),
+        tabs=tuple(Tab(name, words, totals[name], replace(filters, tab=name).query) for name, words in TABS.items()),
         rows=rows,
+        groups={} if filters.sort else tab.of_ranks,
+        newest=tab.newest,
         here=here,
         repairs=rows_of_repairs(repairs[:REVIEWS]),
         without_demo=is_without_demo(sources, filters.source),
-        choices=problem_list.choices(
-            sources,
-            Source.objects.counted().filter(is_trace=False).order_by().values_list("format", flat=True).distinct(),
-        ),
+        choices=problem_list.choices(sources, stores),
         views=tuple(SavedView.objects.filter(who=request.operator)),
         start=_start(rows[0].problem) if is_first and rows[0].severity != "note" else None,
     )

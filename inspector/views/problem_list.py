@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from urllib.parse import urlencode
 
-from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Subquery, Sum
+from django.db.models import Count, Exists, Max, OuterRef, Q, QuerySet, Subquery, Sum
 from django.template.defaultfilters import capfirst, truncatewords
 
 from inspector.middleware import OperatorRequest
-from inspector.models import Occurrence, Problem, ProblemDay, Repair, Source
+from inspector.models import Conversation, Occurrence, Problem, ProblemDay, Repair, Source
 from inspector.models.problem import SEVERITIES, WORST_FIRST, ProblemState, in_states, today
 from inspector.presentation.clock import age_words, day_of
+from inspector.presentation.conversation.verdict import REJECTED, NextRequest
 from inspector.presentation.json_text import Json, json_fields
 from inspector.presentation.sparkline import Sparkline, sparkline
 from inspector.presentation.visible import visible
@@ -83,6 +84,18 @@ class ProblemFilters:
 
 
 @dataclass(frozen=True, slots=True)
+class TabContent:
+    of_ranks: dict[int, int]
+    """Rank -> how many problems have it."""
+    newest: int
+    """When the newest of them was first seen, in epoch milliseconds; 0 of none."""
+
+    @property
+    def total(self) -> int:
+        return sum(self.of_ranks.values())
+
+
+@dataclass(frozen=True, slots=True)
 class ProblemRow:
     problem: Problem
     about: RuleEntry | None
@@ -96,6 +109,8 @@ class ProblemRow:
     """Traces belong to its source."""
     is_rejected: bool
     """Whether the next request is rejected of the conversation that is first of those that have it."""
+    next_request: NextRequest
+    """Of the same conversation; of a problem of streams nothing."""
 
     @property
     def code(self) -> str:
@@ -131,6 +146,18 @@ class ProblemRow:
         return self.is_rejected and self.severity == "error"
 
     @property
+    def is_seen_again(self) -> bool:
+        """On a later day than that on which it was first seen."""
+        return last_day([self.problem.first_seen]) < last_day([self.problem.last_seen])
+
+    @property
+    def outcome(self) -> str:
+        """Of the next request in a word or two; it says that it is rejected of errors alone, as others are not why."""
+        if self.is_rejecting:
+            return REJECTED
+        return "" if self.next_request.state == REJECTED else self.next_request.words.partition(" at ")[0]
+
+    @property
     def repairs(self) -> tuple[str, ...]:
         """The strategies of its rule that can change something in conversations of its source; none of a problem of streams."""
         if self.about is None or self.problem.is_of_streams:
@@ -145,13 +172,14 @@ class ProblemRow:
         return next(iter(self.repairs), "")
 
     def other_words(self, now: int) -> int:
-        """Words of its row next to the summary: effect, name, code, number, source, age, repair, and what was decided. `now` in epoch milliseconds."""
+        """Words of its row next to the summary: name, code, number, source, ages, outcome, repair, what was decided; a line without bars, or that it is silent. `now` in epoch milliseconds."""
         problem = self.problem
         decided = (problem.state != "open") + min(2, len(problem.assigned_to.split()))
-        aged = age_words(problem.last_seen, now)
+        aged = age_words(problem.last_seen, now) + (1 + age_words(problem.first_seen, now) if self.is_seen_again else 0)
         return (
-            4
-            + (self.problem.silent and self.is_rejecting)
+            3
+            + len(self.outcome.split())
+            + (not self.days.total)
             + (2 if self.waiting else bool(self.repair))
             + problem.is_of_streams
             + min(3, len(problem.source.name.split()))
@@ -236,15 +264,16 @@ def chosen(filters: ProblemFilters, operator: str) -> QuerySet[Problem]:
     return rows
 
 
-def counts_of_tabs(rows: QuerySet[Problem]) -> dict[str, int]:
-    """How many of `rows` are in each tab; of the repairs to review all."""
-    states = in_states()
-    counts = rows.aggregate(
-        all=Count("pk"),
-        **{tab: Count("pk", filter=states[IN_TAB[tab]]) for tab in (REPAIRED, IGNORED)},
-    )
-    counts[OPEN] = counts.pop("all") - counts[REPAIRED] - counts[IGNORED]
-    return {REVIEW: waiting().count(), **counts}
+def tabs_of(rows: QuerySet[Problem]) -> dict[str, TabContent]:
+    """What of `rows` is in each tab. One query."""
+    states = {tab: in_states()[state] for tab, state in IN_TAB.items()}
+    columns = [column for state in states.values() for column in (Count("pk", filter=state), Max("first_seen", filter=state, default=0))]
+    numbers = {f"n{at}": column for at, column in enumerate(columns)}
+    of_ranks = list(rows.order_by().values("rank").annotate(**numbers).values_list("rank", *numbers))
+    return {
+        tab: TabContent({row[0]: row[at] for row in of_ranks if row[at]}, max((row[at + 1] for row in of_ranks), default=0))
+        for at, tab in zip(range(1, 7, 2), states, strict=True)
+    }
 
 
 def waiting() -> QuerySet[Repair]:
@@ -262,10 +291,10 @@ def window_of(request: OperatorRequest, filters: ProblemFilters, rows: QuerySet[
     return window(of_tab.select_related("source"), SORTS[filters.sort], total, request.GET, SHOWN)
 
 
-def rows_of(problems: Iterable[Problem]) -> tuple[ProblemRow, ...]:
-    """With what was new on each of the days that end with the last activity of all of them. Three queries."""
+def rows_of(problems: Iterable[Problem], last: date | None = None) -> tuple[ProblemRow, ...]:
+    """With what was new on each of the days that end with `last`, else with the last activity of all of them. Three queries."""
     problems = list(problems)
-    last = last_day(problem.last_seen for problem in problems)
+    last = last or last_day(problem.last_seen for problem in problems)
     days: dict[int, dict[date, int]] = defaultdict(dict)
     of_days = ProblemDay.objects.filter(problem__in=problems, day__gt=last - timedelta(days=DAYS), day__lte=last).order_by()
     for pk, day, number in of_days.values_list("problem_id", "day").annotate(n=Sum("occurrences")).values_list("problem_id", "day", "n"):
@@ -279,9 +308,13 @@ def rows_of(problems: Iterable[Problem]) -> tuple[ProblemRow, ...]:
         .annotate(
             has_traces=Exists(Source.traces.through.objects.filter(from_source=OuterRef("source"))),
             is_rejected=Subquery(first.values("conversation__refused")[:1]),
+            next_request=Subquery(first.values("conversation__next_request")[:1]),
         )
     )
-    around = {pk: (has_traces, bool(is_rejected)) for pk, has_traces, is_rejected in more.values_list("pk", "has_traces", "is_rejected")}
+    around = {
+        pk: (has_traces, bool(is_rejected), NextRequest(*(next_request or ())))
+        for pk, has_traces, is_rejected, next_request in more.values_list("pk", "has_traces", "is_rejected", "next_request")
+    }
     return tuple(
         ProblemRow(
             problem,
@@ -314,20 +347,29 @@ def days_of(source: Source) -> Sparkline:
     return sparkline(counts, max(counts, default=today()), DAYS)
 
 
+def last_day_of_all(source: str = "") -> date:
+    """On which a conversation was active or a problem began, of all or of a source: the end of what is shown by day. A clock that is wrong does not count."""
+    now = int(datetime.now(UTC).timestamp() * 1000)
+    days = ProblemDay.objects.counted(source).filter(day__lte=today()).order_by("-day").values("day")[:1]
+    active = Conversation.objects.counted(source).filter(is_gone=False, place__gte=-now).order_by("place").values("last_activity")[:1]
+    began, at = Source.objects.order_by("pk").values_list(Subquery(days), Subquery(active)).first() or (None, None)
+    return max((day for day in (began, last_day([at]) if at is not None and at <= now else None) if day), default=today())
+
+
 def last_day(moments: Iterable[int]) -> date:
     """On which the latest of the moments (epoch milliseconds) is, in UTC; today of none, and of one that is to come: a clock may be wrong."""
     latest = max(moments, default=None)
     return today() if latest is None else min(today(), datetime.fromtimestamp(latest / 1000, UTC).date())
 
 
-def choices(sources: Iterable[Source], formats: Iterable[str]) -> Choices:
-    """`formats`: of the stores that are listed."""
-    names = {(program.name, program.title) for program in map(program_or_default, formats)}
+def choices(sources: Iterable[Source], stores: Iterable[Source]) -> Choices:
+    """`stores`: those of which something is listed."""
+    names = {(program.name, program.title) for program in map(program_or_default, {store.format for store in stores})}
     return Choices(sources=tuple(source.option for source in sources), programs=tuple(sorted(names)))
 
 
 _PROBLEM = (
-    "id=problem.oid code rule=name severity silent=problem.silent effect rejected=is_rejecting state=problem.state source=problem.source.oid "
+    "id=problem.oid code rule=name severity silent=problem.silent effect rejected=is_rejecting next_request=outcome state=problem.state source=problem.source.oid "
     "findings=problem.findings first_seen=problem.first_seen "
     "last_seen=problem.last_seen repaired_at=problem.repaired_at regressed_at=problem.regressed_at assigned_to=problem.assigned_to "
     "reason=problem.reason until_it_occurs=problem.until_occurs decided_by=problem.decided_by decided_at=problem.decided_at"

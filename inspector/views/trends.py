@@ -10,8 +10,9 @@ from django.db.models import Count, Max, Min, QuerySet, Sum
 from django.http import HttpResponse
 
 from inspector.middleware import OperatorRequest
-from inspector.models import Conversation, Occurrence, Problem, ProblemDay, Source
+from inspector.models import Occurrence, Problem, ProblemDay, Source
 from inspector.models.problem import ProblemState, in_states, today
+from inspector.presentation.clock import day_of
 from inspector.presentation.json_text import json_fields
 from inspector.presentation.sparkline import Sparkline, sparkline
 from inspector.presentation.visible import clipped, visible
@@ -19,12 +20,15 @@ from inspector.rules.base import Severity
 from inspector.rules.catalogue import RULES
 from inspector.streams.violations import ALL_STREAM_RULES
 from inspector.views.pages import as_json, page
-from inspector.views.problem_list import any_rule
+from inspector.views.problem_list import any_rule, last_day_of_all
 
 SHOWN = 50
 NAMED = 3
 MARKS_SHOWN = 12
 SPANS = (30, 90, 365)
+LONGEST = SPANS[-1]
+WIDE = 0.6
+"""The part of the days that may be between the first and the last with anything, so that a link leads to these alone."""
 GROUPS = {
     "rule": ("rule", "problem__code"),
     "source": ("source", "problem__source__oid"),
@@ -71,11 +75,14 @@ class Mark:
 class TrendsPage:
     by: str
     span: int
+    is_chosen: bool
+    """Whether the address names the days themselves, and not how many."""
     rule: str
     newest: date | None
     """The last day on which any began, in the span or before it."""
     last: date
-    """That day, or a later one on which a conversation was active."""
+    end: date
+    """The last day that there is anything of; `last` is this, or a day before it that was chosen."""
     total: Sparkline
     """Of everything, those that are left out too."""
     parts: dict[str, Sparkline]
@@ -90,17 +97,16 @@ class TrendsPage:
     more: int
     marks: tuple[Mark, ...]
     groups: tuple[tuple[str, str], ...]
-    spans: tuple[tuple[str, str], ...]
     rules: tuple[tuple[str, str], ...]
 
     @property
     def days_old(self) -> int:
-        """0 where the span ends today, and not with the last day that there is anything of."""
-        return (today() - self.last).days
+        """0 where there is something of today."""
+        return (today() - self.end).days
 
     @property
     def quiet_days(self) -> int:
-        """How long none has begun, although conversations went on."""
+        """How long none has begun at the end of the span, although conversations went on."""
         return (self.last - self.newest).days if self.newest else 0
 
     @property
@@ -163,9 +169,41 @@ class TrendsPage:
         return "/?" + urlencode(({"q": self.rule} if self.rule else {}) | {"day": ""})
 
     @property
-    def ticks(self) -> tuple[date, ...]:
-        """The first day of each fifth, below the left edge of its bar: every span is a multiple of five."""
-        return tuple(self.first + timedelta(days=fifth * self.span // 5) for fifth in range(5))
+    def chosen_span(self) -> str:
+        return "" if self.is_chosen else str(self.span)
+
+    @property
+    def spans(self) -> tuple[tuple[str, str], ...]:
+        chosen = (("", "chosen days"),) if self.is_chosen else ()
+        return (*chosen, *((str(number), f"{number} days") for number in SPANS))
+
+    @property
+    def earlier(self) -> str:
+        """The query of the days before these."""
+        return self._query(self.first_before, self.last_before)
+
+    @property
+    def later(self) -> str:
+        """That of the days after these, "" where there is nothing of them."""
+        last = min(self.end, self.last + timedelta(days=self.span))
+        return self._query(last - timedelta(days=self.span - 1), last) if last > self.last else ""
+
+    @property
+    def busy(self) -> tuple[date, date] | None:
+        """The first and the last of the days on which any began, where they are few of the span."""
+        places = [place for place, number in enumerate(self.total.counts) if number]
+        if len(places) < 2 or places[-1] - places[0] + 1 > WIDE * self.span:
+            return None
+        return self.total.day(places[0]), self.total.day(places[-1])
+
+    @property
+    def closer(self) -> str:
+        """The query of these days."""
+        return self._query(*self.busy) if self.busy else ""
+
+    def _query(self, since: date, until: date) -> str:
+        chosen = {"by": self.by if self.by != "rule" else "", "rule": self.rule}
+        return urlencode({name: value for name, value in chosen.items() if value} | {"since": since, "until": until})
 
     @property
     def most(self) -> int:
@@ -174,13 +212,13 @@ class TrendsPage:
 
 
 def _page(request: OperatorRequest) -> TrendsPage:
-    by, span, code = (request.GET.get(name, "") for name in ("by", "days", "rule"))
+    by, code = (request.GET.get(name, "") for name in ("by", "rule"))
     by = by if by in GROUPS else "rule"
-    days = int(span) if span in map(str, SPANS) else SPANS[0]
     code = code if any_rule(code) else ""
+    end = last_day_of_all()
+    days, last, is_chosen = _days(request, end)
     of_days = ProblemDay.objects.counted().filter(**({"problem__code": code} if code else {})).order_by()
-    newest = of_days.filter(day__lte=today()).aggregate(last=Max("day"))["last"]
-    last = max((day for day in (newest, _last_active()) if day), default=today())
+    newest = of_days.filter(day__lte=last).aggregate(last=Max("day"))["last"]
     start = last - timedelta(days=days)
     of_span, of_span_before = (
         of_days.filter(day__gt=start, day__lte=last),
@@ -199,9 +237,11 @@ def _page(request: OperatorRequest) -> TrendsPage:
     return TrendsPage(
         by=by,
         span=days,
+        is_chosen=is_chosen,
         rule=code,
         newest=newest,
         last=last,
+        end=end,
         total=total,
         parts=parts,
         before=of_span_before.aggregate(n=Sum("occurrences", default=0))["n"],
@@ -211,17 +251,20 @@ def _page(request: OperatorRequest) -> TrendsPage:
         more=more,
         marks=_marks(of_span, start, total),
         groups=tuple((name, words) for name, (words, _) in GROUPS.items()),
-        spans=tuple((str(number), f"{number} days") for number in SPANS),
         rules=tuple((entry.code, f"{entry.code} {entry.name}") for entry in (*RULES, *ALL_STREAM_RULES) if entry.code in occurring),
     )
 
 
-def _last_active() -> date | None:
-    """The day of the conversation that is the first of lists; a clock that is wrong does not count."""
-    now = int(datetime.now(UTC).timestamp() * 1000)
-    rows = Conversation.objects.counted().filter(is_gone=False, place__gte=-now).order_by("place")
-    active = rows.values_list("last_activity", flat=True).first()
-    return None if active is None or active > now else datetime.fromtimestamp(active / 1000, UTC).date()
+def _days(request: OperatorRequest, end: date) -> tuple[int, date, bool]:
+    """How many days the address asks for, the last of them, and whether it names them: from `since` to `until`, LONGEST at most, none after `end`."""
+    span, since, until = (request.GET.get(name, "") for name in ("days", "since", "until"))
+    first, last = (date.fromisoformat(day) if (day := day_of(text)) else None for text in (since, until))
+    if span in map(str, SPANS) or not (first or last):
+        return int(span) if span in map(str, SPANS) else SPANS[0], end, False
+    last = min(last or end, end)
+    if first is None or first > last:
+        return SPANS[0], last, True
+    return min(LONGEST, (last - first).days + 1), last, True
 
 
 def _marks(of_days: QuerySet[ProblemDay], before: date, total: Sparkline) -> tuple[Mark, ...]:

@@ -12,6 +12,7 @@ from django.test import Client
 from inspector.actions.undo_repair import undo_repair
 from inspector.models import AuditEntry, Conversation, Problem, ProblemDay, Repair, SavedView, Source
 from inspector.models.problem import today
+from inspector.views import problem_list
 from tests.actions.building import applied, broken, imported, merged, proposed
 from tests.kept import Kept
 from tests.models.test_counting import written_again
@@ -82,13 +83,18 @@ def test_a_row_says_who_is_on_it_since_when_it_is_there_and_that_the_row_above_i
         assigned_to="ada", first_seen=1_780_000_000_000, last_seen=1_782_000_000_000
     )
     first, second = re.findall(r"<tr><td class=\"check\">.*?</tr>", client.get("/").content.decode(), re.DOTALL)
-    assert ">ada</span>" in first and 'title="First seen 2026-05-28"' in first and "Messages of different roles" in first
+    assert (
+        ">ada</span>" in first
+        and '<div>first <b title="No problem began on a later day"><time datetime="2026-05-28' in first
+        and "Messages of different roles" in first
+    )
+    assert "<div>first" not in second and "No problem began" not in second
     assert "ada" not in second and "Messages of different roles" not in second and second.endswith('<span class="quiet">–</span></td></tr>')
     Problem.objects.update(assigned_to="")
     assert "assigned" not in client.get("/").content.decode().partition("<thead>")[2].partition("</table>")[0]
 
 
-def test_a_row_begins_with_what_somebody_notices_and_the_fresh_one_comes_first(client: Client, kept: Kept) -> None:
+def test_the_effect_is_what_somebody_notices_and_the_fresh_one_comes_first(client: Client, kept: Kept) -> None:
     kept("example", example)
     listed = client.get("/index.json").json()["problems"]
     effects = {row["code"]: row["effect"] for row in listed}
@@ -108,16 +114,60 @@ def test_a_silent_problem_says_also_that_the_next_request_is_rejected(client: Cl
     kept("example", example)
     before = {row["code"]: row["rejected"] for row in client.get("/index.json").json()["problems"]}
     assert before["MSG101"] and before["TOOL202"] and not before["TOOL101"]
-    assert effects_of(client)["MSG101"] == effects_of(client)["THINK301"] == "rejected silent"
-    assert effects_of(client)["TOOL202"] == "rejected"
-    Conversation.objects.update(refused=False)
-    assert effects_of(client)["MSG101"] == "silent" and "rejected" not in effects_of(client).values()
+    outcomes = outcomes_of(client)
+    assert {outcomes[code] for code in ("MSG101", "THINK301", "TOOL202")} == {"rejected"}
+    warnings = {row["code"] for row in client.get("/index.json?severity=warning").json()["problems"]}
+    assert "MSG201" in warnings and "rejected" not in {outcomes[code] for code in warnings}, "they are not why"
+    Conversation.objects.update(refused=False, next_request=["silent", "wrong silently", "passes all known rules"])
+    assert set(outcomes_of(client).values()) == {"wrong silently"}
 
 
-def effects_of(client: Client) -> dict[str, str]:
-    """Code -> what the row says first."""
-    rows = re.findall(r'<td class="effect">(.*?)</td>.*?<span class="badge \w+">(\w+)<', client.get("/").content.decode(), re.DOTALL)
-    return {code: re.sub(r"<[^>]*>", "", words) for words, code in rows}
+def outcomes_of(client: Client) -> dict[str, str]:
+    """Code -> what becomes of the next request, of the problems of conversations."""
+    rows = client.get("/").content.decode().split('<tr><td class="check">')[1:]
+    cells = re.compile(r'<span class="badge \w+">(\w+)<.*<td class="next" [^>]*>(.*?)</td>', re.DOTALL)
+    found = [cell.groups() for row in rows if (cell := cells.search(row))]
+    return {code: re.sub(r"<[^>]*>", "", words) for code, words in found}
+
+
+def headings_of(page: str) -> list[tuple[str, int, int]]:
+    """(heading, its number, rows below it) of each group of an inbox."""
+    groups = re.split(r'<tr class="group">', page)[1:]
+    words = [re.search(r"colspan=\"8\">([\w ]+) <span class=\"count\">([\d,]+)</span>", group) for group in groups]
+    return [(match[1], int(match[2]), group.count('<td class="check">')) for match, group in zip(words, groups, strict=True) if match]
+
+
+def test_problems_are_in_groups_the_silent_errors_first(client: Client, kept: Kept) -> None:
+    kept("example", example)
+    headings = headings_of(client.get("/").content.decode())
+    assert [name for name, *_ in headings] == ["Silent errors", "Reported errors", "Silent warnings", "Reported warnings"]
+    assert all(number == below for _, number, below in headings) and sum(number for _, number, _ in headings) == Problem.objects.count()
+    assert headings_of(client.get("/?silent=1&severity=error").content.decode()) == headings[:1]
+    sorted_otherwise = client.get("/?sort=-first").content.decode()
+    assert headings_of(sorted_otherwise) == [] and sorted_otherwise.count('<span class="caution">silent</span>') == sum(
+        number for name, number, _ in headings if name.startswith("Silent")
+    )
+
+
+def test_a_group_that_goes_on_has_its_heading_and_whole_number_on_the_next_page(
+    client: Client, kept: Kept, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept("example", example)
+    monkeypatch.setattr(problem_list, "SHOWN", 2)
+    (_, number, _), *_ = headings_of(client.get("/").content.decode())
+    following = client.get("/index.json").json()["next"]
+    second = headings_of(client.get(f"/?{following}").content.decode())
+    assert number > 2 and second[0] == ("Silent errors", number, min(2, number - 2))
+
+
+def test_the_days_of_the_inbox_and_of_trends_end_on_the_same_day(client: Client, tmp_path: Path) -> None:
+    store(tmp_path / "a.db", rows("one", MERGED) + rows("well", HEALTHY, at=AT + 12 * DAY))
+    ends = {client.get("/trends.json").json()["days_to"], client.get("/index.json").json()["problems"][0]["days_to"]}
+    assert ends == {"2026-07-03"} and '/trends/">trends</a> to 2026-07-03' in client.get("/").content.decode()
+    assert ">earlier</span>" not in client.get("/").content.decode()
+    written_again(tmp_path / "a.db", rows("one", MERGED), rows("well", HEALTHY, at=AT + 40 * DAY))
+    page = client.get("/").content.decode()
+    assert 'title="It began before these days">earlier</span></td>' in page and 'class="spark' not in page
 
 
 @pytest.mark.parametrize(
@@ -466,6 +516,7 @@ def test_trends_go_on_to_the_newest_conversation_so_that_quiet_days_are_seen(cli
     page = words_of(client, "/trends/")
     assert "All 1 new occurrence began on 2026-06-21" in page
     assert "None began in the 12 days after 2026-06-21 , up to the newest conversation." in page
+    assert '<rect class="quiet" x="72" width="48"' in client.get("/trends/").content.decode(), "the last 12 of the 30 days"
     assert ">none in 12 days</text>" not in client.get("/trends/?days=90").content.decode(), "no room for words"
     written_again(tmp_path / "a.db", rows("one", MERGED), rows("well", HEALTHY, at=AT + 40 * DAY))
     later = words_of(client, "/trends/")
@@ -473,6 +524,65 @@ def test_trends_go_on_to_the_newest_conversation_so_that_quiet_days_are_seen(cli
     assert ">none in 40 days</text>" in client.get("/trends/").content.decode()
     store(tmp_path / "b.db", rows("today", MERGED, at=AT + 40 * DAY))
     assert "None began in the" not in words_of(client, "/trends/")
+
+
+def test_trends_have_the_days_that_the_address_names(client: Client, tmp_path: Path) -> None:
+    store(tmp_path / "a.db", rows("one", MERGED) + rows("two", MERGED, at=AT - 3 * DAY) + rows("well", HEALTHY, at=AT + 12 * DAY))
+
+    def days(query: str) -> tuple[int, str, int]:
+        report = client.get(f"/trends.json?{query}").json()
+        return report["days"], report["days_to"], report["total"]
+
+    assert days("since=2026-06-18&until=2026-06-21") == (4, "2026-06-21", 2)
+    assert days("since=2026-06-19&until=2026-06-20") == (2, "2026-06-20", 0)
+    assert days("since=2026-06-21") == (13, "2026-07-03", 1), "to the last day that there is anything of"
+    assert days("until=2026-06-20") == (30, "2026-06-20", 1)
+    assert days("since=2026-06-21&until=2999-01-01")[:2] == (13, "2026-07-03"), "no day is to come"
+    assert days("since=2001-01-01")[:2] == (365, "2026-07-03")
+    assert days("days=90&since=2026-06-21")[0] == 90, "a span that is chosen after days is taken"
+    for wrong in ("since=x&until=<i>", "since=2026-02-31", "days=7"):
+        assert days(wrong) == (30, "2026-07-03", 2)
+    assert days("since=2026-06-30&until=2026-06-21")[:2] == (30, "2026-06-21"), "the wrong way round"
+
+
+def test_trends_lead_to_the_days_before_and_after_and_closer_to_those_with_any(client: Client, tmp_path: Path) -> None:
+    store(tmp_path / "a.db", rows("one", MERGED) + rows("two", MERGED, at=AT - 3 * DAY) + rows("well", HEALTHY, at=AT + 12 * DAY))
+
+    def links(address: str) -> dict[str, str]:
+        page = client.get(address).content.decode()
+        return {words: unescape(href) for href, words in re.findall(r'href="(/trends/\?[^"]*)">([\w -]+)</a>', page)}
+
+    first = links("/trends/?rule=MSG101&by=source")
+    assert first == {
+        "Earlier": "/trends/?by=source&rule=MSG101&since=2026-05-05&until=2026-06-03",
+        "Zoom in on 06-18 to 06-21": "/trends/?by=source&rule=MSG101&since=2026-06-18&until=2026-06-21",
+    }
+    closer = links(first["Zoom in on 06-18 to 06-21"])
+    assert closer == {
+        "Earlier": "/trends/?by=source&rule=MSG101&since=2026-06-14&until=2026-06-17",
+        "Later": "/trends/?by=source&rule=MSG101&since=2026-06-22&until=2026-06-25",
+    }
+    page = client.get(first["Zoom in on 06-18 to 06-21"]).content.decode()
+    assert '<option value="" selected>chosen days</option>' in page and 'name="since" value="2026-06-18"' in page
+    assert "None began in the 4 days after 2026-06-21 , up to 2026-06-25." in words_of(client, closer["Later"])
+    assert "None began in these 4 days . " in words_of(client, closer["Earlier"])
+
+
+def test_the_chart_has_the_names_of_few_marks_and_the_letters_of_many(client: Client, tmp_path: Path) -> None:
+    store(tmp_path / "a.db", rows("one", MERGED))
+    ProblemDay.objects.all().delete()
+    problem = Problem.objects.get()
+    for number in range(4):
+        of_day(problem, date(2026, 6, 5 + 4 * number), 1, f"<b>{number}.0")
+    assert labels_of(client) == ["A &lt;b&gt;0.0", "B &lt;b&gt;1.0", "C &lt;b&gt;2.0", "D &lt;b&gt;3.0"]
+    of_day(problem, date(2026, 6, 21), 1, "5.0")
+    assert labels_of(client) == ["A", "B", "C", "D", "E"]
+
+
+def labels_of(client: Client) -> list[str]:
+    """What is above the bars."""
+    drawn = client.get("/trends/").content.decode().partition('<svg class="letters"')[2].partition("</svg>")[0]
+    return re.findall(r"<text[^>]*>([^<]*)</text>", drawn)
 
 
 def test_trends_fold_the_rows_without_a_new_one(client: Client, tmp_path: Path) -> None:
