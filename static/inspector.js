@@ -65,7 +65,7 @@
       time.textContent = at.toLocaleString(undefined, { timeStyle: "short", hourCycle: "h23", ...(today ? {} : { dateStyle: "medium" }) });
       return;
     }
-    if (Math.abs(seconds) < 60) { time.textContent = "just now"; } else if (unit) { time.textContent = `${Math.floor(seconds / unit[1])} ${unit[2]} ago`; } else if (coming) { time.textContent = `in ${Math.round(-seconds / coming[1])} ${coming[2]}`; }
+    if (Math.abs(seconds) < 60) { time.textContent = "just now"; } else if (unit) { time.textContent = `${Math.floor(seconds / unit[1])} ${unit[2]} ago`; } else if (coming) { time.textContent = `in ${Math.round(-seconds / coming[1])} ${coming[2]}`; } else if (time.hasAttribute("data-minute")) { time.textContent = at.toLocaleString("sv", { dateStyle: "short", timeStyle: "short" }); }
   });
   showAges();
   document.addEventListener("htmx:afterSettle", showAges);

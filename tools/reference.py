@@ -56,8 +56,11 @@ def formats() -> str:
             ),
             "\n### Defaults\n",
             *table(
-                ("format", "reader", "projection", "profile"),
-                ([code(entry[key]) for key in ("name", "reader", "projection", "profile")] for entry in stores),
+                ("format", "reader", "projection", "profile", "verified with"),
+                (
+                    [*(code(entry[key]) for key in ("name", "reader", "projection", "profile")), text(", ".join(entry["verified"]) or "-")]
+                    for entry in stores
+                ),
             ),
             "\n### Write modes\n",
             *table(

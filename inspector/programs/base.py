@@ -299,6 +299,8 @@ class Program:
     """Formats whose sessions have a lock and an index in their folder."""
     homes: tuple[Home, ...] = ()
     """Its documented default places, which `doctor` looks at; () for a program that has none of its own."""
+    export_command: str = ""
+    """The shell command that writes its database as a file that is read too; "" for a program without one."""
     converters: tuple[str, tuple[str, ...]] = ("", ())
     """Its own projection, and the proposed variants of that."""
     reader_fixes: tuple[str, ...] = ()

@@ -63,7 +63,7 @@ def _conversation(row: Any, source: str, search_query: str) -> str:
         f'{matching}</td><td class="n chunks" data-label="chunks">{shown.chunk_count:,}</td>'
         f'<td class="n{warns}" data-label="messages stored → read">{shown.message_count:,} → {shown.read_count:,}</td>'
         f'<td class="next" data-label="next request">{next_words(following)}{waiting_repair(row.waiting)}</td>'
-        f'<td class="badges">{verdict}{_badges(row)}</td><td class="when" data-label="last active">{when(shown.last_activity)}</td></tr>'
+        f'<td class="badges">{verdict}{_badges(row)}</td><td class="when" data-label="last active">{when(shown.last_activity, to_minute=True)}</td></tr>'
     )
 
 

@@ -430,13 +430,18 @@ def day_axis(line: Sparkline) -> str:
 
 
 @register.simple_tag
-def when(value: datetime | int | None) -> str:
-    """How long ago a moment was (a datetime, or epoch milliseconds), with the absolute time in its title: UTC, or by script the reader's zone."""
+def when(value: datetime | int | None, to_minute: bool = False) -> str:
+    """How long ago a moment was (a datetime, or epoch milliseconds), with the absolute time in its title: UTC, or by script the reader's zone.
+
+    `to_minute`: where that is a day, with its hour and minute.
+    """
     milliseconds = int(value.timestamp() * 1000) if isinstance(value, datetime) else value
     if milliseconds is None or (absolute := moment(milliseconds)) == "unknown":
         return "unknown"
     words = age(milliseconds, int(time() * 1000))
-    return mark_safe(f'<time datetime="{absolute.replace(" ", "T")}Z" title="{absolute} UTC">{words}</time>')  # noqa: S308 (numbers and our own words)
+    with_minute = to_minute and absolute.startswith(words)
+    attribute, words = (" data-minute", absolute[:-3]) if with_minute else ("", words)
+    return mark_safe(f'<time datetime="{absolute.replace(" ", "T")}Z" title="{absolute} UTC"{attribute}>{words}</time>')  # noqa: S308 (numbers and our own words)
 
 
 @register.simple_tag

@@ -14,12 +14,12 @@ from inspector.models import RuleCount, Source, Stream, StreamFinding
 from inspector.presentation import markdown
 from inspector.presentation.catalogue import entries as catalogues
 from inspector.presentation.catalogue.repaired_example import ExampleText, RepairedExample, example_case, marked, repaired_example
-from inspector.presentation.json_text import json_fields
+from inspector.presentation.json_text import Json, json_fields
 from inspector.presentation.visible import visible
 from inspector.profiles.base import EVIDENCE, Profile, ProviderRule
 from inspector.profiles.catalogue import PROFILES
 from inspector.programs.catalogue import FORMATS
-from inspector.programs.formats import Format, sample_of
+from inspector.programs.formats import Exported, Format, InRelations, WriteMode, sample_of
 from inspector.programs.registry import programs
 from inspector.projections.base import Projection
 from inspector.projections.catalogue import all_projections
@@ -27,6 +27,7 @@ from inspector.readers.base import Reader
 from inspector.readers.catalogue import all_readers
 from inspector.rules.base import Rule, Severity
 from inspector.rules.catalogue import RULES, UnknownRule
+from inspector.sources.own_program import read_only
 from inspector.strategies.base import Strategy
 from inspector.strategies.catalogue import STRATEGIES, UnknownStrategy
 from inspector.streams import examples
@@ -494,34 +495,74 @@ def strategy_json(request: OperatorRequest, name: str) -> HttpResponse:
 
 
 @dataclass(frozen=True, slots=True)
+class FormatRow:
+    format: Format
+    sources: tuple[Source, ...]
+    """Those that are imported here."""
+
+    @property
+    def fork(self) -> WriteMode | None:
+        return next((mode for mode in self.format.modes if mode.alias == "fork"), None)
+
+    @property
+    def in_place(self) -> WriteMode | None:
+        return next((mode for mode in self.format.modes if mode.alias == "in-place"), None)
+
+    @property
+    def own_modes(self) -> tuple[WriteMode, ...]:
+        return tuple(mode for mode in self.format.modes if not mode.alias)
+
+    @property
+    def undo(self) -> str:
+        return catalogues.undo_of(self.format)
+
+    @property
+    def read_only(self) -> str:
+        """Why its store is never written to, and what to do instead; "" where it is."""
+        return read_only(self.format.name)
+
+    @property
+    def readers(self) -> tuple[Reader, ...]:
+        return catalogues.readers_of(self.format)
+
+    @property
+    def verified(self) -> tuple[str, ...]:
+        return catalogues.verified(self.format)
+
+    @property
+    def places(self) -> dict[str, list[str]]:
+        return catalogues.places_of(self.format)
+
+    @property
+    def target(self) -> str:
+        """What is imported: the usual place of its program, else a word for one."""
+        is_served = isinstance(self.format, InRelations) and not isinstance(self.format, Exported)
+        return next(iter(self.places), "postgresql://USER@HOST/NAME" if is_served else "PATH")
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramFormats:
+    """The formats of a program."""
+
+    title: str
+    rows: tuple[FormatRow, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class FormatsPage:
     q: str
-    formats: tuple[Format, ...]
-    traces: tuple[dict[str, Any], ...]
+    programs: tuple[ProgramFormats, ...]
+    traces: tuple[Json, ...]
     captures: tuple[CaptureKind, ...]
     sources: dict[str, tuple[Source, ...]]
     """Format -> the imported sources that are in it."""
-
-    @property
-    def homes(self) -> dict[str, dict[str, list[str]]]:
-        """Where the programs keep what is in each format: format -> path -> the variables that move it."""
-        places: dict[str, dict[str, list[str]]] = {}
-        for program in programs():
-            for home in program.homes:
-                variables = places.setdefault(home.format, {}).setdefault(home.path, [])
-                variables += [home.moved_by] if home.moved_by else []
-        return places
 
 
 def formats(request: OperatorRequest) -> HttpResponse:
     q, sources = _query(request), _sources_by_format()
     content = FormatsPage(
         q,
-        matching(
-            sorted(FORMATS, key=lambda row: row.name not in sources),
-            q,
-            lambda row: f"{row.name} {row.title} {sample_of(row)} {' '.join(mode.summary for mode in row.modes)}",
-        ),
+        _formats_by_program(q, sources),
         matching(
             sorted((row for row in catalogues.formats() if row["holds"] == "traces"), key=lambda row: row["name"] not in sources),
             q,
@@ -531,6 +572,23 @@ def formats(request: OperatorRequest) -> HttpResponse:
         sources,
     )
     return page(request, "formats.html", content, part="entries", twins=("json",))
+
+
+def _formats_by_program(q: str, sources: dict[str, tuple[Source, ...]]) -> tuple[ProgramFormats, ...]:
+    """Programs of what is imported here first."""
+    groups = []
+    for program in programs():
+        rows = (FormatRow(format_, sources.get(format_.name, ())) for format_ in program.formats)
+        matches = matching(
+            rows,
+            q,
+            lambda row, title=program.title: " ".join(  # type: ignore[misc]
+                (title, row.format.name, row.format.title, sample_of(row.format), *(mode.summary for mode in row.format.modes))
+            ),
+        )
+        if matches:
+            groups.append(ProgramFormats(program.title, matches))
+    return tuple(sorted(groups, key=lambda group: not any(row.sources for row in group.rows)))
 
 
 def _sources_by_format() -> dict[str, tuple[Source, ...]]:

@@ -22,6 +22,7 @@ from inspector.models import Source
 from inspector.presentation.json_text import json_fields
 from inspector.presentation.typed import NOTHING, Typed, refused
 from inspector.presentation.visible import visible
+from inspector.programs.base import Program
 from inspector.programs.registry import programs
 from inspector.sources.browsing import Entry, entries
 from inspector.sources.places import is_dsn
@@ -32,6 +33,8 @@ from inspector.views.pages import as_json, page
 
 ADDRESS = "postgresql://reader@db.example.org/agents"
 """An example of one."""
+LINES = "lines"
+"""What the button asks for next to a place that pages may not read yet: the lines that allow it."""
 
 
 class DefaultStore(NamedTuple):
@@ -50,6 +53,7 @@ class ProgramCard:
     """A program with default places: `stores` are those that are on this machine."""
 
     title: str
+    formats: tuple[str, ...]
     places: tuple[str, ...]
     stores: tuple[DefaultStore, ...]
 
@@ -110,6 +114,7 @@ class AddPage:
         cards = (
             ProgramCard(
                 program.title,
+                tuple(format_.name for format_ in program.formats),
                 tuple(dict.fromkeys(home.path for home in program.homes)),
                 tuple(store for store in self.stores if store.program == program.title),
             )
@@ -137,18 +142,23 @@ class AddPage:
         return bool(settings.INSPECTOR_LOCAL and self.may_watch)
 
     @property
+    def present_cards(self) -> tuple[ProgramCard, ...]:
+        """Those with sessions on this machine."""
+        return tuple(card for card in self.cards if card.has_sessions)
+
+    @property
     def absent_cards(self) -> tuple[ProgramCard, ...]:
-        """Those without sessions on this machine, where that is known."""
-        return () if self.is_listed or not settings.INSPECTOR_LOCAL else tuple(card for card in self.cards if not card.has_sessions)
+        return tuple(card for card in self.cards if not card.has_sessions)
 
     @property
-    def shown_cards(self) -> tuple[ProgramCard, ...]:
-        return tuple(card for card in self.cards if card not in self.absent_cards)
-
-    @property
-    def others(self) -> tuple[str, ...]:
+    def others(self) -> tuple[Program, ...]:
         """Programs without a default place."""
-        return tuple(program.title for program in programs() if not program.homes)
+        return tuple(program for program in programs() if not program.homes)
+
+    @property
+    def exported(self) -> tuple[Program, ...]:
+        """Programs of a database that a command writes as a file."""
+        return tuple(program for program in programs() if program.export_command)
 
 
 def _add_page(request: OperatorRequest) -> AddPage:
@@ -176,12 +186,12 @@ def _default_stores() -> Iterator[DefaultStore]:
 
 @accepts("GET", "HEAD", "POST")
 def add(request: OperatorRequest) -> HttpResponse:
-    """POST adds the `path`, the `file`, or the `text` under a `name`; with `do=try` it says what the path holds, and adds nothing."""
+    """POST adds the `path`, the `file`, or the `text` under a `name`; with `do=try` or `do=lines` it says what the path holds, and adds nothing."""
     if request.method != "POST":
         content = _add_page(request)
         return page(request, "source_add.html", content, twins=("json",), status=400 if content.problem else 200)
     try:
-        if request.POST.get("do") == "try":
+        if request.POST.get("do") in ("try", LINES):
             return _tried(request)
         path = _wanted(request)
         # Each look at a server is a login there: that is chosen on the page of the source.
@@ -203,7 +213,7 @@ def _tried(request: OperatorRequest) -> HttpResponse:
 def _not_added(request: OperatorRequest, problem: Exception) -> HttpResponse:
     """With what was typed, as it was: masked, it would be imported so at the next attempt."""
     way = _way(request)
-    typed = refused(way, {**request.POST.dict(), "text": ""}, problem, otherwise=way)
+    typed = refused(way, {**request.POST.dict(), "text": ""}, problem, otherwise="path" if way == "elsewhere" else way)
     beyond = visible(str(problem.place)) if isinstance(problem, OutOfReach) else ""
     content = replace(_add_page(request), typed=typed, text=request.POST.get("text", ""), beyond=beyond)
     return exact(own_content(page(request, "source_add.html", content, twins=("json",), status=409)))
@@ -220,8 +230,8 @@ def add_json(request: OperatorRequest) -> HttpResponse:
 
 
 def _way(request: OperatorRequest) -> str:
-    """Which of the three forms was sent, by the name of its field."""
-    return next((name for name in ("path", "text") if name in request.POST), "file")
+    """Which of the forms was sent, by its button or the name of its field."""
+    return "elsewhere" if request.POST.get("do") == LINES else next((name for name in ("path", "text") if name in request.POST), "file")
 
 
 def _wanted(request: OperatorRequest) -> str:

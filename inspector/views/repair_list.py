@@ -22,7 +22,7 @@ from inspector.sources.problems import SourceProblem
 from inspector.views.conversation_list import is_without_demo
 from inspector.views.pages import as_json, page
 from inspector.views.paging import ListWindow, window
-from inspector.views.repair_rows import RepairRow, rows_of, with_together
+from inspector.views.repair_rows import RepairRow, rows_of, with_comments, with_together
 from inspector.views.repairs import facts_of
 
 LISTED = 500
@@ -126,7 +126,7 @@ def repair_list(request: OperatorRequest) -> HttpResponse:
     counts = {tab: rows.count() for tab, rows in of_tabs.items()}
     chosen = request.GET.get("tab", "")
     tab = chosen if chosen in TABS else next((name for name, count in counts.items() if count), "waiting")
-    here = window(with_together(of_tabs[tab], TABS[tab]), _sort(request), counts[tab], request.GET)
+    here = window(with_comments(with_together(of_tabs[tab], TABS[tab])), _sort(request), counts[tab], request.GET)
     people = Repair.objects.order_by("proposed_by").values_list("proposed_by", flat=True).distinct()[:OFFERED]
     sources = Source.objects.filter(pk__in=Repair.objects.values("conversation__source"))
     return page(

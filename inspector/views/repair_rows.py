@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from django.db.models import Count, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
-from inspector.models import Repair
+from inspector.models import Repair, RepairComment
 from inspector.models.problem import SEVERITIES
 from inspector.planning.preview import safety_of
 from inspector.presentation.clock import age_words
@@ -90,6 +90,13 @@ def with_together(rows: QuerySet[Repair], states: Iterable[str]) -> QuerySet[Rep
     of_group = Repair.objects.filter(group=OuterRef("group"), state__in=tuple(states)).exclude(pk__in=Subquery(newer.values("pk")))
     number = of_group.order_by().values("group").annotate(n=Count("pk")).values("n")
     return rows.annotate(together=Coalesce(Subquery(number), 0))
+
+
+def with_comments(rows: QuerySet[Repair]) -> QuerySet[Repair]:
+    """With `comment_count`: how many words people left on each, decisions without a word not counted."""
+    of_repair = RepairComment.objects.filter(repair=OuterRef("pk")).exclude(text="")
+    number = of_repair.order_by().values("repair").annotate(n=Count("pk")).values("n")
+    return rows.annotate(comment_count=Coalesce(Subquery(number), 0))
 
 
 def rows_of(repairs: Iterable[Repair]) -> tuple[RepairRow, ...]:

@@ -1,15 +1,18 @@
 """What the published programs read of files that we wrote: the path that the plan promised. goldens.json holds their own answers, with the versions."""
 
+import json
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from inspector.programs.catalogue import NEW_FILE_ONLY
+from inspector.readers.catalogue import reader
 from inspector.readers.strict import strict_problems
 from inspector.rules.base import case_of
 from tests.folding import in_one_test
-from tests.published_programs.running import PROGRAMS, Program, goldens
+from tests.published_programs import claude_code, codex
+from tests.published_programs.running import HERE, PROGRAMS, Program, goldens
 from tests.published_programs.sessions import BY_HAND, DAMAGED, STORED, Damaged, kept, repaired, written
 from tests.published_programs.telling import read, told
 
@@ -43,6 +46,17 @@ def test_every_program_has_read_every_file() -> None:
     assert list(READ) == list(FILES) and list(VERSIONS) == [program.name for program in PROGRAMS]
     assert all(set(answers) == set(VERSIONS) for answers in READ.values())
     assert all(name.rpartition("-")[2] in version for name, version in VERSIONS.items())
+
+
+def test_readers_name_the_versions_that_were_run() -> None:
+    """What the page of formats says is verified."""
+    installed = (HERE / "install.sh").read_text()
+    assert {name: reader(name).verified for name in claude_code.VERSIONS} == {name: (of,) for name, of in claude_code.VERSIONS.items()}
+    assert [f"codex-cli {version}" for version in reader("codex").verified] == [json.loads(codex.KEPT.read_text())["version"]]
+    assert all(f"gemini-cli-{version}" in installed for version in reader("gemini-cli-0.61").verified)
+    assert all(f"opencode-{version}" in installed for version in reader("opencode-1.18").verified)
+    measured = {version.rpartition("@")[2] for version in VERSIONS.values()}
+    assert {reader(name).verified[0] for name in ("pi-0.69", "pi-0.87", "pi-1.5", "openclaw-2026.9")} == measured
 
 
 @each_program

@@ -3,6 +3,7 @@
 import json
 import re
 import stat
+from html import escape
 from pathlib import Path
 
 import pytest
@@ -120,6 +121,18 @@ def test_a_refused_path_comes_with_the_setting_that_allows_it(tmp_path: Path, cl
     assert f"INSPECTOR_SOURCES='{listed.partition('=')[2]}/srv/a b'" in said(client, path="/srv/a b"), "one word of a shell"
 
 
+def test_a_database_that_is_not_allowed_has_three_ways_to_its_import(client: Client, settings: Settings) -> None:
+    settings.INSPECTOR_SOURCES = []
+    page = said(client, path="postgresql://reader@db.example/brain", do="lines")
+    place_, elsewhere = page[page.index('id="path"') : page.index('id="upload"')], page[page.index('id="elsewhere"') :]
+    assert "may not read" in elsewhere and "may not read" not in place_, "the reason is where it was typed"
+    assert "import_source postgresql://reader@db.example/brain</pre>" in elsewhere
+    assert re.search(r"INSPECTOR_SOURCES=\S*postgresql://reader@db.example/brain \S+", elsewhere)
+    export = "pg_dump -t minion_jobs -t 'subagent_*' gbrain > gbrain.sql"
+    assert f"{escape(export, quote=False)}</pre>" in elsewhere, "without access to it"
+    assert export in (Path(__file__).parents[2] / "docs/how-to/postgresql.md").read_text(), "the same as in the guide"
+
+
 def test_a_path_is_tried_without_an_import(tmp_path: Path, client: Client, settings: Settings) -> None:
     (tmp_path / "outside").mkdir()
     folder = tmp_path / "listed"
@@ -186,13 +199,12 @@ def test_in_local_mode_without_a_list_only_the_folders_of_programs_are_offered(
     (tmp_path / "home" / ".claude" / "projects").mkdir(parents=True)
     page = client.get("/sources/add/").content.decode()
     empty = str(tmp_path / "home" / ".claude" / "projects")
+    here, others = page[page.index('id="found"') : page.index('id="path"')], page[page.index('id="programs"') :]
     assert (
-        f"<code>{empty}</code> is empty: <a" in page and 'aria-label="Import Claude Code' not in page and "<b>Claude Code</b>" not in page
+        f"<code>{empty}</code> is empty: <a" in others and 'aria-label="Import Claude Code' not in page and "<b>Claude Code</b>" not in here
     )
-    assert "6 programs without sessions here: Claude Code, " in page and f'aria-label="Browse the folder {empty}"' in page
-    assert (
-        '<b>pi and OpenClaw</b><span class="badge ok">found</span>' in page and f'<div class="quiet">1 file, {len(SESSION)} B</div>' in page
-    )
+    assert f'aria-label="Browse the folder {empty}"' in page and "not there: <a" in others.partition("<b>Codex CLI</b>")[2]
+    assert "<b>pi and OpenClaw</b>" in here and f">1 file, {len(SESSION)} B</td>" in here and "<b>pi and OpenClaw</b>" not in others
     assert f'value="{sessions.parent}"' in page and page.index("pi and OpenClaw") < page.index("Claude Code") < page.index("Codex CLI")
     assert "is imported" in said(client, path=str(sessions.parent))
     source = Source.objects.get()

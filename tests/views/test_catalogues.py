@@ -168,7 +168,7 @@ def test_the_formats_page_names_every_kind_of_capture_with_its_beginning_and_siz
 
 def test_formats_are_filtered_by_how_a_file_begins(client: Client) -> None:
     text = client.get("/formats/?q=parentUuid").content.decode()
-    assert re.findall(r'<tr id="([^"]+)"', text) == ["claude-code"]
+    assert re.findall(r'<section class="card" id="([^"]+)"', text) == ["claude-code"]
 
 
 def test_the_formats_page_says_how_large_a_capture_may_be(client: Client) -> None:
@@ -182,8 +182,9 @@ def test_the_formats_page_says_which_are_in_use_here(client: Client, tmp_path: P
     assert f'<a class="link here" href="/sources/{one.oid}/">1 source here</a>' in client.get("/formats/").content.decode()
     store(tmp_path / "b.db", rows("two", HEALTHY))
     text = client.get("/formats/").content.decode()
-    assert re.findall(r'<tr id="([^"]+)"', text)[:2] == ["dispatch", "claude-code"], "what is in use here comes first"
-    assert text.count("here</a>") == 1 and '<a class="link here" href="/sources/?q=dispatch">2 sources here</a>' in text
+    assert re.findall(r'rowspan="\d+">([^<]+)</th>', text)[:2] == ["Dispatch", "Claude Code"], "what is in use here comes first"
+    assert text.count("here</a>") == 2, "in the table, and in the details"
+    assert '<a class="link here" href="/sources/?q=dispatch">2 sources here</a>' in text
 
 
 def test_strategies_of_both_sorts_have_other_names() -> None:
@@ -272,7 +273,40 @@ def test_a_place_that_several_variables_move_is_named_once(client: Client) -> No
 def test_a_format_says_in_plain_words_what_a_repair_does_to_the_original(client: Client) -> None:
     assert all(mode.risk for format_ in FORMATS for mode in format_.modes)
     page = client.get("/formats/?q=pi").content.decode()
-    assert re.search(r'title="Adds to the original">replay-suffix</span>.*title="Edits the original">in-place</span>.*>fork</span>', page)
+    for words, mode in (
+        ("Adds to the original", "replay-suffix"),
+        ("Edits the original", "in-place"),
+        ("New conversation, the original stays", "fork"),
+    ):
+        assert f'<code title="{words}">--mode {mode}</code>' in page
+
+
+def table_row(client: Client, name: str) -> list[str]:
+    """The cells of a format after its name and title, as a person sees them."""
+    text = unescape(client.get("/formats/").content.decode().replace("<wbr>", ""))
+    row = text[text.index(f'href="#{name}"') :].partition("</tr>")[0]
+    return [" ".join(re.sub(r"<[^>]+>", " ", cell).split()) for cell in re.findall(r"<td[^>]*data-label[^>]*>(.*?)</td>", row, re.DOTALL)]
+
+
+@pytest.mark.parametrize(("name", "cells"), [
+    ("claude-code", ["2.1.332 + 6 more", "✓ yes", "✓ yes", "– no", "✓ yes", "~/.claude/projects"]),
+    ("codex", ["0.169.0", "✓ yes", "✓ yes", "– no", "✓ yes", "~/.codex/sessions"]),
+    ("pi", ["1.5.2 + 3 more", "✓ yes", "✓ yes", "replay-suffix", "✓ yes", "~/.pi/agent/sessions"]),
+    # Only its own program writes to it.
+    ("opencode", ["1.18.33", "✓ yes", "– no", "– no", "by opencode", "~/.local/share/opencode/opencode*.db"]),
+    # A repair is a file of its own.
+    ("openclaw-sqlite", ["2026.9.6", "✓ yes", "– no", "– no", "not needed", "~/.openclaw/agents/*/agent/openclaw-agent.sqlite"]),
+    ("gbrain-export", ["0.46.28", "– no", "– no", "script", "not needed", "– no"]),
+    # Nobody's code was run for the old tables, and nothing is written to them.
+    ("dispatch-g0", ["– no", "– no", "– no", "– no", "– no", "– no"]),
+])  # fmt: skip
+def test_the_table_of_formats_says_what_can_be_done_with_each(client: Client, name: str, cells: list[str]) -> None:
+    assert table_row(client, name) == cells
+
+
+def test_the_details_of_a_format_have_the_one_command_that_imports_it(client: Client) -> None:
+    text = unescape(client.get("/formats/").content.decode())
+    assert "import_source ~/.claude/projects</code>" in text and "import_source postgresql://USER@HOST/NAME</code>" in text
 
 
 def test_a_format_says_where_its_program_keeps_it(client: Client) -> None:

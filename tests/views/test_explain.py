@@ -220,7 +220,9 @@ def test_a_posted_text_becomes_a_link_and_a_long_one_is_explained_without(client
 
 def test_the_session_and_its_crash_file_are_labeled_where_both_number_a_block(client: Client, session: Conversation) -> None:
     text = words(page(client, FIRST_SENTENCE, session.oid))
-    assert "seq 29 of the crash file" in text and "stored at seq 30 of the session" in text
+    assert "stored at seq 30 of the session" in text
+    assert "the rejected request, at messages.5.content.3 , as anthropic-2026-07 judges" in text, "no other number for the same block"
+    assert "chunk of the crash file, which counts a seq of its own record messages.5.content.3" in text, "there it is explained"
 
 
 def test_what_was_rejected_is_before_the_verdict_on_what_is_sent_now(client: Client, session: Conversation) -> None:

@@ -55,6 +55,15 @@ def test_a_row_says_stored_and_read_and_the_verdict(client: Client, kept: Kept) 
     assert '<b>rejected</b> at messages.1</span><div class="quiet">OC-2 of openai-chat</div></td>' in text and row["waiting_repair"] == ""
 
 
+def test_a_row_says_when_it_was_last_active_to_the_minute(client: Client, kept: Kept) -> None:
+    kept("example", example)
+    now = int(timezone.now().timestamp() * 1000)
+    for active, words in ((1_577_887_680_000, "2020-01-01 14:08"), (now - 3 * 86_400_000, "3 d ago"), (None, "unknown")):
+        Conversation.objects.update(last_activity=active)
+        cell = re.search(r'data-label="last active">(.*?)</td>', client.get("/conversations/").content.decode())
+        assert cell and re.sub("<[^>]+>", "", cell[1]) == words
+
+
 def test_a_row_names_what_is_in_the_store_and_has_one_word_where_nothing_is(client: Client, kept: Kept) -> None:
     kept("example", example)
     healthy = client.get("/conversations/?state=healthy").content.decode()

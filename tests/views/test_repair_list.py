@@ -46,6 +46,14 @@ def test_rule_and_source_choose_and_a_number_of_findings_is_no_rule(client: Clie
     assert "No repair that matches is closed." in client.get("/repairs/?tab=closed&proposer=ann").content.decode()
 
 
+def test_a_row_says_how_many_comments_a_repair_has(client: Client, two: tuple[Repair, Repair]) -> None:
+    first, second = two
+    for text in ("Looks right.", "Wait for Ada."):
+        client.post(f"/repairs/{first.oid}/comments/", {"text": text})
+    page = client.get("/repairs/").content.decode()
+    assert f'<a href="/repairs/{first.oid}/#talk">2 comments</a>' in page and f"/repairs/{second.oid}/#talk" not in page
+
+
 def decided(client: Client, *repairs: Repair, **form: Any) -> str:
     return client.post("/repairs/decide/", {"repair": [repair.oid for repair in repairs], **form}, follow=True).content.decode()
 

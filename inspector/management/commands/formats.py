@@ -21,6 +21,10 @@ class Command(AnsweringCommand):
                 self.say(
                     f"    read as {entry['reader']}, sent as {entry['projection']}, judged by {entry['profile']} unless you name others"
                 )
+                if entry["verified"]:
+                    self.say(f"    verified with {', '.join(entry['verified'])}")
+                if entry["places"]:
+                    self.say(f"    usually in {', '.join(entry['places'])}")
             elif entry["holds"] == "streams":
                 self.say("    a capture of streams: evidence, which is never written to; a corrected one is a new capture")
             for mode in entry["modes"]:

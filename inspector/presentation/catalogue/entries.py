@@ -2,9 +2,11 @@
 
 from inspector.presentation.json_text import Json, json_fields
 from inspector.profiles.catalogue import PROFILES
-from inspector.programs.catalogue import FORMATS
-from inspector.programs.formats import Format, WriteMode, sample_of
+from inspector.programs.catalogue import FORMATS, READ_ONLY
+from inspector.programs.formats import Format, WriteMode, WrittenByProgram, sample_of
+from inspector.programs.registry import program_or_default
 from inspector.projections.catalogue import all_projections
+from inspector.readers.base import Reader
 from inspector.readers.catalogue import all_readers
 from inspector.rules import catalogue as rule_catalogue
 from inspector.rules.base import Rule
@@ -23,12 +25,14 @@ def formats() -> list[Json]:
             **json_fields(row, "name title"),
             "sample": sample_of(row),
             "holds": "conversations",
+            "verified": list(verified(row)),
+            "places": list(places_of(row)),
             **json_fields(row, "reader=default_reader projection=default_projection profile=default_profile"),
             "modes": [json_fields(mode, "name alias summary") for mode in row.modes],
         }
         for row in FORMATS
     ]
-    none = {"reader": "", "projection": "", "profile": "", "modes": []}
+    none: Json = {"verified": [], "places": [], "reader": "", "projection": "", "profile": "", "modes": []}
     traces = [
         {"name": name, "title": title, "sample": dispatch_traces.SAMPLES[name], "holds": "traces", **none}
         for name, title in dispatch_traces.TITLES.items()
@@ -36,11 +40,42 @@ def formats() -> list[Json]:
     return stores + traces + [{**json_fields(kind, "name title sample"), "holds": "streams", **none} for kind in KINDS]
 
 
+def readers_of(format_: Format) -> tuple[Reader, ...]:
+    """Those of its own program, the default first; not those of other programs that may read its files too."""
+    program = program_or_default(format_.name)
+    own = [reader for reader in program.readers if reader.name in program.readers_of.get(format_.name, ())]
+    default = next((reader for reader in own if reader.name == format_.default_reader), None)
+    others = (reader for reader in own if default and reader is not default and reader.format == default.format)
+    return (default, *others) if default else ()
+
+
+def verified(format_: Format) -> tuple[str, ...]:
+    """The versions of its program that its readers were verified with."""
+    return tuple(dict.fromkeys(version for reader in readers_of(format_) for version in reader.verified))
+
+
+def places_of(format_: Format) -> dict[str, list[str]]:
+    """Where its program keeps what is in it, each with the variables that move it."""
+    places: dict[str, list[str]] = {}
+    for home in program_or_default(format_.name).homes:
+        if home.format == format_.name:
+            places.setdefault(home.path, []).extend([home.moved_by] if home.moved_by else [])
+    return places
+
+
+def undo_of(format_: Format) -> str:
+    """Who takes back a repair that is in the store: Inspector or the program; "" where no repair is written to it."""
+    if isinstance(format_, WrittenByProgram):
+        return format_.own_program.name
+    return "" if format_.name in READ_ONLY or not format_.modes else "Inspector"
+
+
 def readers() -> list[Json]:
     """A variant is written after a plus: `dispatch-legacy+r1`."""
     return [
         {
             **json_fields(row, "name format title shipped note evidence"),
+            "verified": list(row.verified),
             "variants": [{"name": f"{row.name}+{word}", "title": title} for word, title in row.variants],
         }
         for row in all_readers()

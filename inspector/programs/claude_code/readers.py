@@ -145,13 +145,15 @@ def _joined(lines: list[Message]) -> list[Message]:
 
 
 def _reader(loader: Loader) -> Reader:
+    version = ".".join(map(str, loader.version))
     return Reader(
         loader.name,
         NAME,
         f"Claude Code {loader.since}: the chain of parents from the last message, and what it changes before it sends",
         f"A compaction's boundary begins the chain; {loader.does}.",
-        f"{'.'.join(map(str, loader.version))} run on sessions of ours, the versions around it on some of them; recorded sessions of 1.0.0 to 2.1.330",
+        f"{version} run on sessions of ours, the versions around it on some of them; recorded sessions of 1.0.0 to 2.1.330",
         lambda path: read_as(loader, path),
+        verified=(version,),
         path=path_as(loader),
         shipped=loader is LOADERS[0],
     )

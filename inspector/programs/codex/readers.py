@@ -279,15 +279,17 @@ def _why(chunk: Chunk, is_before: bool) -> str:
     return COMPACTED_AWAY if is_before else ROLLED_BACK
 
 
+_VERSION = "0.169.0"
 READER = Reader(
     NAME,
     FORMAT,
     "Codex CLI 0.169: the history that a resumed thread sends",
     "Replays compactions and rollbacks, leaves out records that it cannot parse, puts `aborted` in for outputs that are missing and leaves out those without a "
     "call. The instructions in front and the context of the next turn, which no file holds, are not shown; long outputs are shown whole.",
-    "codex-cli 0.169.0, run; openai/codex rollout_reconstruction.rs and normalize.rs",
+    f"codex-cli {_VERSION}, run; openai/codex rollout_reconstruction.rs and normalize.rs",
     read,
     shipped=True,
+    verified=(_VERSION,),
 )
 
 __all__ = ["READER", "aborted", "is_context", "live_history"]

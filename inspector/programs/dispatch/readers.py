@@ -153,16 +153,19 @@ class Grouping:
     evidence: str
     splits: Splits
     shipped: bool = False
+    verified: tuple[str, ...] = ()
 
 
+_COMMIT = "commit 71c635f"
 GROUPINGS = (
     Grouping(
         "dispatch-legacy",
         "load() as shipped: a new message where msgIdx differs",
         "Merges whatever carries equal msgIdx. With the newest shipped reconcile (r3).",
-        "upstream source to 71c635f; reproduces the report's 3-message load",
+        f"upstream source to {_COMMIT}; reproduces the report's 3-message load",
         _index_differs,
         shipped=True,
+        verified=(_COMMIT,),
     ),
     Grouping(
         "dispatch-role-split",
@@ -210,7 +213,15 @@ def variant(grouping: Grouping, words: Sequence[str]) -> Reader | None:
     name = "+".join((grouping.name, *words))
     variants = (*_VARIANTS, NEW_ROWS) if grouping.name == "dispatch-global-index" else _VARIANTS
     return Reader(
-        name, "dispatch", grouping.title, grouping.note, grouping.evidence, partial(_read, name, splits, repair), variants, grouping.shipped
+        name,
+        "dispatch",
+        grouping.title,
+        grouping.note,
+        grouping.evidence,
+        partial(_read, name, splits, repair),
+        variants,
+        grouping.shipped,
+        verified=grouping.verified,
     )
 
 

@@ -21,6 +21,7 @@ PROGRAM = Program(
     readers=tuple(readers.READERS),
     readers_of={GBRAIN.name: _NAMES, GBRAIN_EXPORT.name: _NAMES},
     traits=dict.fromkeys((GBRAIN.name, GBRAIN_EXPORT.name), frozenset({Trait.PLACEHOLDERS})),
+    export_command="pg_dump -t minion_jobs -t 'subagent_*' gbrain > gbrain.sql",
     sends_open_end=True,
     numbering=Numbering(at_free_indexes),
     read_only={exports.NAME: exports.READ_ONLY},

@@ -301,16 +301,20 @@ def read_as(version: GbrainVersion, conversation: Conversation) -> Reading:
     return Reading(version.name, tuple(grouped), tuple(messages), tuple(draft.dropped), report, warnings=tuple(draft.warnings[:20]))
 
 
+_VERSION = "0.46.28"
+
+
 def _reader(version: GbrainVersion) -> Reader:
     return Reader(
         version.name,
         FORMATS[0],
         version.title,
         version.note,
-        "gbrain's source at 0.46.28 and pull request 1934, the function and the SDK run over the rows of its table",
+        f"gbrain's source at {_VERSION} and pull request 1934, the function and the SDK run over the rows of its table",
         lambda conversation: read_as(version, conversation),
         proposed=version.proposed,
         shipped=not version.proposed,
+        verified=(_VERSION,),
     )
 
 

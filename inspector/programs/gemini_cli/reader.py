@@ -189,12 +189,14 @@ PROJECTION = Projection(
     wire=GEMINI,
 )
 
+_VERSION = "0.61.0"
 READER = Reader(
     name=NAME,
     format=FORMAT,
-    title="Gemini CLI 0.61.0: the request of the next resume",
+    title=f"Gemini CLI {_VERSION}: the request of the next resume",
     note="Sends each result twice, from the record of its calls and from the record after it, and writes that back. Thoughts are left out.",
-    evidence="the published package at 0.61.0: its source, and the requests of three resumes in a row",
+    evidence=f"the published package at {_VERSION}: its source, and the requests of three resumes in a row",
     read=read,
     shipped=True,
+    verified=(_VERSION,),
 )

@@ -181,12 +181,14 @@ def _unsent(chunk: Chunk) -> Dropped:
     return Dropped((chunk,), "nothing of it is sent", intentional=True, skipped=True)
 
 
+_VERSION = "1.18.33"
 READER = Reader(
     name=NAME,
     format="opencode",
-    title="opencode 1.18.33: the messages of the next request",
+    title=f"opencode {_VERSION}: the messages of the next request",
     note="Gives calls that never ended a placeholder, leaves out answers that ended with an error, and starts at the last finished compaction.",
-    evidence="the published program at 1.18.33: its source, and the request after a kill in a tool",
+    evidence=f"the published program at {_VERSION}: its source, and the request after a kill in a tool",
     read=read,
     shipped=True,
+    verified=(_VERSION,),
 )

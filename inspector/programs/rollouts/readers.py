@@ -274,17 +274,21 @@ def _unrepaired(messages: Sequence[Message]) -> list[str]:
     return warnings
 
 
+_COMMIT = "commit 0779491"
+
+
 def _reader(version: RolloutsVersion) -> Reader:
     return Reader(
         version.name,
         NAME,
         version.title,
         version.note,
-        "upstream source and its modules run at 0779491; the 11 rows of its golden table"
+        f"upstream source and its modules run at {_COMMIT}; the 11 rows of its golden table"
         if version is VERSIONS[0]
         else "the same source without the passes that cd8a0c9 added, and the crash file of the published incident",
         lambda conversation: read_as(version, conversation),
         shipped=version is VERSIONS[0],
+        verified=(_COMMIT,),
     )
 
 

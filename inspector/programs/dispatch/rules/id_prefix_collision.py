@@ -46,5 +46,5 @@ RULE = Rule(
     check=check,
     references=("derived from the key listing of storage-sqlite in Dispatch; run with SQLite",),
     repaired_by=("rename-in-fork",),
-    fixed_in_code="List keys by range (key >= prefix and key < the prefix's successor) instead of LIKE, or escape the id.",
+    fixed_in_code="List keys by range (`key >= prefix AND key < successor`) instead of LIKE, or escape the id.",
 )

@@ -8,7 +8,7 @@ from inspector.conversation.queries import span_text, turns
 from inspector.programs.dispatch.rules.merges import foreign, indexes, listing, merges, ruled_out
 from inspector.rules.base import Case, Match, Origin, Rule, Severity
 
-_SPLIT = "Group by seq - chunkIdx, or split on role as well as msgIdx (option A)."
+_SPLIT = "Group by `seq - chunkIdx`, or split on role as well as msgIdx (option A)."
 _DERIVED = ("derived from load() of Dispatch store.ts 71c635f",)
 
 
@@ -86,7 +86,7 @@ RULE = (
             "Dispatch notes/tool-call-in-thinking-bug.md, 2026-06-28",
             "Dispatch commits 44e2717 (chunk rows) and 519b799 (an append per step)",
         ),
-        fixed_in_code="Group by seq - chunkIdx (right for every stored row). Splitting on role as well as msgIdx (option A) repairs all but two neighbors of one role.",
+        fixed_in_code="Group by `seq - chunkIdx` (right for every stored row). Splitting on role as well as msgIdx (option A) repairs all but two neighbors of one role.",
     ),
     _rule(
         "MSG102",
@@ -115,6 +115,6 @@ RULE = (
         _glued,
         Severity.WARNING,
         references=("derived; 4,751 of 20,000 random append histories differ under option A for this reason",),
-        fixed_in_code="Group by seq - chunkIdx; splitting on role is not enough here.",
+        fixed_in_code="Group by `seq - chunkIdx`; splitting on role is not enough here.",
     ),
 )

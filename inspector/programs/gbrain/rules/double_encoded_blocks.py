@@ -38,5 +38,5 @@ RULE = Rule(
     check=check,
     references=("gbrain 0.42.53; its own repair takes only texts that start with [ or { and parse",),
     repaired_by=("decode-double-encoded",),
-    fixed_in_code="Bind JSON as text and cast it once ($1::text::jsonb).",
+    fixed_in_code="Bind JSON as text and cast it once: `$1::text::jsonb`.",
 )

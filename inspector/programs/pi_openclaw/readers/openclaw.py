@@ -107,16 +107,20 @@ def _of_walk(path: Conversation, path_rows: Sequence[PathRow]) -> list[str]:
     return list(few(warnings))
 
 
+_MEASURED = ("2026.1.30", "2026.7.1", "2026.9.6")
+
+
 def _reader(version: OpenClawVersion) -> Reader:
     return Reader(
         version.name,
         OPENCLAW,
         f"OpenClaw {version.since}: its session reader, then {'truncation' if version.pairing is pairing_pr3565 else 'repairToolUseResultPairing'}",
         version.note,
-        "the published packages 2026.1.30, 2026.7.1 and 2026.9.6, run over 25 shapes of calls and results",
+        f"the published packages {', '.join(_MEASURED)}, run over 25 shapes of calls and results",
         lambda path: read_as(version, path),
         proposed=version.pairing is pairing_pr3565,
         variants=((SENT, "with every pass that comes before a request, by the policy for the model"),) if version is VERSIONS[-1] else (),
+        verified=tuple(measured for measured in _MEASURED if measured in version.since),
         path=version.path,
     )
 
@@ -128,9 +132,10 @@ def _variant(version: OpenClawVersion) -> Reader:
         f"OpenClaw {version.since}: what it sends, after all passes over the history",
         "By api, provider and model of the last answer: blank content, thinking, calls that cannot be replayed, pairing, ids, order of turns. "
         "Not what plugins of providers do, nor images, nor the cut to a number of turns.",
-        "the published package 2026.9.6, its functions run one by one over the rows of their tables",
+        f"the published package {_MEASURED[-1]}, its functions run one by one over the rows of their tables",
         lambda path: read_as(version, path, as_sent=True),
         is_sent=True,
+        verified=_MEASURED[-1:],
         path=version.path,
     )
 

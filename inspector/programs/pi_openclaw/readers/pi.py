@@ -29,13 +29,14 @@ class PiVersion:
     null_content: bool
     overwrites: bool
     foreign: str
+    verified: str
 
 
 VERSIONS = (
-    PiVersion("pi-0.68", "0.68.0 to 0.68.1", False, False, False, False, True, "text"),
-    PiVersion("pi-0.69", "0.69.0 to 0.80.2", True, False, False, False, True, "text"),
-    PiVersion("pi-0.87", "0.87.0 to 1.2", True, True, True, True, False, "text"),
-    PiVersion("pi-1.5", "1.3.0 to 1.5.2", True, True, True, True, False, "dropped"),
+    PiVersion("pi-0.68", "0.68.0 to 0.68.1", False, False, False, False, True, "text", "0.68.1"),
+    PiVersion("pi-0.69", "0.69.0 to 0.80.2", True, False, False, False, True, "text", "0.73.1"),
+    PiVersion("pi-0.87", "0.87.0 to 1.2", True, True, True, True, False, "text", "0.87.1"),
+    PiVersion("pi-1.5", "1.3.0 to 1.5.2", True, True, True, True, False, "dropped", "1.5.2"),
 )
 
 
@@ -127,6 +128,7 @@ def _reader(version: PiVersion) -> Reader:
         + ("left out." if version.foreign == "dropped" else "sent as text."),
         "pi-ai 0.68.1, 0.69.0, 0.87.1 and 1.5.2 as published; measured on 0.73.1, 0.87.1 and 1.5.2",
         lambda path: read_as(version, path),
+        verified=(version.verified,),
         path=pi_path,
     )
 
