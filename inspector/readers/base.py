@@ -24,7 +24,7 @@ class Reader:
     """It reads conversations of every format, as they are stored."""
     is_sent: bool = False
     """It goes on to what the client sends: of the readers that people compare, one is the same client."""
-    verified: tuple[str, ...] = ()
-    """Versions or commits of the program whose own code was run, or read, for it; `evidence` says which of the two."""
     path: Callable[[Conversation], Conversation] | None = None
     """For a store that keeps a tree: the one path through it that this client takes, as a conversation with the fact `path`. `read` gets that."""
+    verified: tuple[str, ...] = ()
+    """Versions or commits of the program whose own code was run, or read, for it; `evidence` says which of the two."""
