@@ -22,7 +22,7 @@ from inspector.profiles.base import Violation
 from inspector.profiles.catalogue import UnknownProfile, profile
 from inspector.profiles.judging import judged
 from inspector.programs.catalogue import format_named
-from inspector.programs.formats import FILE, UNREAD, Cell, Format, Listed, Record, Stored
+from inspector.programs.formats import FILE, UNREAD, Cell, Format, Listed, Record, Stored, not_read
 from inspector.programs.registry import program_or_default
 from inspector.projections.catalogue import UnknownProjection, projection
 from inspector.readers.catalogue import UnknownReader, reader_of
@@ -57,7 +57,8 @@ class Checked:
     `conversation` is its id in its store (`request` of a body), `file` the path of its file ("" where it has none of its own). `verdict` is one sentence.
     `violations` are provider rules that refuse the next request: `id`, `path` as the provider's message names it, `seqs`, `text` in the provider's words.
     `findings` are detection rules that report something, most dangerous first. `lines` has the line (from 1) in `file` of a seq that they name, where it is known.
-    `failure` says why the client cannot open the session at all, "" where it can.
+    `failure` says why the client cannot open the session at all, "" where it can. `unread` says what of it is over a limit of Inspector, and so was not read:
+    then nobody knows whether it passes, and it does not; "" where all was read.
     """
 
     conversation: str
@@ -71,11 +72,12 @@ class Checked:
     failure: str = ""
     notes: tuple[str, ...] = ()
     lines: Mapping[int, int] = field(default_factory=dict)
+    unread: str = ""
 
     @property
     def accepted(self) -> bool:
-        """Whether no known rule of the provider refuses the next request, and the client can make it."""
-        return not self.violations and not self.failure
+        """Whether no known rule of the provider refuses the next request, the client can make it, and all of it was read."""
+        return not (self.violations or self.failure or self.unread)
 
     @property
     def passes(self) -> bool:
@@ -151,7 +153,10 @@ def _answers_of_one(history: History, profile_name: str | None, format_name: str
     with _cases(history, format_name, reader) as (path, problems, cases):
         yield from problems
         for case, one in cases:
-            yield _checked(case, one.stored, path, profile_name or one.profile, one.projection, isinstance(history, bytes | Path))
+            checked = _checked(case, one.stored, path, profile_name or one.profile, one.projection, isinstance(history, bytes | Path))
+            if checked.unread:
+                yield Problem(checked.file or checked.conversation, f"The conversation {checked.unread}.")
+            yield checked
 
 
 @dataclass(frozen=True, slots=True)
@@ -336,6 +341,7 @@ def _checked(case: Case, stored: Stored, path: Path | None, profile_name: str, o
         case.reading.failure,
         judgement.notes,
         lines,
+        not_read(case.tree or case.conversation),
     )
 
 

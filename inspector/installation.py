@@ -24,10 +24,15 @@ def data_folder() -> Path:
 
 
 def program() -> str:
-    """How a person types our commands from here: with the folder of the virtual environment that runs us where it is in this one."""
+    """How a person types our commands from here: with the folder of the virtual environment that runs us where it is in this one, from elsewhere whole."""
     folder = os.path.relpath(sys.prefix + "/bin") + "/" if sys.prefix != sys.base_prefix else ""
-    command = "inspector" if INSTALLED or Path(sys.argv[0]).stem == "inspector" else "python manage.py"
-    return command if folder.startswith("..") else folder + command
+    is_elsewhere = folder.startswith("..")
+    if INSTALLED or Path(sys.argv[0]).stem == "inspector":
+        return "inspector" if is_elsewhere else f"{folder}inspector"
+    manage = PACKAGE.parent / "manage.py"
+    if not Path("manage.py").exists() or not manage.samefile("manage.py"):
+        return f"{shell_word(sys.executable)} {shell_word(str(manage))}"
+    return "python manage.py" if is_elsewhere else f"{folder}python manage.py"
 
 
 def typed(*words: str) -> str:

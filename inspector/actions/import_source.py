@@ -36,7 +36,7 @@ from inspector.sources.captures import Captures
 from inspector.sources.dsn import Dsn, Place
 from inspector.sources.opening import TRIES
 from inspector.sources.places import place, real
-from inspector.sources.problems import Changing, SourceProblem
+from inspector.sources.problems import Changing, NotShown, SourceProblem
 from inspector.sources.reading import Content, Server, Store, Traces, read
 from inspector.sources.stores import native_ids
 from inspector.sources.streaming import OpenStore
@@ -291,7 +291,9 @@ def import_after_write(path: str, operator: str, native_id: str) -> None:
 
 
 def _source(path: Place, format_name: str, is_trace: bool, demo: bool) -> Source:
-    real = visible(places.real(path))
+    real = places.real(path)
+    if visible(real) != real:
+        raise NotShown(path)
     source, is_new = Source.objects.get_or_create(
         oid=Source.oid_of(real), defaults={"path": real, "read_at": timezone.now(), "format": format_name, "is_trace": is_trace}
     )

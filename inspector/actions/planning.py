@@ -18,7 +18,7 @@ from inspector.presentation.tree.branches import with_leaf
 from inspector.presentation.visible import visible
 from inspector.profiles.answering import own_judges
 from inspector.programs.catalogue import NEW_FILE_ONLY, READ_ONLY
-from inspector.programs.formats import Format, Lists, Scripted, Stored, WriteRefused
+from inspector.programs.formats import Format, Lists, Scripted, Stored, WriteRefused, not_read
 from inspector.readers.catalogue import UnknownReader, reader_of
 from inspector.rules.base import Case
 from inspector.sources import own_program, reading
@@ -141,6 +141,10 @@ def preview_of(
         # A plan for a tree is for its path; the records are those of the whole file.
         stored = replace(stored, conversation=case.conversation)
     refuse_doubles(stored)
+    if reason := not_read(case.tree or stored.conversation):
+        raise Refused(
+            f"The conversation {reason}: a repair could lose it or contradict it, so none is made. Its program may read it as it is."
+        )
     try:
         edits, effective = compose_effective(case, [strategy(name) for name in request.strategies])
     except (UnknownStrategy, UnknownReader) as problem:

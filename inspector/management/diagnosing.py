@@ -14,21 +14,21 @@ from inspector.management.diagnosis import Diagnosis
 from inspector.management.requesting import request_of
 from inspector.management.target import Chosen
 from inspector.models import Source
-from inspector.presentation.conversation.resume_state import BROKEN, DAMAGED, RESUMED
+from inspector.presentation.conversation.resume_state import BROKEN, DAMAGED, RESUMED, UNKNOWN
 from inspector.presentation.conversation.resuming import Obstacle, blocks, obstacle, restart_of, resume_state
 from inspector.presentation.visible import visible
 from inspector.profiles.judging import judged
 from inspector.programs.catalogue import FORMATS, NEW_FILE_ONLY, READ_ONLY
-from inspector.programs.formats import FILE, Scripted, WriteRefused
+from inspector.programs.formats import FILE, Scripted, WriteRefused, not_read
 from inspector.programs.registry import program_or_default
 from inspector.rules.base import findings
 from inspector.rules.catalogue import RULES
-from inspector.sources import folders, stores, streaming
+from inspector.sources import folders, places, stores, streaming
 from inspector.sources.own_program import read_only
 from inspector.sources.places import place
-from inspector.sources.problems import SourceProblem, shown
+from inspector.sources.problems import NotShown, SourceProblem, shown
 from inspector.strategies.catalogue import strategy
-from inspector.text.shell_words import shell_word
+from inspector.text.shell_words import path_word
 
 _LONGEST = 300
 
@@ -40,6 +40,8 @@ def diagnosis(chosen: Chosen, path: str) -> Diagnosis:
     judgement = judged(case.reading, case.conversation, chosen.profile, chosen.projection)[1]
     state = resume_state(case, results, judgement)
     reason = obstacle(case, results, judgement)
+    if state == UNKNOWN:
+        return Diagnosis(state, native_id, file=_own_file(chosen, path), unread=not_read(case.tree or case.conversation))
     if state != BROKEN or reason is None:
         return Diagnosis(state, native_id, restart=restart_of(case, results) if state in (RESUMED, DAMAGED) else "")
     why = _why(chosen, reason)
@@ -96,13 +98,15 @@ def _command(chosen: Chosen, path: str, file: str) -> tuple[str, str]:
     request, how = _planned(chosen, path)
     unsaved = Source(format=chosen.format.name, reader=chosen.reader, projection=chosen.projection, profile=chosen.profile)
     opened, is_alone = _opened_as(chosen, path, file)
+    if any(visible(name) != name for name in (places.real(place(opened)), chosen.conversation.native_id)):
+        raise NotShown(Path(file or opened))
     # The id that the command has given to the same repair of the same bytes before: its keys begin at what it names.
     stored = chosen.stored
     if file and not is_alone and opened != path:
         (record,) = stored.records
         stored = replace(stored, records=(replace(record, key="/".join(Path(file).parts[-2:])),))
     first = request_for(unsaved, stored, request.strategies, request.mode, request.reader).options.get("fork_id") or ""
-    words = [program(), "repair", shell_word(opened)]
+    words = [program(), "repair", path_word(opened)]
     if not is_alone:
         words.append(option("--conversation", chosen.conversation.native_id))
     if _detected(opened) != chosen.format.name:
@@ -112,7 +116,7 @@ def _command(chosen: Chosen, path: str, file: str) -> tuple[str, str]:
 
 def _extract(chosen: Chosen, path: str) -> str:
     native_id = chosen.conversation.native_id
-    words = [program(), "extract", shell_word(path), option("--conversation", native_id)]
+    words = [program(), "extract", path_word(path), option("--conversation", native_id)]
     if _detected(path) != chosen.format.name:
         words += ["--format", chosen.format.name]
     return " ".join([*words, option("--out", f"{native_id.replace('/', '-')}.md")])
@@ -149,9 +153,9 @@ def _target(chosen: Chosen, new_id: str) -> list[str]:
     if not read_only(chosen.format.name):
         return ["--apply"]
     if chosen.format.name in NEW_FILE_ONLY:
-        return ["--out", shell_word(f"{new_id}.jsonl")]
+        return ["--out", path_word(f"{new_id}.jsonl")]
     if isinstance(chosen.format, Scripted):
-        return ["--out", shell_word(f"repair-{chosen.conversation.native_id}.sql")]
+        return ["--out", path_word(f"repair-{chosen.conversation.native_id}.sql")]
     raise Refused(READ_ONLY[chosen.format.name])
 
 

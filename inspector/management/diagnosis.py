@@ -18,5 +18,7 @@ class Diagnosis:
     """Where no repair is proven, the command that writes what was said into a file, to start a new session from; "" of a session without a message."""
     restart: str = ""
     """Of a session that can be resumed and whose last turn the provider rejected: what to do."""
+    unread: str = ""
+    """What of it is over a limit of ours, in words after "it"; "" where all of it was read."""
     new_id: str = ""
     """The id of the session that the command writes, where it writes a new one."""

@@ -419,7 +419,8 @@ def _listed(native_ids: Sequence[str]) -> str:
     count = len(native_ids)
     if not count:
         return "no conversations"
-    named = ", ".join(shown(native_id, 60) for native_id in native_ids[:NAMED])
+    # One that names its file, since another file has the same id, is told apart at its end.
+    named = ", ".join(shown(native_id, 200) for native_id in native_ids[:NAMED])
     return f"{count} conversation{'s' if count > 1 else ''} ({named}{_more(count)})"
 
 

@@ -8,7 +8,8 @@ from functools import partial
 from typing import Any, Protocol, runtime_checkable
 
 from inspector.conversation.edits import Plan
-from inspector.conversation.model import Conversation, Fact
+from inspector.conversation.model import Chunk, Conversation, Fact
+from inspector.text import limits
 from inspector.text.light import light_dataclass
 
 
@@ -184,6 +185,19 @@ UNREAD = "unread"
 def unread(listed: Listed, reason: str) -> Listed:
     """`reason` as `limits.reason` gives it."""
     return replace(listed, facts={**listed.facts, UNREAD: Fact(UNREAD, reason, UNREAD)})
+
+
+def unread_chunk(conversation: Conversation) -> Chunk | None:
+    """The first line, row or value that is only over a limit of ours. Its program may read it, so what is missing here may be there."""
+    return next((chunk for chunk in conversation.chunks if chunk.damage in limits.OWN_DAMAGE), None)
+
+
+def not_read(conversation: Conversation) -> str:
+    """What is over a limit of ours, in words after "it", so that nobody knows whether it is whole; "" where all of it was read."""
+    if reason := conversation.fact(UNREAD):
+        return reason
+    chunk = unread_chunk(conversation)
+    return f"has something at seq {chunk.seq} that is not read here ({chunk.reason})" if chunk else ""
 
 
 def read_listed(format_: "Format", listed: Listed, records: Sequence[Record]) -> Stored:

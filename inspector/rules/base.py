@@ -11,6 +11,7 @@ from inspector.conversation import pairing, queries
 from inspector.conversation.model import Chunk, Conversation, Message, Reading
 from inspector.conversation.tree import PATH
 from inspector.programs.base import Program, Trait
+from inspector.programs.formats import unread_chunk
 from inspector.programs.registry import UNKNOWN, program_of
 from inspector.readers.base import Reader
 from inspector.readers.catalogue import reader_of
@@ -385,8 +386,16 @@ def at_least(severity: Severity, threshold: Severity) -> bool:
     return _RANK[severity] <= _RANK[threshold]
 
 
+def _maybe(unread: Chunk | None, chunks: Sequence[Chunk]) -> str:
+    """What is nowhere in what was read may be in what was not."""
+    if unread is None or any(chunk is unread for chunk in chunks):
+        return ""
+    return f" What is at seq {unread.seq} is not read here, and may explain it."
+
+
 def findings(case: Case, rules: Sequence[Rule]) -> list[Finding]:
     """All findings of `rules` on the case, most dangerous first."""
+    unread = unread_chunk(case.tree or case.conversation)
     reported = [
         Finding(
             rule.code,
@@ -394,7 +403,7 @@ def findings(case: Case, rules: Sequence[Rule]) -> list[Finding]:
             match.severity or rule.severity,
             rule.silent,
             match.origin or rule.origin,
-            match.message,
+            f"{match.message}{_maybe(unread, match.chunks)}",
             tuple(chunk.seq for chunk in match.chunks[:SHOWN_SEQS]),
             len(match.chunks),
             match.chunks[0].key if match.chunks else "",

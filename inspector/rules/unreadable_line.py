@@ -42,14 +42,14 @@ def _is_line(chunk: Chunk) -> bool:
 def _match(case: Case, chunk: Chunk, is_last: bool) -> Match:
     where = f"The {'last line' if is_last else 'line'} at seq {chunk.seq}"
     if chunk.damage in limits.OWN_DAMAGE:
-        text = f"{where} is not read here: it is {chunk.reason}."
+        text = f"{where} is not read here ({chunk.reason}): what its program makes of it, and of the lines after it, is not known."
         return Match(
             (chunk,),
             text,
-            severity=Severity.NOTE,
+            severity=Severity.WARNING,
             evidence=_begins(chunk),
             repaired_by=(),
-            no_repair_reason="No program is known to fail on it.",
+            no_repair_reason="A repair could lose what is not read here, so none is made.",
         )
     then = case.program.errors.consequences.get(RULE.name, "programs skip it without an error.")
     repaired_by = tuple(name for name in RULE.repaired_by if name in case.program.repairs.of_lines)

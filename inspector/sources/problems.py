@@ -97,6 +97,12 @@ class NotReadable(SourceProblem):
         return f"{self.place} may not be read ({shown(self.detail)}); run as a user who may read it, or open a copy of it{' together with its -wal file' if Path(str(self.path)).suffix in DATABASES else ''}."
 
 
+class NotShown(SourceProblem):
+    """Sources are known by their paths as they are shown, and another file may have just that path."""
+
+    template = "{place} has characters in its path that are not shown as they are, or bytes that are not UTF-8, and Inspector would mistake it for another file: give it another name, or copy it to one, and import that."
+
+
 @dataclass(eq=False)
 class NotWritable(SourceProblem):
     detail: str

@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from inspector import bundle
+from inspector.presentation.visible import visible
 from inspector.programs import not_read
 from inspector.programs.catalogue import FORMATS, format_named, sealed_as
 from inspector.programs.formats import (
@@ -277,7 +278,10 @@ def read_one(path: Place, format_: Format, native_id: str) -> Stored | None:
     if isinstance(path, Dsn):
         with closing(streamed(path, format_, native_id)) as conversations:
             return next(conversations, None)
-    return next((stored for stored in _store(path, format_).conversations if stored.conversation.native_id == native_id), None)
+    by_id = {stored.conversation.native_id: stored for stored in _store(path, format_).conversations}
+    # Our database has ids as they are shown: one that names its file may hold what is not.
+    alike = [stored for name, stored in by_id.items() if visible(name) == native_id]
+    return by_id.get(native_id) or (alike[0] if len(alike) == 1 else None)
 
 
 def format_of(path: Dsn, format_name: str | None = None) -> Format:

@@ -14,6 +14,11 @@ def shell_word(text: str) -> str:
     return "$'" + "".join(map(_in_dollar_quotes, text)) + "'"
 
 
+def path_word(path: str) -> str:
+    """A path as one word, also where it is relative and begins with a dash, as the folders of projects of Claude Code do."""
+    return shell_word(f"./{path}" if path.startswith("-") else path)
+
+
 def _in_dollar_quotes(character: str) -> str:
     if character in "'\\":
         return f"\\{character}"

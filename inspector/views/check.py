@@ -155,6 +155,8 @@ def _body(request: OperatorRequest) -> bytes:
     if isinstance(upload, UploadedFile):
         if (upload.size or 0) > LARGEST:
             raise NoBody("This file is over 50 MB, which no provider takes as a request: check that it is the right one.")
+        # It is read again where there is nothing to apply or to download.
+        upload.seek(0)
         return bytes(upload.read())
     # A form sends every line end as CR LF.
     text = request.POST.get("body", "").replace("\r\n", "\n")

@@ -460,7 +460,7 @@ def test_a_default_folder_that_cannot_be_read_hides_no_other(home: Path) -> None
     openclaw(home, "one", "two")
     (home / "dispatch.db").write_text("no database")
     ran = doctor(home, DISPATCH_DB=str(home / "dispatch.db"))
-    assert ran.status == 0 and "Not read: " in ran.out and "dispatch.db" in ran.out
+    assert ran.status == 1 and "Not read: " in ran.out and "dispatch.db" in ran.out
     assert "All 2 sessions that were read can be resumed." in ran.out
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inspector.text.shell_words import shell_word
+from inspector.text.shell_words import path_word, shell_word
 
 NAMES = [
     "plain.jsonl",
@@ -41,3 +41,7 @@ def test_a_word_that_needs_nothing_stays() -> None:
 def _read_back(name: str) -> str:
     ran = subprocess.run(["bash", "-c", f"printf %s {shell_word(name)}"], capture_output=True, check=True)
     return os.fsdecode(ran.stdout)
+
+
+def test_a_relative_path_that_begins_with_a_dash_is_no_option() -> None:
+    assert [path_word(path) for path in ("-home-x", "/a/-b", "a b")] == ["./-home-x", "/a/-b", "'a b'"]

@@ -107,6 +107,30 @@ def test_an_act_without_its_body_is_a_check(client: Client, act: str, before: st
     assert "There is no body to check" in post(client, "", 400, do=act, before=before)
 
 
+def test_a_file_that_needs_no_repair_is_answered_whatever_is_asked(client: Client) -> None:
+    for act, data, words in (
+        ("apply", b'{"a": 1}', "What was given"),
+        ("download", b'{"a": 1}', "What was given"),
+        ("apply", json.dumps(GOOD).encode(), "passes all"),
+    ):
+        answer = client.post("/check/", {"file": SimpleUploadedFile("r.json", data), "do": act}).content.decode()
+        assert words in answer and "is empty" not in answer
+
+
+def test_a_body_that_is_too_large_to_be_carried_names_the_command(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(check, "CARRIED", 100)
+    monkeypatch.setattr(check, "TYPED", 100)
+    answer = client.post("/check/", {"file": SimpleUploadedFile("r.json", json.dumps(LATE).encode())}).content.decode()
+    assert (
+        "Apply to the text" not in answer and "repair FILE --for " in answer and 'value="download"' not in answer.partition("too large")[2]
+    )
+
+
+def test_a_body_with_a_key_twice_is_shown_as_it_came(client: Client) -> None:
+    body = '{"model": "a", "messages": [{"role": "user", "content": "hi"}], "model": "gpt-5"}'
+    assert field_of(post(client, body)) == body
+
+
 def test_an_upload_is_read_byte_for_byte(client: Client) -> None:
     upload = SimpleUploadedFile("r.json", json.dumps(LATE).encode(), "application/json")
     assert "rejected at messages.1" in client.post("/check/", {"file": upload}).content.decode()

@@ -57,7 +57,7 @@ class Command(AnsweringCommand):
         if not checked:
             raise CommandError(f"{options['history']} holds no conversations; give the file or folder that the agent really writes to.")
         self._print("json" if options["json"] else options["output"], checked, problems)
-        if not all(one.passes for one in checked):
+        if not all(one.passes or one.unread for one in checked):
             sys.exit(1)
         if problems:
             sys.exit(2)

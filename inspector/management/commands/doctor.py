@@ -16,13 +16,13 @@ from inspector.management.answering import AnsweringCommand
 from inspector.management.caching import add_cache_argument, opened_cache, question
 from inspector.management.diagnosis import Diagnosis
 from inspector.management.progress import ProgressLine
-from inspector.presentation.conversation.resume_state import BROKEN, DAMAGED, UNASKED
+from inspector.presentation.conversation.resume_state import BROKEN, DAMAGED, UNASKED, UNKNOWN
 from inspector.presentation.json_text import json_fields
 from inspector.presentation.visible import size
 from inspector.programs.registry import programs
 from inspector.sources.homes import Extent, StorePlace, default_places, extent
-from inspector.sources.problems import CONVERSATIONS, Missing, SourceProblem, shown
-from inspector.text.shell_words import shell_word
+from inspector.sources.problems import CONVERSATIONS, Missing, NotReadable, SourceProblem, shown
+from inspector.text.shell_words import path_word
 
 if TYPE_CHECKING:
     from inspector.management.target import Waiting
@@ -48,14 +48,25 @@ class Survey:
     problem: str = ""
     skipped: list[str] = field(default_factory=list)
     """What else a folder holds that a person named, and why it is not read."""
+    unread: list[str] = field(default_factory=list)
+    """Sessions that were not read, or not whole, each with the reason."""
+
+    @property
+    def not_read(self) -> list[str]:
+        return [*self.skipped, *([self.problem] if self.problem else []), *self.unread]
+
+    @property
+    def is_clear(self) -> bool:
+        """Nothing is broken, and of every session it is known."""
+        return not (self.broken or self.problem or self.unread)
 
 
 class Command(AnsweringCommand):
-    """`doctor [FOLDER...] [--json]`; status 1 where a session cannot be resumed."""
+    """`doctor [FOLDER...] [--json]`; status 1 where a session cannot be resumed, or was not read."""
 
     help = (
         "Looks through the sessions of all supported programs on this machine, or in the folders that are named, and says which cannot be resumed, why, and "
-        "the command that repairs each. It only reads: exit status 0 nothing is broken, 1 something is."
+        "the command that repairs each. It only reads: exit status 0 nothing is broken, 1 something is, or could not be read."
     )
 
     def declare(self, parser: CommandParser) -> None:
@@ -85,7 +96,7 @@ class Command(AnsweringCommand):
             self._say(surveys)
         else:
             self.say_json(_report(surveys))
-        if any(survey.broken for survey in surveys):
+        if not all(survey.is_clear for survey in surveys):
             sys.exit(1)
 
     def _parts(self, survey: Survey, is_text: bool) -> list[Survey]:
@@ -116,20 +127,23 @@ class Command(AnsweringCommand):
 
     def _say(self, surveys: list[Survey]) -> None:
         for survey in surveys:
-            for problem in (*survey.skipped, *([survey.problem] if survey.problem else [])):
+            for problem in survey.not_read[:SHOWN]:
                 self.say(f"Not read: {problem}")
+            if (more := len(survey.not_read) - SHOWN) > 0:
+                self.say(f"{_count(more)} not read, too: --json lists all.")
         sessions, repaired = (sum(getattr(survey, name) for survey in surveys) for name in ("sessions", "repaired"))
         broken = [(survey.place, one) for survey in surveys for one in survey.broken]
         if not sessions:
-            if surveys and not any(survey.problem or survey.skipped for survey in surveys):
+            if surveys and not any(survey.not_read for survey in surveys):
                 self.say("No session is there.")
             return
         self.say()
         if not broken:
             # Of what was not read nobody knows.
             read = " that was read" if sessions == 1 else " that were read"
-            read = read if any(survey.problem or survey.skipped for survey in surveys) else ""
-            self.say(f"All {sessions:,} sessions{read} can be resumed." if sessions > 1 else f"The one session{read} can be resumed.")
+            read = read if any(survey.not_read for survey in surveys) else ""
+            fine = f"All {sessions:,} sessions{read} can be resumed." if sessions > 1 else f"The one session{read} can be resumed."
+            self.say(f"Each session{read.replace('were', 'was')} can be resumed, or is repaired as a new session." if repaired else fine)
         else:
             self.say(f"{len(broken):,} of {sessions:,} sessions cannot be resumed:")
         for place, one in broken[:SHOWN]:
@@ -169,7 +183,7 @@ def _of_damaged(survey: Survey) -> str:
     more = f" and {len(survey.damaged) - NAMED:,} more" if len(survey.damaged) > NAMED else ""
     count = "1 session" if len(survey.damaged) == 1 else f"{len(survey.damaged):,} sessions"
     verbs = "can be resumed and has damage" if len(survey.damaged) == 1 else "can be resumed and have damage"
-    return f"{count} {verbs}: {names}{more}. What and where: {program()} scan {shell_word(str(survey.place.path))}"
+    return f"{count} {verbs}: {names}{more}. What and where: {program()} scan {path_word(str(survey.place.path))}"
 
 
 def _count(count: int) -> str:
@@ -196,6 +210,8 @@ def _examine(survey: Survey, is_cached: bool) -> Iterator[None]:
     """One step for each session of the place. Raises CommandError for a place that a person named."""
     place = survey.place
     if not survey.extent.files:
+        if place.path.is_dir() and any(child.is_symlink() for child in place.path.iterdir()):
+            survey.problem = f"{shown(str(place.path), 4096)} holds only links, which are not followed: name what they lead to."
         return
     from inspector.management.target import load_lazily
 
@@ -208,8 +224,12 @@ def _examine(survey: Survey, is_cached: bool) -> Iterator[None]:
         with opened_cache(is_cached) as cache:
             subject = question("doctor", str(place.path), program()) if is_cached else ""
             for waiting in target.waiting:
-                answer = cache.answer(f"{subject} {waiting.basis}", waiting.files, partial(_answer, waiting, str(place.path)))
-                diagnoses.append(Diagnosis(**json.loads(answer)))
+                try:
+                    answer = cache.answer(f"{subject} {waiting.basis}", waiting.files, partial(_answer, waiting, str(place.path)))
+                except NotReadable as problem:
+                    survey.unread.append(str(problem))
+                else:
+                    diagnoses.append(Diagnosis(**json.loads(answer)))
                 yield
     except SourceProblem as problem:
         if not place.program:
@@ -218,7 +238,8 @@ def _examine(survey: Survey, is_cached: bool) -> Iterator[None]:
     names = {one.conversation for one in diagnoses}
     broken = [one for one in diagnoses if one.state == BROKEN]
     survey.broken = [one for one in broken if one.new_id not in names]
-    survey.sessions = sum(one.state != UNASKED for one in diagnoses)
+    survey.unread += [f"{shown(one.file or one.conversation, 4096)} {one.unread}." for one in diagnoses if one.state == UNKNOWN]
+    survey.sessions = sum(one.state not in (UNASKED, UNKNOWN) for one in diagnoses)
     survey.damaged = [one for one in diagnoses if one.state == DAMAGED]
     survey.rejected = [one for one in diagnoses if one.restart]
     survey.repaired = len(broken) - len(survey.broken)
@@ -240,7 +261,7 @@ def _report(surveys: list[Survey]) -> dict[str, Any]:
                 "program": survey.place.program,
                 "format": survey.place.format,
                 "path": str(survey.place.path),
-                **json_fields(survey, "files=extent.files bytes=extent.size sessions repaired problem skipped"),
+                **json_fields(survey, "files=extent.files bytes=extent.size sessions repaired problem skipped unread"),
                 "damaged": len(survey.damaged),
                 "broken": len(survey.broken),
             }

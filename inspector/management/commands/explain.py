@@ -50,7 +50,7 @@ from inspector.readers.catalogue import reader, reader_of
 from inspector.rules.base import Case
 from inspector.sources.problems import shown
 from inspector.sources.reading import ACapture
-from inspector.text.shell_words import shell_word
+from inspector.text.shell_words import path_word
 
 LIMIT = 4 * 1024 * 1024
 PIPE = "-"
@@ -275,7 +275,7 @@ class Command(AnsweringCommand):
         target = options["target"] if is_path else subject.repairable.oid
         read = f" --reader {subject.repair_reader}" if subject.repair_reader else ""
         how = f"--strategy {' '.join(advice.names)}" if advice.why_not else f"--for {advice.profile}"
-        self.say(f"  Preview: {program()} repair {shell_word(target)}{named} {how}{read} --plan")
+        self.say(f"  Preview: {program()} repair {path_word(target)}{named} {how}{read} --plan")
 
 
 def _ids(chosen: Chosen) -> dict[str, Any]:

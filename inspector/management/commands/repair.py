@@ -33,7 +33,7 @@ from inspector.sources.own_program import read_only
 from inspector.sources.problems import shown
 from inspector.sources.reading import ACapture
 from inspector.strategies.catalogue import strategy
-from inspector.text.shell_words import shell_word
+from inspector.text.shell_words import path_word
 
 DIFF_LINES = 400
 """Lines of a diff that are printed for a person: a repair of a long session may give each of its lines another number."""
@@ -217,7 +217,7 @@ class Command(AnsweringCommand):
         self._print(chosen, preview)
         self.say(
             f"The script is {shown(str(out), 4096)}, and {shown(str(undo_of(out)), 4096)} takes it back; nothing was written to {target.real_path}. "
-            f"Run it as the owner of the tables: psql -v ON_ERROR_STOP=1 -f {shell_word(str(out))} DATABASE"
+            f"Run it as the owner of the tables: psql -v ON_ERROR_STOP=1 -f {path_word(str(out))} DATABASE"
         )
 
     def _put_body(self, target: Target, chosen: Chosen, request: RepairRequest, options: dict[str, Any]) -> None:

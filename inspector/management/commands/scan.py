@@ -21,7 +21,7 @@ from inspector.management.target import Chosen, Waiting, add_target_arguments, l
 from inspector.planning.suggested import suggested
 from inspector.presentation.conversation.message_counts import counted, message_counts
 from inspector.presentation.conversation.recorded_errors import recorded_errors
-from inspector.presentation.conversation.resume_state import DAMAGED, RESUMED, WORDS
+from inspector.presentation.conversation.resume_state import DAMAGED, RESUMED, UNKNOWN, WORDS
 from inspector.presentation.conversation.resuming import is_accepted, obstacle, restart_of, resume_state
 from inspector.presentation.conversation.scan import conversation_report, source_report
 from inspector.presentation.conversation.verdict import verdict
@@ -270,8 +270,8 @@ def _examine(chosen: Chosen, reader: str | None, names: list[str]) -> Examined:
 
 
 def _fails(examined: Examined, fail_on: str) -> bool:
-    """What the provider rejects fails whatever the severity of the rule behind it is."""
+    """What the provider rejects fails whatever the severity of the rule behind it is, and so does what was not read whole: nobody knows."""
     if fail_on == "never":
         return False
     is_severe = any(at_least(finding.severity, Severity(fail_on)) for finding in examined.findings)
-    return is_severe or obstacle(examined.case, examined.findings, examined.usual) is not None
+    return is_severe or examined.state == UNKNOWN or obstacle(examined.case, examined.findings, examined.usual) is not None

@@ -45,14 +45,27 @@ class LineChange:
 
 
 def on_lines(text: str) -> str:
-    """As it is where it has lines already, else the same JSON with a line for each value; "" for what is no JSON or too large to be shown."""
+    """As it is where it has lines already or a key twice, else the same JSON with a line for each value; "" for what is no JSON or too large to be shown."""
     try:
         if len(text) > LARGEST:
             return ""
-        value = json.loads(text)
+        value = json.loads(text, object_pairs_hook=_each_key_once)
         return text if text.strip().count("\n") > 1 else json.dumps(value, indent=2, ensure_ascii=False)
+    except _Doubled:
+        return text
     except (ValueError, RecursionError):
         return ""
+
+
+class _Doubled(Exception):
+    """Written again, one of both would be gone."""
+
+
+def _each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(pairs)
+    if len(value) < len(pairs):
+        raise _Doubled
+    return value
 
 
 def error_line(text: str) -> int | None:

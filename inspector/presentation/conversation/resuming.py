@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from inspector.conversation.model import Chunk, Kind
 from inspector.conversation.queries import span_text
 from inspector.presentation.conversation.recorded_errors import latest_rejection, recorded_errors
-from inspector.presentation.conversation.resume_state import BROKEN, DAMAGED, RESUMED, UNASKED
+from inspector.presentation.conversation.resume_state import BROKEN, DAMAGED, RESUMED, UNASKED, UNKNOWN
 from inspector.profiles.base import Judgement
+from inspector.programs.formats import not_read
 from inspector.programs.registry import wire_of
 from inspector.rules.base import Case, Finding, Severity, unanswered
 from inspector.rules.catalogue import rule
 from inspector.rules.unanswered_tail_call import is_tail
-from inspector.text import limits
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,8 +24,11 @@ class Obstacle:
 
 
 def resume_state(case: Case, findings: Sequence[Finding], judgement: Judgement) -> str:
-    """One of RESUMED, DAMAGED, BROKEN, UNASKED."""
+    """One of RESUMED, DAMAGED, BROKEN, UNASKED, UNKNOWN."""
     content = case.tree or case.conversation
+    # What a rule misses may be in what was not read, and what was not read may be rejected.
+    if not_read(content) and not wire_of(content.format):
+        return UNKNOWN
     # A name in a list without a session, or evidence of a request.
     if not content.chunks or wire_of(content.format) or not case.program.is_resumed(content):
         return UNASKED
@@ -38,7 +41,7 @@ def resume_state(case: Case, findings: Sequence[Finding], judgement: Judgement) 
 def obstacle(case: Case, findings: Sequence[Finding], judgement: Judgement) -> Obstacle | None:
     """None of a session that can be resumed."""
     # What a running turn has not written yet is no damage.
-    if case.running:
+    if case.running or not_read(case.tree or case.conversation):
         return None
     if case.reading.failure:
         return Obstacle(f"{case.reading.reader} cannot open it: {case.reading.failure}")
@@ -53,9 +56,9 @@ def obstacle(case: Case, findings: Sequence[Finding], judgement: Judgement) -> O
 
 
 def _lost(case: Case) -> list[Chunk]:
-    """The lines of a session that cannot be read, where no other one holds a message; none where only a limit of ours keeps one from being read."""
+    """The lines of a session that cannot be read, where no other one holds a message."""
     chunks = (case.tree or case.conversation).chunks
-    if any(chunk.role or chunk.damage in limits.OWN_DAMAGE for chunk in chunks):
+    if any(chunk.role for chunk in chunks):
         return []
     return [chunk for chunk in chunks if chunk.kind is Kind.UNREADABLE and chunk.damage]
 

@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from functools import cache
 from typing import NamedTuple
 
-from inspector.conversation.model import Kind
+from inspector.conversation.model import Chunk, Kind
 from inspector.conversation.queries import span_text, turns
 from inspector.presentation.conversation.resuming import is_pending, left_out_at_the_end, pending_words
 from inspector.presentation.visible import beginning
 from inspector.profiles.base import Judgement
-from inspector.programs.formats import UNREAD
+from inspector.programs.formats import UNREAD, unread_chunk
 from inspector.rules.base import Case, Finding, Origin, Severity
 from inspector.rules.catalogue import RULES
 
@@ -52,6 +52,10 @@ class Verdict(NamedTuple):
 def verdict(case: Case, findings: Sequence[Finding], judgement: Judgement) -> Verdict:
     masked = [finding for finding in findings if finding.rule == MASKED and finding.severity is not Severity.NOTE]
     serious = [finding for finding in findings if finding.severity is not Severity.NOTE and finding not in masked]
+    unread = unread_chunk(case.tree or case.conversation)
+    if unread is not None:
+        # What is only over a limit of ours is no damage.
+        serious = [finding for finding in serious if finding.key != unread.key]
     if reason := case.conversation.fact(UNREAD):
         return Verdict(f"The conversation was not read: it {reason}.")
     if not case.conversation.chunks:
@@ -70,7 +74,7 @@ def verdict(case: Case, findings: Sequence[Finding], judgement: Judgement) -> Ve
     omitted, lost = _intentional_omissions(case, serious)
     read += omitted
     lead = "of the rest, " if masked else ""
-    before = f"{_unknown(masked)}{_symptom(case, serious)}{lead}"
+    before = f"{_not_read(unread)}{_unknown(masked)}{_symptom(case, serious)}{lead}"
     listed = _sentence(before, _named(serious, is_all=not before + read), read)
     return Verdict(_sentence(before, _where(serious), read), *_next(case, serious, judgement, left_out, lost), listed, left_out)
 
@@ -87,6 +91,11 @@ def _first_finding(findings: Sequence[Finding]) -> str:
     more = f" (and {len(findings) - 1} more findings)" if len(findings) > 2 else " (and 1 more finding)" if len(findings) == 2 else ""
     message = findings[0].message.removesuffix(".")
     return f": {message[:1].lower()}{message[1:]}{more}"
+
+
+def _not_read(chunk: Chunk | None) -> str:
+    """What is over a limit of ours comes first: everything else is only of what was read."""
+    return f"seq {chunk.seq} is not read here ({chunk.reason}), and of the rest " if chunk else ""
 
 
 def _unknown(masked: Sequence[Finding]) -> str:
@@ -199,6 +208,8 @@ def _intentional_omissions(case: Case, serious: Sequence[Finding]) -> tuple[str,
 def _next(case: Case, serious: Sequence[Finding], judgement: Judgement, left_out: str, lost: int) -> tuple[NextRequest, str]:
     if case.running:
         return NextRequest("", "not judged", "a turn is running"), "a turn is running, so its open end is not judged"
+    if unread := unread_chunk(case.tree or case.conversation):
+        return NextRequest("", "not known", f"seq {unread.seq} is not read here"), "whether the next request passes is not known"
     if is_pending(case, judgement):
         words = pending_words(case)
         return NextRequest("", "can be resumed", words), f"the session can be resumed, {words}"

@@ -38,9 +38,14 @@ def likeness(head: bytes) -> float:
             value = json.loads(line)
         except (ValueError, RecursionError):
             continue
-        if isinstance(value, dict) and (not _LINKS.isdisjoint(value) or value.get("type") in _RECORDS):
+        if isinstance(value, dict) and (not _LINKS.isdisjoint(value) or _is_record(value.get("type"))):
             return 0.8
     return 0.8 if _CUT.match(start) else 0.0
+
+
+def _is_record(kind: object) -> bool:
+    """`kind` may be anything: the file may be another program's."""
+    return isinstance(kind, str) and kind in _RECORDS
 
 
 def likeness_of_names(keys: Sequence[str]) -> float:

@@ -151,7 +151,7 @@ FAMILIES: dict[str, Family] = {
     ),
     "F11 a line of a log": Family(lines(*START, b"Error: disk full", *END), {"STORE801": "warning"}, ALL, (QUARANTINE,), modes=SAME),
     "F11 nested deeper than programs read": Family(
-        lines(*START, b'{"a":' + b"[" * 3000 + b"]" * 3000 + b"}", *END), {"STORE801": "note"}, ALL
+        lines(*START, b'{"a":' + b"[" * 3000 + b"]" * 3000 + b"}", *END), {"STORE801": "warning"}, ALL
     ),
     "F11 bytes that are not UTF-8": Family(
         lines(*START, encoded(u("u2", "a1", "and", 2)).replace(b'"and"', b'"an\xff"'), END[1]),

@@ -1,0 +1,100 @@
+"""What is over a limit of Inspector, or may not be read, is no all-clear, no damage, and nothing to repair across."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from inspector import check
+from inspector.sources import folders
+from inspector.text import limits
+from tests.commands.running import run
+from tests.programs.claude_code import session_lines as cc
+
+HEALTHY = cc.lines(cc.u("u1", None, "hi"), cc.a("a1", "u1", "m1", cc.text("ok")))
+DEEP = cc.lines(
+    cc.u("u1", None, "run it"),
+    cc.a("a1", "u1", "m1", cc.text("THE ANSWER")),
+    cc.u("u2", "a1", "more"),
+    cc.a("a2", "u2", "m2", cc.text("ok")),
+).replace(b'"THE ANSWER"', b'"THE ANSWER","x":' + b"[" * 420 + b"]" * 420)
+"""Its second line is over a limit of ours alone: programs read it, and the third names it as its parent."""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return cc.write(tmp_path / "home", {f"{cc.PROJECT}/{cc.ID}.jsonl": HEALTHY})
+
+
+def other(folder: Path, data: bytes) -> Path:
+    path = folder / cc.PROJECT / f"{cc.OTHER}.jsonl"
+    path.write_bytes(data)
+    return path
+
+
+@pytest.mark.parametrize("is_alone", [False, True])
+def test_a_file_over_the_limit_is_not_passed(folder: Path, monkeypatch: pytest.MonkeyPatch, is_alone: bool) -> None:
+    monkeypatch.setattr(limits, "LARGEST_FILE", 2_000)
+    path = other(folder, HEALTHY + b"\n" * 2_000)
+    if is_alone:
+        (folder / cc.PROJECT / f"{cc.ID}.jsonl").unlink()
+    ran = run("doctor", folder)
+    assert ran.status == 1 and f"Not read: {path.name.removesuffix('.jsonl')} holds " in ran.out
+    assert is_alone or "The one session that was read can be resumed." in ran.out
+    checked = run("check", folder)
+    assert checked.status == 2 and "Not read, " in checked.err
+    assert is_alone or "1 of 2 conversations pass." in checked.out
+    report = run("check", folder, "--json").json
+    assert report["passes"] is False and [one["accepted"] for one in report["histories"]] == ([False] if is_alone else [True, False])
+    assert 'errors="1"' in run("check", folder, "--output", "junit").out
+    assert run("scan", folder).status == 1
+
+
+def test_a_line_over_a_limit_of_ours_may_hold_what_is_missing(tmp_path: Path) -> None:
+    path = cc.write(tmp_path, {f"{cc.PROJECT}/{cc.ID}.jsonl": DEEP}) / cc.PROJECT / f"{cc.ID}.jsonl"
+    ran = run("doctor", path.parent)
+    assert (
+        ran.status == 1 and "has something at seq 2 that is not read here (nested more than" in ran.out and "can be resumed" not in ran.out
+    )
+    checked = run("check", path)
+    assert checked.status == 2 and "whether the next request passes is not known" in checked.out
+    assert "TREE201" in checked.out and "What is at seq 2 is not read here, and may explain it." in checked.out
+    assert not check(path).accepted
+    before = path.read_bytes()
+    repaired = run("repair", path, "--strategy", "relink-lost-line", "--mode", "same-file", "--plan")
+    assert repaired.status == 2 and "a repair could lose it or contradict it, so none is made" in repaired.err
+    assert path.read_bytes() == before
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read every file")
+def test_a_file_that_may_not_be_read_hides_no_other_session(folder: Path) -> None:
+    path = other(folder, HEALTHY)
+    path.chmod(0)
+    ran = run("doctor", folder)
+    assert ran.status == 1 and "may not be read" in ran.out and "The one session that was read can be resumed." in ran.out
+
+
+def test_a_folder_of_links_alone_is_not_read(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "links").mkdir()
+    (tmp_path / "links" / "project").symlink_to(folder / cc.PROJECT)
+    ran = run("doctor", tmp_path / "links")
+    assert ran.status == 1 and "holds only links, which are not followed" in ran.out
+
+
+def test_each_folder_is_looked_at_for_other_programs(folder: Path) -> None:
+    """The first files of a home folder may all be of one program."""
+    for number in range(folders.HEADS + 1):
+        (folder / cc.PROJECT / f"{number:08}-0000-4000-8000-000000000001.jsonl").write_bytes(HEALTHY)
+    header = {"type": "session", "version": 3, "id": "s", "timestamp": "2026-11-20T17:33:07.691Z", "cwd": "/home/dev/app"}
+    (folder / "sessions").mkdir()
+    (folder / "sessions" / "s.jsonl").write_text(json.dumps(header) + "\n")
+    ran = run("doctor", folder)
+    assert f"Claude Code: {folder}" in ran.out and f"pi and OpenClaw: {folder}/sessions" in ran.out
+
+
+def test_a_file_of_json_lines_of_anything_is_no_fault(tmp_path: Path) -> None:
+    (tmp_path / "schema.jsonl").write_text('{"type":["string","null"],"name":"x"}\n')
+    for command in ("doctor", "check", "scan"):
+        ran = run(command, tmp_path)
+        assert "fault of Inspector" not in ran.err + ran.out and ran.status in (0, 2), command
