@@ -1,5 +1,6 @@
 """The command line that `inspector` and `manage.py` share; exit status 2 and one sentence for whatever is refused or fails, the command's own status otherwise."""
 
+import errno
 import gc
 import os
 import sys
@@ -81,6 +82,8 @@ def expected(error: Exception) -> str | None:
         return None
     if isinstance(error, BrokenProgram | CommandError | ImproperlyConfigured):
         return str(error) or None
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT) and error.filename is None:
+        return f"Not all of the output was written ({error.strerror}): make room where it goes, or send it elsewhere."
     return for_a_command(error)
 
 

@@ -14,7 +14,9 @@ from inspector.demo.branch_incident import pi_files
 from inspector.demo.creation import write_dispatch_store
 from inspector.demo.dispatch_incident import store_rows
 from inspector.models import Conversation, Source
+from inspector.presentation.visible import visible
 from inspector.sources import unchanged
+from inspector.sources.problems import NotShown
 from tests.views.reaching import below, watched, write_files
 
 pytestmark = pytest.mark.django_db
@@ -116,11 +118,16 @@ def test_another_code_reads_again(store: Path) -> None:
         unchanged.code.cache_clear()
 
 
-def test_a_name_with_hidden_characters_keeps_its_time(tmp_path: Path) -> None:
-    folder = write_files(tmp_path / "pi\u200bx", pi_files())
-    first = import_targets([str(folder)], "tester")[0].source.written_at
-    (again,) = import_targets([str(folder)], "tester")
-    assert again.unchanged == again.conversations and again.source.written_at == first is not None
+@pytest.mark.parametrize("name", ["pi\u200bx", "pi\x07x"])
+def test_a_path_that_is_not_shown_as_it_is_is_not_imported(tmp_path: Path, name: str) -> None:
+    """Another folder may have the path that is shown, and a repair of the one would be written to the other."""
+    folder = write_files(tmp_path / name, pi_files())
+    write_files(tmp_path / visible(name), pi_files())
+    with pytest.raises(NotShown, match="would mistake it for another file"):
+        import_targets([str(folder)], "tester")
+    assert import_targets([str(tmp_path / visible(name))], "tester")[0].source.path == str(tmp_path / visible(name))
+    with pytest.raises(NotShown):
+        import_targets([str(folder)], "tester")
 
 
 def test_what_was_written_a_moment_ago_is_read_again(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:

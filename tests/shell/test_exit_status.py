@@ -1,5 +1,6 @@
 """manage.py: 0 done, the command's own status, 2 with one sentence for everything else."""
 
+import errno
 import os
 import subprocess
 import sys
@@ -69,6 +70,8 @@ def test_a_command_that_exits_with_1_keeps_it(sample: Callable[..., int]) -> Non
         (InternalError("cannot execute INSERT in a read-only transaction"), "there and writable"),
         (NotSupportedError("PostgreSQL 14 or later is required (found 13.9)."), "(PostgreSQL 14 or later is required (found 13.9).)"),
         (InterfaceError("connection already closed"), "(connection already closed)"),
+        (OSError(errno.ENOSPC, "No space left on device"), "Not all of the output was written (No space left on device)"),
+        (OSError(errno.ENOSPC, "No space left on device", "/a/own"), "this is a fault of Inspector"),
         (ProgrammingError('syntax error at or near "x"'), "sample failed on ProgrammingError"),
         (KeyError("seq"), "sample failed on KeyError ('seq'): this is a fault of Inspector"),
     ],

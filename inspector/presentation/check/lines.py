@@ -49,7 +49,7 @@ def on_lines(text: str) -> str:
     try:
         if len(text) > LARGEST:
             return ""
-        value = json.loads(text, object_pairs_hook=_each_key_once)
+        value = json.loads(text, object_pairs_hook=_unique_keys)
         return text if text.strip().count("\n") > 1 else json.dumps(value, indent=2, ensure_ascii=False)
     except _Doubled:
         return text
@@ -61,7 +61,7 @@ class _Doubled(Exception):
     """Written again, one of both would be gone."""
 
 
-def _each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     value = dict(pairs)
     if len(value) < len(pairs):
         raise _Doubled
