@@ -296,8 +296,8 @@ class RepairChoice(NamedTuple):
 
 def _query(choice: RepairChoice, written: Written) -> str:
     """Of the page with the preview of the choice, and what was typed where it fits; never a secret, since browsers keep addresses."""
-    one_each = {"mode": choice.mode, "reader": choice.reader, "leaf": choice.leaf}
-    parameters = {"strategy": choice.strategies, **{name: value for name, value in one_each.items() if value}}
+    single = {"mode": choice.mode, "reader": choice.reader, "leaf": choice.leaf}
+    parameters = {"strategy": choice.strategies, **{name: value for name, value in single.items() if value}}
     typed = {name: value for name, value in written._asdict().items() if value and masked(value) == value}
     queries = (urlencode(parameters | typed, doseq=True), urlencode(parameters, doseq=True))
     return next((query for query in queries if len(query) < LINKABLE), "")
