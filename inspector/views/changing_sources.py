@@ -188,8 +188,8 @@ def _default_stores() -> Iterator[DefaultStore]:
     for entry, extent in default_stores():
         path = str(entry.path.resolve())
         source = Source.objects.filter(path=path).first()
-        counted = (extent.files, extent.size, extent.written) if extent else (None, None, None)
-        yield DefaultStore(entry.program, path, *counted, source)
+        files, size, written = (extent.files, extent.size, extent.written) if extent else (None, None, None)
+        yield DefaultStore(entry.program, path, files, size, written, source)
 
 
 @accepts("GET", "HEAD", "POST")
