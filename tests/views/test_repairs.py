@@ -137,7 +137,11 @@ def test_the_options_say_what_the_ticked_strategies_come_to_together(client: Cli
 
 def test_what_remains_comes_with_the_strategy_that_repairs_it_too(client: Client, tmp_path: Path) -> None:
     address = f"/conversations/{example(tmp_path, traces=False).conversations.get(native_id=INCIDENT).oid}/repairs/new/"
-    assert "Tick <b>promote-leaked-call</b> too, and THINK301 is repaired" in text(client, address)
+    options = text(client, address)
+    assert "Tick <b>promote-leaked-call</b> too, and THINK301 is repaired" in options
+    assert "No strategy is for it: the outcome" in options and "<b>THINK101</b> remains: no strategy is for it" in options
+    both = text(client, f"{address}?outcome=&strategy={RENUMBER}&strategy=promote-leaked-call")
+    assert "THINK101 1 → 0" in both and "remains: no strategy" not in both, "it goes with another"
     assert "THINK301 is repaired" not in text(client, f"{address}?outcome=&strategy={RENUMBER}&strategy=drop-leaked-call"), (
         "an alternative is ticked"
     )
