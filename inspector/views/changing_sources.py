@@ -231,7 +231,7 @@ def add_json(request: OperatorRequest) -> HttpResponse:
     content = _add_page(request)
     answer = {
         **{name: getattr(content, name) for name in ("roots", "addresses", "folder", "more")},
-        "stores": [json_fields(store, "program path files size") for store in content.stores],
+        "stores": [json_fields(store, "program path files size written") for store in content.stores],
         "entries": [{"name": visible(entry.name), "path": entry.path, "size": entry.size} for entry in content.entries],
     }
     return as_json(answer | {"error": content.problem} if content.problem else answer, status=400 if content.problem else 200)

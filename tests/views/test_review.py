@@ -139,6 +139,7 @@ def test_what_a_proposed_repair_leaves_has_the_way_to_repair_it_too(client: Clie
     repair = proposed(example(tmp_path, traces=False).conversations.get(native_id=INCIDENT), RENUMBER)
     (href,) = re.findall(r'href="([^"]*)"[^>]*aria-label="Repair THINK301 too"', text(client, f"/repairs/{repair.oid}/"))
     assert ">THINK301 1 → 0</a>" in text(client, unescape(href))
+    assert 'Remain</span> <a class="badge error" href="/rules/THINK301/">' in text(client, "/repairs/")
     Repair.objects.update(state="rejected")
     assert "Repair THINK301 too" not in text(client, f"/repairs/{repair.oid}/")
 
