@@ -1,13 +1,13 @@
 """What a path holds, before anybody imports it: its format and how many conversations. Nothing is kept, and no conversation is judged."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from inspector.access.context import unlimited
 from inspector.actions.add_source import known_as
 from inspector.actions.problems import Refused
 from inspector.presentation.visible import visible
-from inspector.programs.catalogue import UnknownFormat, format_named
+from inspector.programs.catalogue import FORMATS, UnknownFormat, format_named
 from inspector.sources import homes, reading
 from inspector.sources.captures import Captures
 from inspector.sources.homes import StorePlace
@@ -16,6 +16,7 @@ from inspector.sources.problems import SourceProblem
 from inspector.sources.streaming import OpenStore
 from inspector.sources.within import stores_within
 from inspector.streams.captures.catalogue import kind_named
+from inspector.traces.model import Problem
 
 LARGEST = 512 << 20
 """Bytes of a file that a request reads for it."""
@@ -31,6 +32,14 @@ class Trial:
     thing: str = "conversation"
     count: int | None = None
     problem: str = ""
+    files: int = 0
+    """How many its format reads there, `size` bytes, and `others` how many it leaves alone; 0 where they cannot be counted."""
+    size: int = 0
+    others: int = 0
+    written: int | None = None
+    """When the last of them was written, in epoch milliseconds."""
+    problems: tuple[Problem, ...] = ()
+    """What could not be read as it should be."""
 
 
 @unlimited
@@ -50,15 +59,29 @@ def _trial(path: Path) -> Trial:
         with reading.opened(path) as content:
             match content:
                 case reading.Traces():
-                    return Trial(shown, content.format, "A trace", "trace record", len(content.records))
+                    trial = Trial(shown, content.format, "A trace", "trace record", len(content.records))
                 case Captures():
-                    return Trial(shown, content.kind, kind_named(content.kind).title, "stream", len(content.exchanges))
+                    trial = Trial(shown, content.kind, kind_named(content.kind).title, "stream", len(content.exchanges))
                 case OpenStore():
-                    count: int | None = len(content.listed)
+                    trial = _of_store(shown, content.format.name, len(content.listed))
                 case reading.Store():
-                    count = len(content.conversations)
+                    trial = _of_store(shown, content.format.name, len(content.conversations))
                 case _:
-                    count = None
-            return Trial(shown, content.format.name, format_named(content.format.name).title, count=count)
+                    return _of_store(shown, content.format.name, None)
+            return _with_files(replace(trial, problems=tuple(content.problems)), path)
     except (SourceProblem, UnknownFormat) as problem:
         return Trial(shown, problem=visible(str(problem)))
+
+
+def _of_store(shown: str, format_name: str, count: int | None) -> Trial:
+    return Trial(shown, format_name, format_named(format_name).title, count=count)
+
+
+def _with_files(trial: Trial, path: Path) -> Trial:
+    is_of_store = any(format_.name == trial.format for format_ in FORMATS)
+    try:
+        all_files = homes.extent(StorePlace("", "", path))
+        extent = homes.extent(StorePlace("", trial.format, path)) if is_of_store else all_files
+    except SourceProblem:
+        return trial
+    return replace(trial, files=extent.files, size=extent.size, others=all_files.files - extent.files, written=extent.written)

@@ -23,10 +23,11 @@ class StorePlace:
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """How many files a format reads there, and their bytes."""
+    """How many files a format reads there, their bytes, and when the last of them was written, in epoch milliseconds."""
 
     files: int
     size: int
+    written: int | None = None
 
 
 def default_places() -> Iterator[StorePlace]:
@@ -61,11 +62,12 @@ def extent(place: StorePlace) -> Extent:
     # Who names a folder need not wait until all programs are loaded.
     wanted = _format(place.format) if place.format else None
     names = folders.names(place.path)
-    count = size = 0
+    count = size = written = 0
     for name in names:
         if isinstance(wanted, InFiles) and not wanted.wants(name):
             continue
         with suppress(OSError):
-            size += (folders.root(place.path) / name).stat().st_size
+            status = (folders.root(place.path) / name).stat()
+            size, written = size + status.st_size, max(written, status.st_mtime_ns // 1_000_000)
             count += 1
-    return Extent(count, size)
+    return Extent(count, size, written or None)

@@ -20,7 +20,7 @@ from inspector.profiles.base import EVIDENCE, Profile, ProviderRule
 from inspector.profiles.catalogue import PROFILES
 from inspector.programs.catalogue import FORMATS
 from inspector.programs.formats import Exported, Format, InRelations, WriteMode, sample_of
-from inspector.programs.registry import programs
+from inspector.programs.registry import program_or_default, programs
 from inspector.projections.base import Projection
 from inspector.projections.catalogue import all_projections
 from inspector.readers.base import Reader
@@ -528,6 +528,11 @@ class FormatRow:
     @property
     def verified(self) -> tuple[str, ...]:
         return catalogues.verified(self.format)
+
+    @property
+    def has_versions(self) -> bool:
+        """Whether there is a program that writes it, of which versions were run or read: for this format, or for another one."""
+        return any(reader.verified for reader in program_or_default(self.format.name).readers)
 
     @property
     def places(self) -> dict[str, list[str]]:

@@ -44,6 +44,8 @@ class DefaultStore(NamedTuple):
     path: str
     files: int | None
     size: int | None
+    written: int | None
+    """When the last of them was, in epoch milliseconds."""
     source: Source | None
     """What it is imported as."""
 
@@ -93,6 +95,11 @@ class AddPage:
         above, _, name = self.beyond.rpartition("/")
         folder = above if "." in name[1:] and not is_dsn(self.beyond) else self.beyond
         return ",".join(dict.fromkeys([*self.roots, *self.addresses, *([folder] if folder else (ADDRESS,))]))
+
+    @property
+    def other_roots(self) -> tuple[str, ...]:
+        """Those that are not listed with their program."""
+        return tuple(root for root in self.roots if root not in {store.path for store in self.stores})
 
     @property
     def path(self) -> str:
@@ -181,7 +188,8 @@ def _default_stores() -> Iterator[DefaultStore]:
     for entry, extent in default_stores():
         path = str(entry.path.resolve())
         source = Source.objects.filter(path=path).first()
-        yield DefaultStore(entry.program, path, extent.files if extent else None, extent.size if extent else None, source)
+        files, size, written = (extent.files, extent.size, extent.written) if extent else (None, None, None)
+        yield DefaultStore(entry.program, path, files, size, written, source)
 
 
 @accepts("GET", "HEAD", "POST")
@@ -223,7 +231,7 @@ def add_json(request: OperatorRequest) -> HttpResponse:
     content = _add_page(request)
     answer = {
         **{name: getattr(content, name) for name in ("roots", "addresses", "folder", "more")},
-        "stores": [json_fields(store, "program path files size") for store in content.stores],
+        "stores": [json_fields(store, "program path files size written") for store in content.stores],
         "entries": [{"name": visible(entry.name), "path": entry.path, "size": entry.size} for entry in content.entries],
     }
     return as_json(answer | {"error": content.problem} if content.problem else answer, status=400 if content.problem else 200)

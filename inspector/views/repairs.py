@@ -131,8 +131,7 @@ class NewRepairPage:
     def grouped(self) -> "tuple[RuleOptions, ...]":
         """Each rule with the near strategies that are of none before it: the ticked and the recommended first, then those that lose and invent nothing; those
         that are of no rule come last."""
-        near = [strategy for strategy in self.strategies if strategy.name in self.near]
-        near.sort(key=lambda strategy: (strategy.name not in self.ticked, strategy.name not in self.recommended, bool(strategy.safety)))
+        near = _near(self.strategies, self.near, self.ticked, self.recommended)
         groups, placed = [], set[str]()
         for rule in self.detected:
             own = [strategy for strategy in near if strategy.name in rule.strategies]
@@ -159,16 +158,9 @@ class NewRepairPage:
 
     @property
     def also(self) -> "tuple[AlsoRepairs, ...]":
-        """What repairs rules that remain: the first strategy that is listed with each, where nothing of it is ticked."""
-        left = {rule.code for rule in self.expected.left} if self.expected else set()
-        offers = []
-        for rule, first, others, above, _ in self.grouped:
-            known = {*(strategy.name for strategy in (*first, *others)), *above}
-            if rule and rule.code in left and first and not known & set(self.ticked):
-                chosen = [("strategy", name) for name in (*self.ticked, first[0].name)]
-                more = [(name, value) for name, value in (("mode", self.mode), ("reader", self.reader), ("leaf", self.leaf)) if value]
-                offers.append(AlsoRepairs(rule.code, first[0], urlencode([*chosen, *more])))
-        return tuple(offers)
+        """What repairs rules that remain."""
+        choice = RepairChoice(self.ticked, self.mode, self.reader, self.leaf)
+        return _also(self.expected, choice, self.written, self.row.source.format, self.near, self.recommended)
 
     @property
     def writes_new(self) -> bool:
@@ -281,8 +273,10 @@ class RepairPage:
     is_moved: bool = False
     """A later import read other content than the plan is based on: it can only be proposed again."""
     again: str = ""
-    """The query of the page that proposes the same for what the store holds now."""
+    """The query of the page that proposes the same for what the store holds now, or something else from there."""
     accounts: tuple[str, ...] = ()
+    also: "tuple[AlsoRepairs, ...]" = ()
+    """What else repairs rules that remain."""
 
     @property
     def others(self) -> list[Repair]:
@@ -298,6 +292,35 @@ class RepairChoice(NamedTuple):
     mode: str
     reader: str
     leaf: str
+
+
+def _query(choice: RepairChoice, written: Written) -> str:
+    """Of the page with the preview of the choice, and what was typed where it fits; never a secret, since browsers keep addresses."""
+    single = {"mode": choice.mode, "reader": choice.reader, "leaf": choice.leaf}
+    parameters = {"strategy": choice.strategies, **{name: value for name, value in single.items() if value}}
+    typed = {name: value for name, value in written._asdict().items() if value and masked(value) == value}
+    queries = (urlencode(parameters | typed, doseq=True), urlencode(parameters, doseq=True))
+    return next((query for query in queries if len(query) < LINKABLE), "")
+
+
+def _near(strategies: Iterable[Strategy], names: Collection[str], ticked: Collection[str], recommended: Collection[str]) -> list[Strategy]:
+    """Those of these names: the ticked and the recommended first, then those that lose and invent nothing."""
+    near = [strategy for strategy in strategies if strategy.name in names]
+    return sorted(near, key=lambda strategy: (strategy.name not in ticked, strategy.name not in recommended, bool(strategy.safety)))
+
+
+def _also(
+    part: PreviewPart | None, choice: RepairChoice, written: Written, format_name: str, names: Collection[str], recommended: Collection[str]
+) -> tuple[AlsoRepairs, ...]:
+    """Of each rule that remains the first strategy of these names that repairs it, where none that does is chosen."""
+    near = _near((of for of in STRATEGIES if of.applies_to(format_name)), names, choice.strategies, recommended)
+    offers: dict[str, AlsoRepairs] = {}
+    for rule in part.left if part is not None else ():
+        own = [strategy for strategy in near if strategy.name in _repaired_by(rule.code)]
+        if own and own[0].name not in offers and not set(choice.strategies) & set(_repaired_by(rule.code)):
+            more = choice._replace(strategies=(*choice.strategies, own[0].name))
+            offers[own[0].name] = AlsoRepairs(rule.code, own[0], _query(more, written))
+    return tuple(offers.values())
 
 
 def _data(request: HttpRequest) -> QueryDict:
@@ -559,16 +582,9 @@ def _not_proposed(request: OperatorRequest, row: Conversation, refusal: Refused,
 
 
 def _address_of(request: HttpRequest, choice: RepairChoice) -> str:
-    """The page with the preview of the choice, and what was typed where it fits; never a secret, since browsers keep addresses."""
-    parameters = {
-        "strategy": choice.strategies,
-        "mode": choice.mode,
-        "reader": choice.reader,
-        **({"leaf": choice.leaf} if choice.leaf else {}),
-    }
-    typed = {name: value for name, value in written_of(request)._asdict().items() if value and masked(value) == value}
-    queries = (urlencode(parameters | typed, doseq=True), urlencode(parameters, doseq=True))
-    return next((f"{request.path}?{query}" for query in queries if len(query) < LINKABLE), request.path)
+    """The page with the preview of the choice."""
+    query = _query(choice, written_of(request))
+    return f"{request.path}?{query}" if query else request.path
 
 
 def new_json(request: OperatorRequest, oid: str) -> HttpResponse:
@@ -669,8 +685,11 @@ def _review(repair: Repair, operator: str, part: PreviewPart | None) -> dict[str
     comments = tuple(repair.comments.all())
     hunks = _hunks(part, repair.plan_digest, comments)
     shown = {hunk.anchor for hunk in hunks if hunk.anchor}
-    again = {"strategy": repair.strategies, "mode": repair.mode, "reader": repair.reader}
-    again |= {"leaf": leaf} if (leaf := repair.options.get(LEAF)) else {}
+    row, choice = repair.conversation, RepairChoice(tuple(repair.strategies), repair.mode, repair.reader, repair.options.get(LEAF) or "")
+    written, also = Written(repair.reason, repair.incident, ", ".join(repair.reviewers)), tuple[AlsoRepairs, ...]()
+    if is_waiting and part is not None and not repair.is_moved and (is_offer_kept(row, choice.leaf) or not is_kept_of(repair)):
+        offer = offered(row, choice.leaf)
+        also = _also(part, choice, written, row.source.format, offer.named, offer.recommended)
     return {
         "hunks": hunks,
         "comments": tuple(comment for comment in comments if comment.anchor not in shown),
@@ -678,8 +697,9 @@ def _review(repair: Repair, operator: str, part: PreviewPart | None) -> dict[str
         "lapsed": why_lapsed(repair),
         "expires": expires_at(repair),
         "is_moved": repair.is_moved,
-        "again": urlencode(again, doseq=True),
-        "accounts": accounts(repair.conversation.source) if is_waiting else (),
+        "again": _query(choice, written),
+        "accounts": accounts(row.source) if is_waiting else (),
+        "also": also,
     }
 
 

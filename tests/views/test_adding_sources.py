@@ -160,6 +160,22 @@ def test_a_path_is_tried_without_an_import(tmp_path: Path, client: Client, setti
     assert not Source.objects.exists() and not AuditEntry.objects.exists()
 
 
+def test_a_tried_folder_says_which_files_are_read_and_what_is_wrong_with_them(tmp_path: Path, client: Client, settings: Settings) -> None:
+    settings.INSPECTOR_SOURCES = [tmp_path]
+    folder = tmp_path / "sessions" / "--x--"
+    folder.mkdir(parents=True)
+    (folder / "2026-01-01T00-00-00-000Z_abc.jsonl").write_text(SESSION)
+    (folder / "notes.txt").write_text("milk")
+    page = re.sub(r"\s+", " ", said(client, path=str(folder), do="try"))
+    assert f"<b>1 conversation</b> in 1 file, {len(SESSION)} B, last written <time" in page
+    assert "1 other file there is not of this format." in page
+    database = tmp_path / "a.db"
+    write_dispatch_store(database, [*rows("one", MERGED), ("conversation-store", "conv:one:unknown<b>", "{}")])
+    page = re.sub(r"\s+", " ", said(client, path=str(database), do="try"))
+    assert "<b>1 conversation</b> in 1 file, " in page and "other file" not in page
+    assert '<span class="mono">its keys</span>' in page and "unknown&lt;b&gt;" in page
+
+
 @pytest.mark.parametrize(("is_local", "chosen", "on"), [(True, "1", None), (True, "0", False), (False, "1", True), (False, "0", None)])
 def test_what_is_imported_is_watched_as_it_was_chosen(
     tmp_path: Path, client: Client, settings: Settings, is_local: bool, chosen: str, on: bool | None
@@ -203,7 +219,8 @@ def test_in_local_mode_without_a_list_only_the_folders_of_programs_are_offered(
     assert (
         f"<code>{empty}</code> is empty: <a" in others and 'aria-label="Import Claude Code' not in page and "<b>Claude Code</b>" not in here
     )
-    assert f'aria-label="Browse the folder {empty}"' in page and "not there: <a" in others.partition("<b>Codex CLI</b>")[2]
+    assert "Browse the folder" not in page, "each folder that is allowed is listed with its program"
+    assert "not there: <a" in others.partition("<b>Codex CLI</b>")[2]
     assert "<b>pi and OpenClaw</b>" in here and f">1 file, {len(SESSION)} B</td>" in here and "<b>pi and OpenClaw</b>" not in others
     assert f'value="{sessions.parent}"' in page and page.index("pi and OpenClaw") < page.index("Claude Code") < page.index("Codex CLI")
     assert "is imported" in said(client, path=str(sessions.parent))

@@ -296,9 +296,11 @@ def table_row(client: Client, name: str) -> list[str]:
     ("opencode", ["1.18.33", "✓ yes", "– no", "– no", "by opencode", "~/.local/share/opencode/opencode*.db"]),
     # A repair is a file of its own.
     ("openclaw-sqlite", ["2026.9.6", "✓ yes", "– no", "– no", "not needed", "~/.openclaw/agents/*/agent/openclaw-agent.sqlite"]),
-    ("gbrain-export", ["0.46.28", "– no", "– no", "script", "not needed", "– no"]),
+    ("gbrain-export", ["0.46.28", "– no", "– no", "script", "not needed", "none"]),
     # Nobody's code was run for the old tables, and nothing is written to them.
-    ("dispatch-g0", ["– no", "– no", "– no", "– no", "– no", "– no"]),
+    ("dispatch-g0", ["not run", "read only", "none"]),
+    # No program writes it.
+    ("anthropic-request", ["no program", "– no", "✓ yes", "– no", "✓ yes", "none"]),
 ])  # fmt: skip
 def test_the_table_of_formats_says_what_can_be_done_with_each(client: Client, name: str, cells: list[str]) -> None:
     assert table_row(client, name) == cells

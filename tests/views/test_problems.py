@@ -366,6 +366,10 @@ def test_the_page_of_a_problem_says_how_to_fix_it_in_the_store_and_in_the_code(c
     page = client.get(f"{address}/").content.decode().partition('id="fix"')[2].partition("</section>")[0]
     assert ">renumber-messages</a>" in page and "Group by <code>seq - chunkIdx</code>" in page and "waits" not in page
     assert client.get(f"{address}.json").json()["fixed_in_code"].startswith("Group by `seq - chunkIdx`")
+    assert (
+        'the damage returns until <a class="link" href="#fix">the code that writes it</a> is fixed'
+        in client.get(f"{address}/").content.decode()
+    )
     repair = proposed(conversation, "renumber-messages")
     page = client.get(f"{address}/").content.decode().partition('id="fix"')[2].partition("</section>")[0]
     assert f'href="/repairs/{repair.oid}/">repair {repair.oid[:6]}</a> waits for review' in page
@@ -386,6 +390,21 @@ def test_the_history_of_a_problem_says_where_it_was_found_and_who_repaired_it(cl
     assert [
         words in re.sub("<[^>]+>", "", page) for words in (f"tester applied a repair of {title}", f"tester undid a repair of {title}")
     ] == [True, True]
+
+
+def test_what_is_only_found_again_is_one_line_of_the_history(client: Client, tmp_path: Path) -> None:
+    def history() -> str:
+        page = re.sub(r"\s+", " ", client.get(f"/problems/{Problem.objects.get().oid}/").content.decode())
+        return page[page.index("<h2>History</h2>") :]
+
+    chunks = rows("one", MERGED, "One") + rows("two", MERGED, "Two", AT + DAY)
+    store(tmp_path / "a.db", chunks)
+    assert "<summary>" not in history().partition("</section>")[0]
+    (tmp_path / "a.db").unlink()
+    store(tmp_path / "a.db", [*chunks, *rows("three", MERGED, "Three", AT + 2 * DAY)])
+    folded = re.sub("<[^>]+>", "", history().partition("<summary>")[2].partition("</summary>")[0])
+    assert folded == "2026-06-23 · found in 3 conversations, the first 2026-06-21"
+    assert history().count("found in <a") == 3
 
 
 def test_the_occurrences_of_a_problem_are_paged(client: Client, tmp_path: Path) -> None:

@@ -137,14 +137,18 @@ def test_the_options_say_what_the_ticked_strategies_come_to_together(client: Cli
 
 def test_what_remains_comes_with_the_strategy_that_repairs_it_too(client: Client, tmp_path: Path) -> None:
     address = f"/conversations/{example(tmp_path, traces=False).conversations.get(native_id=INCIDENT).oid}/repairs/new/"
-    assert "Tick <b>promote-leaked-call</b> too, and THINK301 is repaired" in text(client, address)
+    options = text(client, address)
+    assert "Tick <b>promote-leaked-call</b> too, and THINK301 is repaired" in options
+    assert "No strategy is for it: the outcome" in options and "<b>THINK101</b> remains: no strategy is for it" in options
+    both = text(client, f"{address}?outcome=&strategy={RENUMBER}&strategy=promote-leaked-call")
+    assert "THINK101 1 → 0" in both and "remains: no strategy" not in both, "it goes with another"
     assert "THINK301 is repaired" not in text(client, f"{address}?outcome=&strategy={RENUMBER}&strategy=drop-leaked-call"), (
         "an alternative is ticked"
     )
     preview = text(client, f"{address}?strategy={RENUMBER}&mode=in-place")
-    href = re.search(r'href="(\?[^"]*)"[^>]*aria-label="Repair THINK301 too"', preview)
+    href = re.search(r'href="([^"]*)"[^>]*aria-label="Repair THINK301 too"', preview)
     assert href and "mode=same-rows" in href[1]
-    assert ">THINK301 1 → 0</a>" in text(client, address + unescape(href[1]))
+    assert ">THINK301 1 → 0</a>" in text(client, unescape(href[1]))
 
 
 def test_ticked_alternatives_are_named(client: Client, tmp_path: Path) -> None:
@@ -410,6 +414,7 @@ def test_the_page_of_a_repair_names_the_second_approver(client: Client, post: Po
     page = text(client, f"/repairs/{repair.oid}/")
     assert re.search(r'<button class="btn main" disabled aria-describedby="why-not">Approve plan', page)
     assert 'id="why-not">A second person must approve this repair: the one who proposed it cannot' in page
+    assert f"Waits for <b>one approval</b> by somebody other than {repair.proposed_by}: nobody is asked yet." in page
     Repair.objects.update(proposed_by="ann")
     page = text(client, f"/repairs/{repair.oid}/")
     assert re.search(r'<button class="btn main">Approve plan', page) and "Proposed by ann: you are the second person." in page

@@ -35,6 +35,7 @@ from tests.actions.building import (
 )
 from tests.operators import OperatorClient
 from tests.programs.pi_openclaw import session_files as sessions
+from tests.views.imported import INCIDENT, example
 
 pytestmark = pytest.mark.django_db
 
@@ -119,6 +120,28 @@ def test_what_is_typed_with_a_proposal_is_on_its_page_and_in_its_twins(client: C
     for words in ("https://i.example/7", "ann, bob", "why "):
         assert words in client.get(f"/repairs/{repair.oid}.md").content.decode()
     assert "ann, bob" in text(client, "/repairs/")
+
+
+def test_a_reviewer_goes_on_with_other_options_from_what_is_proposed(client: Client, conversation: Conversation) -> None:
+    repair = proposed(conversation, RENUMBER)
+    assert "Waits for <b>one approval</b>: nobody is asked yet." in text(client, f"/repairs/{repair.oid}/")
+    request_reviewers(repair, WHO, "ann, bob")
+    Repair.objects.update(reason="the server is fixed")
+    page = text(client, f"/repairs/{repair.oid}/")
+    assert "Waits for <b>one approval</b>: <b>ann, bob</b> are asked." in page
+    (href,) = re.findall(r'href="([^"]*)">Propose it with other options</a>', page)
+    options = text(client, unescape(href))
+    assert "the server is fixed</textarea>" in options and 'value="ann, bob"' in options and '<details class="fold" open>' in options
+    assert re.findall(r'value="([^"]*)" checked', options) == [RENUMBER, "same-rows"]
+
+
+def test_what_a_proposed_repair_leaves_has_the_way_to_repair_it_too(client: Client, tmp_path: Path) -> None:
+    repair = proposed(example(tmp_path, traces=False).conversations.get(native_id=INCIDENT), RENUMBER)
+    (href,) = re.findall(r'href="([^"]*)"[^>]*aria-label="Repair THINK301 too"', text(client, f"/repairs/{repair.oid}/"))
+    assert ">THINK301 1 → 0</a>" in text(client, unescape(href))
+    assert 'Remain</span> <a class="badge error" href="/rules/THINK301/">' in text(client, "/repairs/")
+    Repair.objects.update(state="rejected")
+    assert "Repair THINK301 too" not in text(client, f"/repairs/{repair.oid}/")
 
 
 def test_another_repair_of_the_conversation_that_waits_is_named(client: Client, conversation: Conversation) -> None:
