@@ -124,6 +124,18 @@ class WhatIfPage:
     total: int
 
     @property
+    def query(self) -> str:
+        """That of this page, for one that leads back to it."""
+        choice = self.choice
+        rest = {
+            "profile": choice.profile,
+            "show": "" if choice.show == "all" else choice.show,
+            "of": "" if choice.amount == AMOUNTS[0] else choice.amount,
+            "page": "" if self.here.number == 1 else self.here.number,
+        }
+        return urlencode({"reader": [choice.a, choice.b], **{name: value for name, value in rest.items() if value}}, doseq=True)
+
+    @property
     def reader(self) -> Reader:
         """That of the client that might ship."""
         return client(self.choice.b).reader

@@ -105,7 +105,33 @@ def test_a_row_leads_to_the_two_readings_side_by_side(client: Client, kept: Kept
     text = html.unescape(client.get("/whatif/?reader=dispatch-legacy&reader=exact%2Bkeep-thinking").content.decode())
     places = re.findall(r'href="(/conversations/\w+/diff/[^"]*)">side by side', text)
     assert len(places) == 3
-    assert "Read by dispatch-legacy and by exact+keep-thinking" in " ".join(client.get(places[0]).content.decode().split())
+    assert "<h1> exact+keep-thinking instead of dispatch-legacy: " in " ".join(client.get(places[0]).content.decode().split())
+
+
+def test_two_readings_side_by_side_have_both_verdicts_and_mark_what_is_rejected(client: Client, kept: Kept) -> None:
+    kept("example", example)
+    rows = html.unescape(client.get("/whatif/?show=failing&profile=openai-chat").content.decode())
+    hello, migration = sorted(
+        (
+            html.unescape(client.get(place).content.decode())
+            for place in re.findall(r'href="(/conversations/\w+/diff/[^"]*)">side by side', rows)
+        ),
+        key=lambda text: "staging" in text,
+    )
+    assert {"wrong silently, passes all known rules", "OC-1 rejected at messages.1"} <= set(
+        _cells(migration, '<div class="becomes">(.*?)</div>')
+    )
+    [rejected] = _cells(migration, '<td class="words-of rejected">(.*?)</td>')
+    assert rejected.startswith("~ MSG 1 assistant tool-call run_shell") and "OC-1 An assistant message with 'tool_calls' must" in rejected
+    assert "inserted by exact, not stored interrupted: tool execution did not complete" in " ".join(
+        _cells(migration, "<tbody>(.*?)</tbody>")
+    )
+    assert "Read by neither: seq 14 dropped by reconcile" in " ".join(_cells(hello, "</table>(.*?)<footer"))
+    assert 'href="/whatif/?reader=dispatch-legacy&reader=exact&profile=openai-chat&show=failing">What if' in migration
+
+
+def _cells(text: str, pattern: str) -> list[str]:
+    return [" ".join(re.sub(r"<[^>]+>", " ", cell).replace(" ,", ",").split()) for cell in re.findall(pattern, text, re.DOTALL)]
 
 
 def test_what_does_not_pass_or_stays_merged_has_a_link_to_its_repair(client: Client, kept: Kept) -> None:
