@@ -73,7 +73,8 @@ def test_a_row_says_where_the_readers_part_and_what_changes(client: Client, kept
     migration = next(line for line in lines if line.startswith("Run the migration"))
     rejected = "then OC-1 rejected at messages.1 message An assistant message with &#x27;tool_calls&#x27; must be followed by tool messages"
     assert f"4 → 1 → 5 1 inserted now wrong silently , passes all known rules {rejected}" in migration
-    assert "Repair it for exact message 1: user, seq 1-4 → user, seq 1 side by side" in migration
+    quote = "seq 2 user → assistant: run_shell {&quot;command&quot;:&quot;bun run migrate --env staging&quot;}"
+    assert f"Repair it for exact message 1: user, seq 1-4 → user, seq 1 side by side {quote}" in migration
     assert (
         "otherwise: the next request is rejected at messages.1 (OC-1) , and no longer goes wrong silently better:" in migration
         and "better: seq 2 in the request again" in migration
@@ -89,6 +90,19 @@ def test_a_row_says_where_the_readers_part_and_what_changes(client: Client, kept
     first = next(each for each in client.get(f"/whatif.json?{EXACT}").json()["differences"])
     assert first["worse"], "what a fix would break comes first"
     assert first["violation"]["a"] is None and (first["violation"]["b"]["id"], first["violation"]["b"]["path"]) == ("OC-1", "messages.1")
+
+
+def test_the_best_readers_are_shown_with_the_two_that_are_compared(client: Client, kept: Kept) -> None:
+    kept("example", example)
+    text = html.unescape(client.get(f"/whatif/?{EXACT}").content.decode())
+    [best] = re.findall(r'<table class="list best">.*?<tbody>(.*?)</tbody>', text, re.DOTALL)
+    readers = ["dispatch-role-split+keep-thinking+wrapped 4 1 1", "dispatch-role-split+keep-thinking+omitted 4 1 1"]
+    assert _cells(best, "<tr[^>]*>(.*?)</tr>") == [
+        *readers,
+        "exact+keep-thinking+wrapped 4 1 1",
+        "exact might ship 3 2 1",
+        "dispatch-legacy runs now 2 2 2",
+    ]
 
 
 def test_a_rejected_row_leads_to_its_place_in_the_request(client: Client, kept: Kept) -> None:
