@@ -189,6 +189,11 @@ def _read_by_two(row: Conversation, clients: Sequence[str], profile: str) -> _Co
         )
         for name, reading, outcome in zip(clients, (one, other), outcomes, strict=True)
     )
+    rows = compared_readings(one.messages, other.messages)
+    part = part_of(change)
+    if part == "same" and any(row.op != "same" for row in rows):
+        # The words that both insert may differ.
+        part = "neither"
     subject = "the next request" if change.next_request else "the conversation"
     without = {chunk.key for dropped in other.dropped for chunk in dropped.chunks}
     neither = tuple(
@@ -196,8 +201,8 @@ def _read_by_two(row: Conversation, clients: Sequence[str], profile: str) -> _Co
         for dropped in one.dropped
         if (chunks := tuple(chunk for chunk in dropped.chunks if chunk.key in without))
     )
-    readings = ComparedReadings(f"{subject} {WORDS[part_of(change)].one}", change.needs_repair, neither)
-    return left, right, compared_readings(one.messages, other.messages), readings
+    readings = ComparedReadings(f"{subject} {WORDS[part].one}", change.needs_repair, neither)
+    return left, right, rows, readings
 
 
 @unless_unchanged(facts.of_compared)

@@ -2,6 +2,7 @@
 
 import html
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -243,6 +244,23 @@ def of_programs(folder: Path) -> None:
 def programs(db: None, kept: Kept) -> None:
     """Conversations of five programs, and two bodies of requests."""
     kept("programs", of_programs)
+
+
+@pytest.mark.usefixtures("programs")
+@pytest.mark.parametrize(
+    ("reader", "format_name", "counts"),
+    [
+        ("dispatch-legacy", "dispatch", {"silent": 2, "rejected": 2}),
+        ("openclaw-2026.9", "openclaw", {"silent": 1, "rejected": 0}),
+    ],
+)
+def test_with_what_runs_now_as_many_next_requests_fail_as_conversations_say(
+    client: Client, reader: str, format_name: str, counts: dict[str, int]
+) -> None:
+    """A tree too: its request passes all known rules, and has a synthetic result for the real one on another branch."""
+    states = client.get(f"/whatif.json?reader={reader}").json()["states"]
+    own = Counter(row.next_request[0] for row in Conversation.objects.filter(source__format=format_name))
+    assert {state: states[state]["a"] for state in counts} == counts == {state: own[state] for state in counts}
 
 
 @pytest.mark.usefixtures("programs")

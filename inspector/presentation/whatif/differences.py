@@ -41,7 +41,8 @@ NEXT_REQUESTS = {
 """How the next request changes, worst first."""
 NEITHER_WAY = ("rejected_not_silent", "silent_not_rejected")
 """Of these, one that does not pass with either: it fails in another way."""
-_SILENT_READER_RULES = tuple(rule for rule in RULES if rule.silent and rule.origin is Origin.READER)
+_RULES_OF_SILENCE = tuple(rule for rule in RULES if (rule.silent and rule.origin is Origin.READER) or rule.code.startswith("TREE"))
+"""What a verdict of a next request that passes depends on: of a tree also what is damaged in it, since that is not reached."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,8 +252,8 @@ def outcome(case: Case, name: str, projection: str, profile: str) -> Outcome:
     prompt, judgement = judged(reading, case.conversation, profile, projection)
     sendable = judgement.sendable and not reading.failure
     words = f"cannot be opened: {reading.failure}" if reading.failure else judgement.verdict
-    # The rules of silent damage by a reader are few; all rules take most of the time where thousands of conversations are compared.
-    following = verdict(case, findings(case, _SILENT_READER_RULES), judgement).next_request if sendable else None
+    # These rules are few; all of them take most of the time where thousands of conversations are compared.
+    following = verdict(case, findings(case, _RULES_OF_SILENCE), judgement).next_request if sendable else None
     merged, split = _boundaries(case)
     spoken = _spoken(prompt)
     return Outcome(
