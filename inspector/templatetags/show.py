@@ -171,7 +171,7 @@ def chunk_words(chunk: Chunk | None) -> str:
 def two_words(before: Chunk | None, after: Chunk | None, op: str, limit: int) -> tuple[SafeString, SafeString]:
     """The beginnings of both, of a changed one with the part that differs marked."""
     one, other = (text.clipped(chunk_words(chunk), limit)[0] for chunk in (before, after))
-    if op != "changed":
+    if op != "changed" or one == other:
         return format_html("{}", one), format_html("{}", other)
     # Masked by `clipped` already, so that no part of a secret is left by itself.
     sides = [re.findall(r"\w+|\W", side) for side in (one, other)]

@@ -136,11 +136,13 @@ class ConversationPage:
 
     @property
     def damage(self) -> str:
-        """What is wrong with a tree, in place of how many of its messages are read: the first sentence of its most dangerous finding, unless that is said below."""
+        """What is wrong with a tree, in place of how many of its messages are read: the first sentence of its most dangerous finding, unless that is said below; and what the model gets instead."""
         if not self.tree or not self.worst or self.choice.finding:
             return ""
-        first, _, rest = self.worst[1].message.partition(". ")
-        return f"{first}." if rest else first
+        finding = self.worst[1]
+        first, _, rest = finding.message.partition(". ")
+        is_replaced = any(row.cell.sent_as and row.cell.answers in finding.seqs for row in self.overview.inserted)
+        return f"{first}{'.' if rest else ''}{' The model gets a synthetic one instead.' if is_replaced else ''}"
 
     @property
     def chips(self) -> tuple[Chip, ...]:

@@ -3,7 +3,7 @@
 import difflib
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import cast
 
@@ -12,15 +12,20 @@ from django.http import Http404, HttpResponse
 
 from inspector.conversation import notation
 from inspector.conversation.model import Conversation as Core
+from inspector.conversation.model import Dropped
 from inspector.middleware import OperatorRequest
 from inspector.models import Conversation, Repair, Revision, loading
+from inspector.models.comparing import differences
 from inspector.planning.preview import DiffRow, diff_rows
 from inspector.presentation.conversation.compared import WINDOW, ComparedWindow, compared, compared_readings, window
-from inspector.presentation.json_text import Json
+from inspector.presentation.json_text import Json, json_fields
 from inspector.presentation.repair.plan import chunks_summary
 from inspector.presentation.repair.preview_part import DiffRun, diff_runs
 from inspector.presentation.visible import visible
 from inspector.presentation.whatif.differences import client, read_by
+from inspector.presentation.whatif.words import WORDS, part_of
+from inspector.profiles.base import Violation
+from inspector.profiles.catalogue import UnknownProfile
 from inspector.readers.catalogue import UnknownReader
 from inspector.rules.base import case_of
 from inspector.views import facts
@@ -61,7 +66,11 @@ def _both(oid: str, old: int, new: int) -> tuple[Conversation, Revision, Revisio
 
 @dataclass(frozen=True, slots=True)
 class ComparedSide:
-    """`client`, its `query`, its `messages` and its `failure` are of a side that is one conversation as a client reads it."""
+    """All from `client` on is of a side that is one conversation as a client reads it.
+
+    `keys` are those of the chunks that it reads, of which it `inserted` some; of the next request, `verdict`, `state`, `silence` and `violation`
+    are as of an Outcome.
+    """
 
     row: Conversation
     revision: int
@@ -70,6 +79,21 @@ class ComparedSide:
     query: str = ""
     messages: int = 0
     failure: str = ""
+    keys: frozenset[str] = frozenset()
+    inserted: frozenset[str] = frozenset()
+    verdict: str = ""
+    state: str = ""
+    silence: str = ""
+    violation: Violation | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedReadings:
+    """What becomes of a conversation with the other of two readers, in words; `dropped` is what neither reads, with why."""
+
+    change: str
+    needs_repair: bool
+    dropped: tuple[Dropped, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,6 +104,7 @@ class ComparisonPage:
     sides: tuple[ComparedSide, ComparedSide] | None
     window: ComparedWindow | None
     others: Sequence[Conversation]
+    readings: ComparedReadings | None = None
 
     @property
     def is_equal(self) -> bool:
@@ -118,49 +143,73 @@ def comparison(request: OperatorRequest, oid: str, old: int | None = None, new: 
     if not request.GET.get("with") and len(request.GET.getlist("reader")) < 2:
         others = row.source.conversations.exclude(pk=row.pk).order_by("-last_activity", "pk")[:OTHERS]
         return page(request, "compared.html", ComparisonPage(row=row, sides=None, window=None, others=list(others)))
-    left, right, rows = _compared(request, oid, old, new)
+    left, right, rows, readings = _compared(request, oid, old, new)
     word = request.GET.get("from", "")
-    shown = window(rows, int(word) if word.isdecimal() and len(word) < 9 else 0)
-    return page(request, "compared.html", ComparisonPage(row=row, sides=(left, right), window=shown, others=()), twins=("json",))
+    marked = {seq for side in (left, right) if side.violation for seq in side.violation.seqs}
+    shown = window(rows, int(word) if word.isdecimal() and len(word) < 9 else 0, marked)
+    content = ComparisonPage(row=row, sides=(left, right), window=shown, others=(), readings=readings)
+    return page(request, "compared.html", content, twins=("json",))
 
 
-def _compared(
-    request: OperatorRequest, oid: str, old: int | None, new: int | None
-) -> tuple[ComparedSide, ComparedSide, tuple[DiffRow, ...]]:
+_Compared = tuple[ComparedSide, ComparedSide, tuple[DiffRow, ...], ComparedReadings | None]
+
+
+def _compared(request: OperatorRequest, oid: str, old: int | None, new: int | None) -> _Compared:
     if not request.GET.get("with"):
-        return _read_by_two(conversation_or_404(oid), *request.GET.getlist("reader")[:2])
+        return _read_by_two(conversation_or_404(oid), request.GET.getlist("reader")[:2], request.GET.get("profile", ""))
     left, before = _side(oid, _chosen_revision(request, "rev") if old is None else old)
     right, after = _side(request.GET["with"], _chosen_revision(request, "with_rev") if new is None else new)
-    return left, right, compared(before, after)
+    return left, right, compared(before, after), None
 
 
-def _read_by_two(row: Conversation, *clients: str) -> tuple[ComparedSide, ComparedSide, tuple[DiffRow, ...]]:
+def _read_by_two(row: Conversation, clients: Sequence[str], profile: str) -> _Compared:
     """One conversation as two clients read it. Raises Http404."""
     try:
         case = case_of(loading.stored(row).conversation, client(clients[0]).reader.name)
         one, other = (read_by(case, name).reading for name in clients)
-    except UnknownReader as problem:
+        [(_, (change,))] = differences([row], clients, profile)
+    except (UnknownReader, UnknownProfile) as problem:
         raise Http404(str(problem)) from None
+    outcomes = (
+        (change.verdict_a, change.state_a, change.silence_a, change.violation_a),
+        (change.verdict_b, change.state_b, change.silence_b, change.violation_b),
+    )
     left, right = (
         ComparedSide(
             row,
             row.revision,
             sum(len(message.chunks) for message in reading.messages),
             name,
-            client_query(name),
+            client_query(name, profile),
             len(reading.messages),
             reading.failure,
+            frozenset(chunk.key for message in reading.messages for chunk in message.chunks),
+            frozenset(chunk.key for message in reading.messages if message.synthetic for chunk in message.chunks),
+            *outcome,
         )
-        for name, reading in zip(clients, (one, other), strict=True)
+        for name, reading, outcome in zip(clients, (one, other), outcomes, strict=True)
     )
-    return left, right, compared_readings(one.messages, other.messages)
+    rows = compared_readings(one.messages, other.messages)
+    part = part_of(change)
+    if part == "same" and any(row.op != "same" for row in rows):
+        # The words that both insert may differ.
+        part = "neither"
+    subject = "the next request" if change.next_request else "the conversation"
+    without = {chunk.key for dropped in other.dropped for chunk in dropped.chunks}
+    neither = tuple(
+        replace(dropped, chunks=chunks)
+        for dropped in one.dropped
+        if (chunks := tuple(chunk for chunk in dropped.chunks if chunk.key in without))
+    )
+    readings = ComparedReadings(f"{subject} {WORDS[part].one}", change.needs_repair, neither)
+    return left, right, rows, readings
 
 
 @unless_unchanged(facts.of_compared)
 def comparison_json(request: OperatorRequest, oid: str, old: int | None = None, new: int | None = None) -> HttpResponse:
     if not request.GET.get("with") and len(request.GET.getlist("reader")) < 2:
         raise Http404("This compares two conversations, or two readers of one: name the other one, as in ?with=ID, or both readers.")
-    left, right, rows = _compared(request, oid, old, new)
+    left, right, rows, _ = _compared(request, oid, old, new)
     return as_json(
         {
             "conversation": left.row.oid,
@@ -183,7 +232,7 @@ def comparison_json(request: OperatorRequest, oid: str, old: int | None = None, 
 
 def _side_report(side: ComparedSide) -> Json:
     report = {"conversation": side.row.oid, "revision": side.revision, "chunks": side.chunks}
-    return {**report, "reader": side.client, "messages": side.messages} if side.client else report
+    return {**report, **json_fields(side, "reader=client messages verdict next_request=state")} if side.client else report
 
 
 @unless_unchanged(facts.of_compared)

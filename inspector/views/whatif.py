@@ -28,6 +28,8 @@ EXACT = "exact"
 PER_PAGE = 25
 AMOUNTS = (50, 200, 1000)
 """Conversations that are read by each client, the newest; a page reads the first amount unless the address asks for more."""
+BEST = 3
+"""Readers of all that are shown without opening the list."""
 _FAILING = frozenset(NEXT_REQUESTS.values()) - {"newly_passes"}
 """The changes after which a next request does not pass."""
 _BY_KIND = ("only_better", "neither", "same")
@@ -92,6 +94,11 @@ class ClientLine:
         """How many next requests change and do not pass."""
         return sum(self.summary.next_requests[name].count for name in _FAILING)
 
+    @property
+    def rank(self) -> tuple[int, ...]:
+        passing, silent, rejected = (self.summary.states[state][1] for state in STATE_WORDS)
+        return -passing, silent, rejected, self.summary.worse.count, self.summary.merged.count
+
 
 @dataclass(frozen=True, slots=True)
 class Part:
@@ -101,6 +108,7 @@ class Part:
     count: int
     name: str
     color: str
+    now: str
     x: float
     width: float
 
@@ -122,6 +130,18 @@ class WhatIfPage:
     part_counts: Mapping[str, int]
     counted: int
     total: int
+
+    @property
+    def query(self) -> str:
+        """That of this page, for one that leads back to it."""
+        choice = self.choice
+        rest = {
+            "profile": choice.profile,
+            "show": "" if choice.show == "all" else choice.show,
+            "of": "" if choice.amount == AMOUNTS[0] else choice.amount,
+            "page": "" if self.here.number == 1 else self.here.number,
+        }
+        return urlencode({"reader": [choice.a, choice.b], **{name: value for name, value in rest.items() if value}}, doseq=True)
 
     @property
     def reader(self) -> Reader:
@@ -147,13 +167,21 @@ class WhatIfPage:
         return min(lines, key=lambda line: (line.failing, -line.passing, line.summary.worse.count, line.summary.merged.count), default=None)
 
     @property
+    def best(self) -> tuple[ClientLine, ...]:
+        """The readers with which most next requests pass, then fewest go wrong silently; with those that the page compares."""
+        ranked = sorted(self.lines, key=lambda line: line.rank)
+        named = {self.choice.a, self.choice.b, *([self.safer.summary.reader_b] if self.safer else [])}
+        return tuple(line for place, line in enumerate(ranked) if place < BEST or line.summary.reader_b in named)
+
+    @property
     def parts(self) -> tuple[Part, ...]:
         """Each conversation is in one of them."""
         parts: list[Part] = []
         for show, words in WORDS.items():
             count = self.part_counts[show]
             x = parts[-1].x + parts[-1].width if parts else 0
-            parts.append(Part(words.one if count == 1 else words.several, count, show, words.color, x, 100 * count / max(1, self.counted)))
+            text = words.one if count == 1 else words.several
+            parts.append(Part(text, count, show, words.color, words.now, x, 100 * count / max(1, self.counted)))
         return tuple(parts)
 
     @property

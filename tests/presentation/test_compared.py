@@ -56,6 +56,14 @@ def test_equal_rows_far_from_a_difference_are_one_line() -> None:
     assert shown.counts == {"same": 999, "changed": 1}
 
 
+def test_a_marked_row_far_from_a_difference_is_shown() -> None:
+    texts = [f"text {number}" for number in range(1_000)]
+    rows = compared(conversation(*texts), conversation(*texts[:-1], "another"))
+    shown = window(rows, 0, marked=(301,))
+    assert [line.row.before.seq for line in shown.lines if line.row.before and not line.folded][:4] == [298, 299, 300, 301]
+    assert [line.folded for line in shown.lines if line.folded] == [297, 692]
+
+
 def test_what_was_written_again_is_next_to_what_it_replaces() -> None:
     old = spoken(("user", "same"), ("assistant", "a"), ("user", "b"), ("assistant", "c"), ("user", "end"))
     new = spoken(("user", "same"), ("user", "x"), ("assistant", "y"), ("user", "end"))

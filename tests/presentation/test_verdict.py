@@ -26,6 +26,15 @@ OFF_THE_PATH = """@format pi
 3 tool 3.0 tool-result c1 f entry=r1 parent=a1
 4 user 4.0 text "and?" entry=u2 parent=a1
 """
+OFF_THE_PATH_AND_COMPACTED = """@format pi
+1 user 1.0 text go entry=u1
+2 assistant 2.0 text done entry=a1
+3 user 3.0 text list entry=u2
+4 - 4.- control entry=k1 about={"type":"compaction","summary":"s","firstKeptEntryId":"u2"}
+5 assistant 5.0 tool-call c1 ls {} entry=a2
+6 tool 6.0 tool-result c1 f entry=r1 parent=a2
+7 user 7.0 text "and?" entry=u3 parent=a2
+"""
 ABORTED = '@format pi\n1 user 1.0 text go\n2 assistant 2.0 text half about={"stopReason":"aborted"}\n3 user 3.0 text on\n'
 EDITED = """@format pi
 1 user 1.0 text go
@@ -101,7 +110,8 @@ MERGED = "@format dispatch\n1 user 0.0 text hi\n2 assistant 0.1 text hello\n"
         (MERGED, "dispatch-legacy", ("silent", "wrong silently", "passes all known rules")),
         (BRANCHED, "pi-1.5", ("passes", "passes", "")),
         (ABORTED, "pi-1.5", ("silent", "wrong silently", "without seq 2")),
-        (OFF_THE_PATH, "pi-1.5", ("silent", "wrong silently", "without 1 stored chunk")),
+        (OFF_THE_PATH, "pi-1.5", ("silent", "wrong silently", "without seq 3")),
+        (OFF_THE_PATH_AND_COMPACTED, "pi-1.5", ("silent", "wrong silently", "without seq 6")),
         (MASKED, "as-sent", ("rejected", "rejected at messages.1.content.0", "AN-17m of anthropic-2026-07")),
     ],
 )

@@ -100,14 +100,17 @@ def test_a_conversation_is_shown_as_two_readers_have_it(client: Client, tmp_path
     conversation = imported(tmp_path / "a.db", merged())
     address = f"/conversations/{conversation.oid}/diff"
     text = client.get(f"{address}/?reader=dispatch-legacy&reader=exact").content.decode()
-    assert " ".join(re.search(r"<h1>(.*?)</h1>", text, re.DOTALL)[1].split()) == "Read by dispatch-legacy and by exact"  # type: ignore[index]
+    assert " ".join(re.search(r"<h1>(.*?)</h1>", text, re.DOTALL)[1].split()) == (  # type: ignore[index]
+        "exact instead of dispatch-legacy: the next request newly passes"
+    )
     rows = [
         " | ".join(
             " ".join(re.sub(r"<[^>]+>", " ", cell).split()) for cell in re.findall(r'<td class="words-of">(.*?)</td>', line, re.DOTALL)
         )
         for line in re.findall(r'<tr class="\w+">(.*?)</tr>', text, re.DOTALL)
     ]
-    assert rows[:2] == ["MSG 0 user hello | MSG 0 user hello", "− MSG 0 user hi there | + MSG 1 assistant hi there"]
+    assert rows[:2] == ["MSG 0 user hello | MSG 0 user hello", "~ MSG 0 user hi there | ~ MSG 1 assistant hi there"]
+    assert "<b>~2</b> under another role" in text and "</b> changed" not in text
     assert 'href="?reader=exact&amp;reader=dispatch-legacy">Swap sides' in text
     assert f'href="/conversations/{conversation.oid}/?rev=1&amp;reader=exact&amp;at=2#seq-2"' in text
     report = client.get(f"{address}.json?reader=dispatch-legacy&reader=exact").json()
@@ -122,4 +125,4 @@ def test_a_conversation_is_shown_as_two_readers_have_it(client: Client, tmp_path
 def test_a_reader_that_cannot_open_the_conversation_says_so_next_to_the_other(client: Client, tmp_path: Path) -> None:
     conversation = imported(tmp_path / "a.db", {**merged().values, chunk_key(2): "{no json"})
     text = client.get(f"/conversations/{conversation.oid}/diff/?reader=dispatch-legacy&reader=dispatch-legacy%2Br1").content.decode()
-    assert "cannot open it: load throws: row seq 2" in text and "read the same" not in text
+    assert "cannot be opened: load throws: row seq 2" in text and "read the same" not in text

@@ -135,8 +135,9 @@ def test_a_tree_names_its_damage_where_others_count_what_is_read(get: Get, tmp_p
     page = get(session(tmp_path, *BRANCH))
     (sentence,) = re.findall(r'<p class="verdict">(.*?)</p>', page, re.DOTALL)
     assert "has no result on the path; its real one is at" in sentence and "are read" not in sentence
+    assert sentence.endswith("at seq 3, on another branch. The model gets a synthetic one instead."), "without the ids of entries"
     assert 'href="#tree-2"' in page
-    assert re.search(r"3/4\s+chunks on this path", page)
+    assert re.search(r"3 messages in 3/4\s+chunks on this path", page)
     assert seqs(page) == [1, 2, 4]
     assert "no result stored" not in page
 
@@ -154,9 +155,9 @@ def test_a_request_that_passes_without_the_real_result_is_no_good_request(get: G
     conversation = session(tmp_path, *BRANCH[:2], a("meant", "u1", text("an answer that was tried again")), *BRANCH[2:])
     page = get(conversation)
     assert re.findall(r'class="chip severity warning" href="([^"]*)"><b>Sent</b> (.*?)</a>', page) == [
-        ("?at=3#seq-3", "wrong silently: without 1 stored chunk")
+        ("?at=3#seq-3", "wrong silently: without seq 4")
     ]
-    assert conversation.next_request == ["silent", "wrong silently", "without 1 stored chunk"]
+    assert conversation.next_request == ["silent", "wrong silently", "without seq 4"]
     assert "<b>Sent</b> passes all known rules" in get(conversation, "?leaf=meant")
 
 
@@ -264,7 +265,7 @@ COMPACTED = (
 def test_what_a_compaction_stands_for_is_no_fault(get: Get, tmp_path: Path) -> None:
     page = get(session(tmp_path, *COMPACTED))
     assert 'class="departs' not in page and "1 lost</span>" not in page
-    assert "left out on purpose" in page and "<b>Read</b> 3</th>" in " ".join(page.split())
+    assert "left out on purpose" in page and "<b>Read</b> 3 messages</th>" in " ".join(page.split())
     # Four are stored, two of these are read, and the summary.
     assert "<b>Read</b> 4 → 3: 2 left out, 1 added</span>" in page
     assert '<span class="why"><b>' not in page

@@ -2,6 +2,7 @@
 
 import html
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -73,7 +74,8 @@ def test_a_row_says_where_the_readers_part_and_what_changes(client: Client, kept
     migration = next(line for line in lines if line.startswith("Run the migration"))
     rejected = "then OC-1 rejected at messages.1 message An assistant message with &#x27;tool_calls&#x27; must be followed by tool messages"
     assert f"4 → 1 → 5 1 inserted now wrong silently , passes all known rules {rejected}" in migration
-    assert "Repair it for exact message 1: user, seq 1-4 → user, seq 1 side by side" in migration
+    quote = "seq 2 user → assistant: run_shell {&quot;command&quot;:&quot;bun run migrate --env staging&quot;}"
+    assert f"Repair it for exact message 1: user, seq 1-4 → user, seq 1 side by side {quote}" in migration
     assert (
         "otherwise: the next request is rejected at messages.1 (OC-1) , and no longer goes wrong silently better:" in migration
         and "better: seq 2 in the request again" in migration
@@ -91,6 +93,19 @@ def test_a_row_says_where_the_readers_part_and_what_changes(client: Client, kept
     assert first["violation"]["a"] is None and (first["violation"]["b"]["id"], first["violation"]["b"]["path"]) == ("OC-1", "messages.1")
 
 
+def test_the_best_readers_are_shown_with_the_two_that_are_compared(client: Client, kept: Kept) -> None:
+    kept("example", example)
+    text = html.unescape(client.get(f"/whatif/?{EXACT}").content.decode())
+    [best] = re.findall(r'<table class="list best">.*?<tbody>(.*?)</tbody>', text, re.DOTALL)
+    readers = ["dispatch-role-split+keep-thinking+wrapped 4 1 1", "dispatch-role-split+keep-thinking+omitted 4 1 1"]
+    assert _cells(best, "<tr[^>]*>(.*?)</tr>") == [
+        *readers,
+        "exact+keep-thinking+wrapped 4 1 1",
+        "exact might ship 3 2 1",
+        "dispatch-legacy runs now 2 2 2",
+    ]
+
+
 def test_a_rejected_row_leads_to_its_place_in_the_request(client: Client, kept: Kept) -> None:
     kept("example", example)
     text = html.unescape(client.get(f"/whatif/?{EXACT}&show=rejected_not_silent").content.decode())
@@ -105,7 +120,33 @@ def test_a_row_leads_to_the_two_readings_side_by_side(client: Client, kept: Kept
     text = html.unescape(client.get("/whatif/?reader=dispatch-legacy&reader=exact%2Bkeep-thinking").content.decode())
     places = re.findall(r'href="(/conversations/\w+/diff/[^"]*)">side by side', text)
     assert len(places) == 3
-    assert "Read by dispatch-legacy and by exact+keep-thinking" in " ".join(client.get(places[0]).content.decode().split())
+    assert "<h1> exact+keep-thinking instead of dispatch-legacy: " in " ".join(client.get(places[0]).content.decode().split())
+
+
+def test_two_readings_side_by_side_have_both_verdicts_and_mark_what_is_rejected(client: Client, kept: Kept) -> None:
+    kept("example", example)
+    rows = html.unescape(client.get("/whatif/?show=failing&profile=openai-chat").content.decode())
+    hello, migration = sorted(
+        (
+            html.unescape(client.get(place).content.decode())
+            for place in re.findall(r'href="(/conversations/\w+/diff/[^"]*)">side by side', rows)
+        ),
+        key=lambda text: "staging" in text,
+    )
+    assert {"wrong silently, passes all known rules", "OC-1 rejected at messages.1"} <= set(
+        _cells(migration, '<div class="becomes">(.*?)</div>')
+    )
+    [rejected] = _cells(migration, '<td class="words-of rejected">(.*?)</td>')
+    assert rejected.startswith("~ MSG 1 assistant tool-call run_shell") and "OC-1 An assistant message with 'tool_calls' must" in rejected
+    assert "inserted by exact, not stored interrupted: tool execution did not complete" in " ".join(
+        _cells(migration, "<tbody>(.*?)</tbody>")
+    )
+    assert "Read by neither: seq 14 dropped by reconcile" in " ".join(_cells(hello, "</table>(.*?)<footer"))
+    assert 'href="/whatif/?reader=dispatch-legacy&reader=exact&profile=openai-chat&show=failing">What if' in migration
+
+
+def _cells(text: str, pattern: str) -> list[str]:
+    return [" ".join(re.sub(r"<[^>]+>", " ", cell).replace(" ,", ",").split()) for cell in re.findall(pattern, text, re.DOTALL)]
 
 
 def test_what_does_not_pass_or_stays_merged_has_a_link_to_its_repair(client: Client, kept: Kept) -> None:
@@ -203,6 +244,23 @@ def of_programs(folder: Path) -> None:
 def programs(db: None, kept: Kept) -> None:
     """Conversations of five programs, and two bodies of requests."""
     kept("programs", of_programs)
+
+
+@pytest.mark.usefixtures("programs")
+@pytest.mark.parametrize(
+    ("reader", "format_name", "counts"),
+    [
+        ("dispatch-legacy", "dispatch", {"silent": 2, "rejected": 2}),
+        ("openclaw-2026.9", "openclaw", {"silent": 1, "rejected": 0}),
+    ],
+)
+def test_with_what_runs_now_as_many_next_requests_fail_as_conversations_say(
+    client: Client, reader: str, format_name: str, counts: dict[str, int]
+) -> None:
+    """A tree too: its request passes all known rules, and has a synthetic result for the real one on another branch."""
+    states = client.get(f"/whatif.json?reader={reader}").json()["states"]
+    own = Counter(row.next_request[0] for row in Conversation.objects.filter(source__format=format_name))
+    assert {state: states[state]["a"] for state in counts} == counts == {state: own[state] for state in counts}
 
 
 @pytest.mark.usefixtures("programs")

@@ -5,7 +5,7 @@ Or one conversation as two readers have it, aligned by the chunks themselves.
 
 from bisect import bisect_left
 from collections import Counter, deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from itertools import groupby, zip_longest
@@ -33,25 +33,45 @@ class ComparedLine:
     row: DiffRow
     folded: int = 0
 
+    @property
+    def kind(self) -> str:
+        """Its `op`, or "relabeled" where only the role of a changed one differs."""
+        return "relabeled" if self.row.op == "changed" and _is_relabeled(self.row) else self.row.op
+
 
 @dataclass(frozen=True, slots=True)
 class ComparedWindow:
-    """`counts` are rows by their `op`; `start` is the place of the first line among `total`."""
+    """`counts` are rows by their `op`, `relabeled` those of the changed ones that differ in the role alone; `start` is the place of the first line among `total`."""
 
     lines: tuple[ComparedLine, ...]
     start: int
     total: int
     counts: dict[str, int]
+    relabeled: int = 0
+
+    @property
+    def changed(self) -> int:
+        """Rows with other content."""
+        return self.counts.get("changed", 0) - self.relabeled
 
 
-def window(rows: Sequence[DiffRow], start: int) -> ComparedWindow:
-    lines = list(_lines(rows))
+def window(rows: Sequence[DiffRow], start: int, marked: Collection[int] = ()) -> ComparedWindow:
+    """Rows with a `marked` seq are shown as those that differ are."""
+    lines = list(_lines(rows, marked))
     start = min(max(0, start), max(0, len(lines) - 1))
-    return ComparedWindow(tuple(lines[start : start + WINDOW]), start, len(lines), dict(Counter(row.op for row in rows)))
+    relabeled = sum(_is_relabeled(row) for row in rows if row.op == "changed")
+    return ComparedWindow(tuple(lines[start : start + WINDOW]), start, len(lines), dict(Counter(row.op for row in rows)), relabeled)
 
 
-def _lines(rows: Sequence[DiffRow]) -> Iterator[ComparedLine]:
-    groups = [(is_equal, list(group)) for is_equal, group in groupby(rows, key=lambda row: row.op == "same")]
+def _is_relabeled(row: DiffRow) -> bool:
+    return row.before is not None and row.after is not None and _content(row.before)[1:] == _content(row.after)[1:]
+
+
+def _lines(rows: Sequence[DiffRow], marked: Collection[int]) -> Iterator[ComparedLine]:
+    groups = [
+        (is_equal, list(group))
+        for is_equal, group in groupby(rows, key=lambda row: row.op == "same" and (row.before is None or row.before.seq not in marked))
+    ]
     for number, (is_equal, group) in enumerate(groups):
         head = CONTEXT if number else 0
         tail = CONTEXT if number + 1 < len(groups) else 0

@@ -161,13 +161,13 @@ def _left_out(case: Case) -> str:
     return f"seq {span_text(sorted(seqs), 3)}" if seqs else ""
 
 
-def _intentional_omissions(case: Case, serious: Sequence[Finding]) -> tuple[str, int]:
-    """What a compaction, an edit of the context or another branch leaves out of a tree on purpose; and how many chunks are lost."""
+def _intentional_omissions(case: Case, serious: Sequence[Finding]) -> tuple[str, str]:
+    """What a compaction, an edit of the context or another branch leaves out of a tree on purpose; and which chunks are lost, or how many."""
     if case.tree is None:
-        return "", 0
+        return "", ""
     # The usual case, known without a look at each chunk: all of the tree is read.
     if not case.reading.dropped and len(case.tree.chunks) <= len(case.conversation.chunks):
-        return "", 0
+        return "", ""
     apart = case.program.apart(case.tree)
     # What a session stores next to its messages no reader makes a message of.
     chunks = [
@@ -194,18 +194,27 @@ def _intentional_omissions(case: Case, serious: Sequence[Finding]) -> tuple[str,
         *([f"{off:,} {'is' if off == 1 else 'are'} on other branches"] if off > 0 else []),
     ]
     stored = {chunk.key for chunk in chunks}
-    read = sum(chunk.key in stored for message in case.reading.messages for chunk in message.chunks)
+    read_keys = [chunk.key for message in case.reading.messages for chunk in message.chunks if chunk.key in stored]
+    read = len(read_keys)
     lost = len(chunks) - read - len(intentional) - max(off, 0)
+    lost_keys = stored - intentional.keys() - set(read_keys) if parts and off <= 0 and lost > 0 else set()
+    which = (
+        f"seq {span_text(sorted(chunk.seq for chunk in chunks if chunk.key in lost_keys), 3)}"
+        if lost_keys
+        else f"{lost:,} stored chunk{'' if lost == 1 else 's'}"
+    )
     if not parts:
         # Branches may be meant: lost is only what a finding of the path names and the path does not reach.
         named = {seq for finding in serious if finding.code.startswith("TREE") for seq in finding.seqs}
-        lost = len(named - {chunk.seq for chunk in case.conversation.chunks}) if named else 0
+        off_path = sorted(named - {chunk.seq for chunk in case.conversation.chunks}) if named else []
+        lost, which = len(off_path), f"seq {span_text(off_path, 3)}"
     if lost > 0:
         parts.append(f"{lost:,} {'is' if lost == 1 else 'are'} lost")
-    return f"; {read:,} of {len(chunks):,} message chunks are read, {' and '.join(parts)}" if parts else "", max(lost, 0)
+    text = f"; {read:,} of {len(chunks):,} message chunks are read, {' and '.join(parts)}" if parts else ""
+    return text, which if lost > 0 else ""
 
 
-def _next(case: Case, serious: Sequence[Finding], judgement: Judgement, left_out: str, lost: int) -> tuple[NextRequest, str]:
+def _next(case: Case, serious: Sequence[Finding], judgement: Judgement, left_out: str, lost: str) -> tuple[NextRequest, str]:
     if case.running:
         return NextRequest("", "not judged", "a turn is running"), "a turn is running, so its open end is not judged"
     if unread := unread_chunk(case.tree or case.conversation):
@@ -233,8 +242,6 @@ def _next(case: Case, serious: Sequence[Finding], judgement: Judgement, left_out
         )
     # It passes, and lacks what was stored: nobody is told so.
     what = NextRequest(PASSES, "passes")
-    if left_out:
-        what = NextRequest(SILENT, "wrong silently", f"without {left_out}")
-    elif lost:
-        what = NextRequest(SILENT, "wrong silently", f"without {lost:,} stored chunk{'' if lost == 1 else 's'}")
+    if left_out or lost:
+        what = NextRequest(SILENT, "wrong silently", f"without {left_out or lost}")
     return what, "the next request passes all known rules"

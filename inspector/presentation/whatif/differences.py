@@ -4,13 +4,15 @@ A client is a reader and, where its program has several, a converter: `exact+kee
 sends thinking in tags. What it sends counts, not only what it reads: a fix of the loader may restore leaked call syntax as an answer.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import pairwise, zip_longest
 
 from inspector.conversation.model import Chunk, Kind, Message
 from inspector.conversation.queries import span_text, turns
+from inspector.presentation.conversation import row_words
 from inspector.presentation.conversation.verdict import PASSES, REJECTED, SILENT, verdict
+from inspector.presentation.visible import beginning
 from inspector.profiles.base import Violation
 from inspector.profiles.judging import judged
 from inspector.programs.catalogue import FORMATS
@@ -23,6 +25,7 @@ from inspector.rules.catalogue import RULES
 from inspector.rules.tool_call_in_thinking import leaks
 
 EXAMPLES = 3
+QUOTED = 160
 _REQUEST = "the next request"
 KINDS = ("only_better", "mixed", "only_worse", "neither", "same")
 """What another client makes of a conversation: some things better and none worse, both, some worse and none better, otherwise read, or the same."""
@@ -38,7 +41,8 @@ NEXT_REQUESTS = {
 """How the next request changes, worst first."""
 NEITHER_WAY = ("rejected_not_silent", "silent_not_rejected")
 """Of these, one that does not pass with either: it fails in another way."""
-_SILENT_READER_RULES = tuple(rule for rule in RULES if rule.silent and rule.origin is Origin.READER)
+_RULES_OF_SILENCE = tuple(rule for rule in RULES if (rule.silent and rule.origin is Origin.READER) or rule.code.startswith("TREE"))
+"""What a verdict of a next request that passes depends on: of a tree also what is damaged in it, since that is not reached."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +114,8 @@ class Outcome:
     """How the next request goes wrong though it passes; "" where it does not."""
     violation: Violation | None = None
     """The first rule that rejects the next request."""
+    chunks: Mapping[str, Chunk] = field(default_factory=dict)
+    """All that it read, by key."""
 
     @property
     def state(self) -> str:
@@ -119,11 +125,16 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Divergence:
-    """The first message, counted from 1, that the two read differently; "" where one of them has no such message."""
+    """The first message, counted from 1, that the two read differently; "" where one of them has no such message.
+
+    `quote` is the beginning of the first chunk that only one of them has there, or has under another role; `place` is its seq and its roles.
+    """
 
     number: int
     a: str
     b: str
+    quote: str = ""
+    place: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,8 +252,8 @@ def outcome(case: Case, name: str, projection: str, profile: str) -> Outcome:
     prompt, judgement = judged(reading, case.conversation, profile, projection)
     sendable = judgement.sendable and not reading.failure
     words = f"cannot be opened: {reading.failure}" if reading.failure else judgement.verdict
-    # The rules of silent damage by a reader are few; all rules take most of the time where thousands of conversations are compared.
-    following = verdict(case, findings(case, _SILENT_READER_RULES), judgement).next_request if sendable else None
+    # These rules are few; all of them take most of the time where thousands of conversations are compared.
+    following = verdict(case, findings(case, _RULES_OF_SILENCE), judgement).next_request if sendable else None
     merged, split = _boundaries(case)
     spoken = _spoken(prompt)
     return Outcome(
@@ -263,6 +274,7 @@ def outcome(case: Case, name: str, projection: str, profile: str) -> Outcome:
         _seq_by_key(case.conversation.chunks),
         following.more if following and following.state == SILENT else "",
         None if reading.failure else next(iter(judgement.violations), None),
+        {chunk.key: chunk for message in reading.messages for chunk in message.chunks},
     )
 
 
@@ -424,11 +436,26 @@ def _silence(worse: Outcome, better: Outcome) -> list[tuple[str, tuple[str, str]
 def _first(a: Outcome, b: Outcome) -> Divergence | None:
     for number, (one, other) in enumerate(zip_longest(a.messages, b.messages), start=1):
         if one is None or other is None or (one[0], one[2]) != (other[0], other[2]):
-            return Divergence(number, _message_words(one), _message_words(other))
+            return Divergence(number, _message_words(one), _message_words(other), *_quote(a, b, one, other))
     return None
 
 
-def _message_words(message: tuple[str, tuple[int, ...], tuple[str, ...]] | None) -> str:
+_Message = tuple[str, tuple[int, ...], tuple[str, ...]]
+
+
+def _quote(a: Outcome, b: Outcome, *messages: _Message | None) -> tuple[str, str]:
+    left, right = (dict.fromkeys(message[2] if message else ()) for message in messages)
+    key = next((key for key in (*left, *right) if (key in left) != (key in right)), next(iter(left), ""))
+    chunk = a.chunks.get(key) or b.chunks.get(key)
+    if chunk is None:
+        return "", ""
+    labels = [next(((role, seqs) for role, seqs, keys in outcome.messages if key in keys), ("not read", (0,))) for outcome in (a, b)]
+    place = f"seq {chunk.seq}" if all(seqs for _, seqs in labels) else "inserted"
+    text = f"{chunk.tool_name} {row_words.arguments(chunk) or row_words.words(chunk)}".strip()
+    return beginning(text, QUOTED), f"{place} {' → '.join(dict.fromkeys(role for role, _ in labels))}"
+
+
+def _message_words(message: _Message | None) -> str:
     if message is None:
         return ""
     return f"{message[0]}, {f'seq {span_text(message[1])}' if message[1] else 'synthetic, inserted by the reader'}"

@@ -7,11 +7,12 @@ from inspector.presentation.whatif.differences import Difference
 
 
 class Becomes(NamedTuple):
-    """Words for one conversation and for several, and the class of their color."""
+    """Words for one conversation and for several, and the class of their color; `now` is that of how it fails already, where it becomes another failure."""
 
     one: str
     several: str
     color: str
+    now: str = ""
 
 
 STATE_WORDS = {PASSES: "pass", SILENT: "wrong silently", REJECTED: "rejected"}
@@ -20,8 +21,8 @@ STATE_WORDS = {PASSES: "pass", SILENT: "wrong silently", REJECTED: "rejected"}
 NEXT_REQUEST_WORDS = {
     "newly_silent": Becomes("newly goes wrong silently", "newly go wrong silently", "why"),
     "newly_rejected": Becomes("is newly rejected", "are newly rejected", "why"),
-    "rejected_not_silent": Becomes("is rejected instead of wrong silently", "are rejected instead of wrong silently", "mixed"),
-    "silent_not_rejected": Becomes("is wrong silently instead of rejected", "are wrong silently instead of rejected", "mixed"),
+    "rejected_not_silent": Becomes("is rejected instead of wrong silently", "are rejected instead of wrong silently", "why", "mixed"),
+    "silent_not_rejected": Becomes("is wrong silently instead of rejected", "are wrong silently instead of rejected", "mixed", "why"),
     "newly_passes": Becomes("newly passes", "newly pass", "good"),
 }
 KIND_WORDS = {

@@ -12,8 +12,8 @@ def check(case: Case) -> Iterator[Match]:
     yield from bounded(
         Match(
             (elsewhere.call, elsewhere.result),
-            f"The call of {elsewhere.call.tool_name[:60]} at seq {elsewhere.call.seq} (entry {entry_of[elsewhere.call.key][:40]!r}) {elsewhere.instead}; its real one is at "
-            f"seq {elsewhere.result.seq} (entry {elsewhere.entry.id[:40]!r}), on another branch. No synthetic text is needed for it: lead the path through that entry.",
+            f"The call of {elsewhere.call.tool_name[:60]} at seq {elsewhere.call.seq} {elsewhere.instead}; its real one is at seq {elsewhere.result.seq}, on another branch. "
+            f"No synthetic text is needed for it: lead the path from the call (entry {entry_of[elsewhere.call.key][:40]!r}) through the result (entry {elsewhere.entry.id[:40]!r}).",
             evidence=(
                 ("the result", elsewhere.result.text[:160] or "(nothing)"),
                 ("on the path, but for it", _next(case, elsewhere.call.key)),
