@@ -469,8 +469,8 @@ def test_trends_name_the_day_with_the_most_and_the_version_that_began_on_it(clie
     of_day(began, date(2026, 6, 21), 1, "2.0 <i>")
     page = words_of(client, "/trends/")
     assert (
-        "6 of 8 new occurrences began on 2026-06-20 : merged-messages 5, unanswered-call . All have client version 2.0 &lt;i&gt; ,"
-        " which occurs for the first time that day." in page
+        "6 of 8 new occurrences began on 2026-06-20 . that day merged-messages 5, unanswered-call . All have client version 2.0 &lt;i&gt; ,"
+        " which is new that day." in page
     )
     assert "5 began from 2026-04-23 to 2026-05-22, the 30 days before." in page
     assert "New: unanswered-call . More: merged-messages (2 → 6). None any more: merged-into-assistant (3 → 0)." in page
@@ -492,9 +492,9 @@ def test_trends_count_how_much_of_a_day_has_the_version_that_began_on_it(client:
     of_day(problem, date(2026, 6, 19), 1, "1.0")
     of_day(problem, date(2026, 6, 20), 4, "1.0")
     of_day(other, date(2026, 6, 20), 3, "2.0")
-    assert "Only 3 of the 7 have client version 2.0 , which occurs for the first time that day." in words_of(client, "/trends/")
+    assert " 3 of the 7 have client version 2.0 , which is new that day." in words_of(client, "/trends/")
     of_the_rule = words_of(client, "/trends/?rule=MSG101")
-    assert "4 of 5 new occurrences began on 2026-06-20" in of_the_rule and "which occurs for the first time" not in of_the_rule
+    assert "4 of 5 new occurrences began on 2026-06-20" in of_the_rule and "which is new that day" not in of_the_rule
 
 
 def test_a_day_of_the_trends_leads_to_the_problems_that_began_on_it(client: Client, tmp_path: Path) -> None:
@@ -530,8 +530,21 @@ def test_trends_go_on_to_the_newest_conversation_so_that_quiet_days_are_seen(cli
     assert ">none in 12 days</text>" not in client.get("/trends/?days=90").content.decode(), "no room for words"
     written_again(tmp_path / "a.db", rows("one", MERGED), rows("well", HEALTHY, at=AT + 40 * DAY))
     later = words_of(client, "/trends/")
-    assert "None began in the 40 days after 2026-06-21 , up to the newest conversation. 1 began from 2026-06-02 to 2026-07-01" in later
-    assert ">none in 40 days</text>" in client.get("/trends/").content.decode()
+    assert "All 1 new occurrence began on 2026-06-21 , when 1 of 1 conversation was last active." in later
+    assert "None began in the 40 days after 2026-06-21 , up to the newest conversation. The last 33 are not shown: Show the days" in later
+    page, moved = client.get("/trends/").content.decode(), client.get("/trends.json").json()
+    assert ">none in 40 days</text>" in page and (moved["days"], moved["days_to"]) == (30, "2026-06-28")
+    assert (moved["active"][22], sum(moved["active"])) == (1, 1), "as many as its days have"
+    assert client.get("/trends.json?rule=MSG102").json()["days_to"] == "2026-06-28", "each rule has the same days"
+    (to_end,) = re.findall(r'href="(/trends/[^"]*)">Show the days to 07-31</a>', page)
+    whole = words_of(client, unescape(to_end))
+    assert "since then None began in the 40 days after 2026-06-21 , up to the newest conversation. before None" in whole
+    last_days = words_of(client, "/trends/?days=30")
+    assert "None began in these 30 days . since then None began in the 40 days after 2026-06-21 , up to the newest" in last_days
+    assert "before 1 began from 2026-06-02 to 2026-07-01, the 30 days before." in last_days
+    assert (
+        client.get("/trends.json?days=30").json()["days_to"] == client.get("/index.json").json()["problems"][0]["days_to"] == "2026-07-31"
+    )
     store(tmp_path / "b.db", rows("today", MERGED, at=AT + 40 * DAY))
     assert "None began in the" not in words_of(client, "/trends/")
 
@@ -571,10 +584,14 @@ def test_trends_lead_to_the_days_before_and_after_and_closer_to_those_with_any(c
     assert closer == {
         "Earlier": "/trends/?by=source&rule=MSG101&since=2026-06-14&until=2026-06-17",
         "Later": "/trends/?by=source&rule=MSG101&since=2026-06-22&until=2026-06-25",
+        "Show the days to 07-03": "/trends/?by=source&rule=MSG101&since=2026-06-18&until=2026-07-03",
     }
     page = client.get(first["Zoom in on 06-18 to 06-21"]).content.decode()
     assert '<option value="" selected>chosen days</option>' in page and 'name="since" value="2026-06-18"' in page
-    assert "None began in the 4 days after 2026-06-21 , up to 2026-06-25." in words_of(client, closer["Later"])
+    assert "None began in the 12 days after 2026-06-21 , up to the newest conversation. The last 8 are not shown" in words_of(
+        client, closer["Later"]
+    )
+    assert "None began in the 2 days after 2026-06-18 , up to 2026-06-20." in words_of(client, "/trends/?until=2026-06-20")
     assert "None began in these 4 days . " in words_of(client, closer["Earlier"])
 
 
