@@ -360,6 +360,16 @@ def days_of(source: Source) -> Sparkline:
     return sparkline(counts, max(counts, default=today()), DAYS)
 
 
+def days_of_each(sources: Iterable[Source]) -> dict[int, Sparkline]:
+    """The same of each of several, all to the end of what is shown by day."""
+    last = last_day_of_all()
+    days: dict[int, dict[date, int]] = defaultdict(dict)
+    in_span = ProblemDay.objects.filter(problem__source__in=sources, day__gt=last - timedelta(days=DAYS), day__lte=last).order_by()
+    for pk, day, number in in_span.values_list("problem__source", "day").annotate(Sum("occurrences")):
+        days[pk][day] = number
+    return {source.pk: sparkline(days[source.pk], last, DAYS) for source in sources}
+
+
 def last_day_of_all(source: str = "") -> date:
     """On which a conversation was active or a problem began, of all or of a source: the end of what is shown by day. A clock that is wrong does not count."""
     now = int(datetime.now(UTC).timestamp() * 1000)
