@@ -52,8 +52,8 @@ def _conversation(row: Any, source: str, search_query: str) -> str:
     is_well, damage = not row.badges and not shown.refused, shown.damage
     if is_well and damage == UNDAMAGED:
         damage = ""
-    # What is cut off is shown over it.
-    whole = f' title="{_shown(damage)}"' if len(damage) > _DAMAGE else ""
+    # On a wide screen it has one line: what is cut off is shown over it.
+    whole = f' title="{_shown(damage)}"' if damage else ""
     verdict = f'<span class="{"quiet" if is_well else "verdict"}"{whole}>{_clipped(damage, _DAMAGE)}</span> ' if damage else ""
     warns = " differs" if row.is_read_otherwise else ""
     return (

@@ -360,7 +360,7 @@ def days_of(source: Source) -> Sparkline:
     return sparkline(counts, max(counts, default=today()), DAYS)
 
 
-def days_of_each(sources: Iterable[Source]) -> dict[int, Sparkline]:
+def days_by_source(sources: Iterable[Source]) -> dict[int, Sparkline]:
     """The same of each of several, all to the end of what is shown by day."""
     last = last_day_of_all()
     days: dict[int, dict[date, int]] = defaultdict(dict)

@@ -152,7 +152,7 @@ def _listed() -> tuple[SourceRow, ...]:
     """All of them, with what they have of each day."""
     newest = Conversation.objects.filter(source=OuterRef("pk"), is_gone=False).order_by("place", "id").values("last_activity")[:1]
     sources = list(Source.objects.select_related("watch").annotate(last_active=Subquery(newest)))
-    days = problem_list.days_of_each(sources)
+    days = problem_list.days_by_source(sources)
     rows = zip(sources, _rows(sources), strict=True)
     return tuple(replace(row, days=days[source.pk], last_active=source.last_active) for source, row in rows)
 
