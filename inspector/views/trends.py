@@ -128,6 +128,11 @@ class TrendsPage:
         return self.quiet_until_end - self.quiet_days
 
     @property
+    def is_even(self) -> bool:
+        """Whether several began, each on another day: none of these has the most."""
+        return self.total.most == 1 < self.total.total
+
+    @property
     def active_on_most(self) -> int:
         """Conversations that were active last on the day with the most."""
         return self.active.counts[self.total.counts.index(self.total.most)]

@@ -588,6 +588,7 @@ def test_trends_lead_to_the_days_before_and_after_and_closer_to_those_with_any(c
     }
     page = client.get(first["Zoom in on 06-18 to 06-21"]).content.decode()
     assert '<option value="" selected>chosen days</option>' in page and 'name="since" value="2026-06-18"' in page
+    assert "2 new occurrences began, at most one a day ; 3 conversations were last active in these days." in words_of(client, "/trends/")
     assert "None began in the 12 days after 2026-06-21 , up to the newest conversation. The last 8 are not shown" in words_of(
         client, closer["Later"]
     )
