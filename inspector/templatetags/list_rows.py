@@ -14,7 +14,6 @@ from django.utils.safestring import SafeString, mark_safe
 
 from inspector.models import Repair, Source
 from inspector.models.problem import SEVERITIES
-from inspector.presentation.clock import moment
 from inspector.presentation.conversation.verdict import PASSES, REJECTED, SILENT, UNDAMAGED, NextRequest
 from inspector.presentation.visible import clipped, visible
 from inspector.templatetags.show import spark, when
@@ -53,8 +52,8 @@ def _conversation(row: Any, source: str, search_query: str) -> str:
     is_well, damage = not row.badges and not shown.refused, shown.damage
     if is_well and damage == UNDAMAGED:
         damage = ""
-    # What is cut off is shown over it.
-    whole = f' title="{_shown(damage)}"' if len(damage) > _DAMAGE else ""
+    # On a wide screen it has one line: what is cut off is shown over it.
+    whole = f' title="{_shown(damage)}"' if damage else ""
     verdict = f'<span class="{"quiet" if is_well else "verdict"}"{whole}>{_clipped(damage, _DAMAGE)}</span> ' if damage else ""
     warns = " differs" if row.is_read_otherwise else ""
     return (
@@ -115,23 +114,21 @@ def waiting_repair(repair: Repair | None) -> SafeString:
 
 
 @register.simple_tag
-def problem_rows(rows: Sequence[Any], summary_words: int, groups: Mapping[int, int], newest: int) -> SafeString:
-    """Of the summary of each rule so many words. `groups`: rank -> how many have it, where the rows are in that order: each begins with a heading.
-    `newest`: when the newest problem of all was first seen, in epoch milliseconds.
-    """
+def problem_rows(rows: Sequence[Any], summary_words: int, groups: Mapping[int, int]) -> SafeString:
+    """Of the summary of each rule so many words. `groups`: rank -> how many have it, where the rows are in that order: each begins with a heading."""
     source = cache(_source_words)
     is_assigned = any(row.problem.assigned_to for row in rows)
     bodies = []
     for rank, of_rank in groupby(rows, key=lambda row: row.problem.rank if groups else -1):
         heading = _heading(rank, groups[rank], 8 + is_assigned) if rank in groups else ""
-        shown = "".join([_problem(row, source(row.problem.source), summary_words, is_assigned, not groups, newest) for row in of_rank])
+        shown = "".join([_problem(row, source(row.problem.source), summary_words, is_assigned, not groups) for row in of_rank])
         bodies.append(f"<tbody>{heading}{shown}</tbody>")
     return mark_safe("".join(bodies))  # noqa: S308 (every text goes through `escape`)
 
 
 def _heading(rank: int, count: int, columns: int) -> str:
     silent = not rank % 2
-    about = ' <span class="quiet">nothing reports them</span>' if silent else ""
+    about = ' <span class="quiet">noticed later, or never</span>' if silent else ""
     name = f"{'Silent' if silent else 'Reported'} {SEVERITIES[rank // 2]}s"
     return f'<tr class="group"><th scope="rowgroup" colspan="{columns}">{name} <span class="count">{count:,}</span>{about}</th></tr>'
 
@@ -140,7 +137,7 @@ def _source_words(source: Source) -> str:
     return escape(truncatewords(clipped(source.name, _SOURCE_OF_PROBLEM)[0], _WORDS_OF_SOURCE))
 
 
-def _problem(row: Any, source: str, summary_words: int, is_assigned: bool, is_mixed: bool, newest: int) -> str:
+def _problem(row: Any, source: str, summary_words: int, is_assigned: bool, is_mixed: bool) -> str:
     problem, noun = row.problem, row.problem.noun
     about = ""
     if summary := row.shortened(summary_words):
@@ -158,26 +155,26 @@ def _problem(row: Any, source: str, summary_words: int, is_assigned: bool, is_mi
         f'<span class="badge {row.severity}">{escape(row.code)}</span>{silent}{state}'
         f'{about}</td><td class="source">{source}</td><td class="days">{spark(row.days) if row.days.total else EARLIER}</td>'
         f'<td class="n" title="{noun.capitalize()}s{": now, and ever" if ever else ""}" data-label="occurs in">{problem.conversations:,}{ever}{streams}</td>'
-        f'<td class="when" data-label="seen">{_seen(row, newest)}</td>'
+        f'<td class="when" data-label="seen">{_seen(row)}</td>'
         f'<td class="next" data-label="next request">{_outcome(row)}</td>'
         f'<td class="repair" data-label="repair">{repair_of(row, is_linked=False)}</td>{assigned if is_assigned else ""}</tr>'
     )
 
 
-def _seen(row: Any, newest: int) -> str:
-    """When it was last seen, and first, where that was on another day; the first in bold on the day of the newest."""
+def _seen(row: Any) -> str:
+    """When it was last seen, and first, where that was on another day."""
     problem = row.problem
-    days = {moment(milliseconds, "%Y-%m-%d") for milliseconds in (problem.first_seen, newest)}
     first = when(problem.first_seen)
-    first = f'<b title="No problem began on a later day">{first}</b>' if len(days) == 1 else first
     return f"{when(problem.last_seen)}<div>first {first}</div>" if row.is_seen_again else first
 
 
 def _outcome(row: Any) -> str:
-    if not row.outcome:
+    if not row.outcomes:
         return NOTHING
-    classes = {REJECTED: "why", "wrong silently": "caution"}.get(row.outcome, "quiet")
-    return f'<span class="{classes}" title="Of the worst and newest conversation that has it">{_shown(row.outcome)}</span>'
+    is_counted = row.outcomes != row.outcome
+    classes = "why count-of" if is_counted else {REJECTED: "why", "wrong silently": "caution"}.get(row.outcome, "quiet")
+    title = "Conversations that have it" if is_counted else "Of the worst and newest conversation that has it"
+    return f'<span class="{classes}" title="{title}">{_shown(row.outcomes)}</span>'
 
 
 _EFFECTS = {

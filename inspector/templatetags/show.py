@@ -44,14 +44,16 @@ from inspector.text import shell_words
 register = template.Library()
 _STOPS = 31
 """Days up to which each is a stop of the Tab key; those of a year are for the pointer, and the inbox has a field for the day."""
+_STRIP, _HIGHEST = 36, 20
+"""Pixels of the days of conversations, and of their highest bar."""
 _NAMED_MARKS, _NAME_OF_MARK, _ROW, _CHARACTER = 4, 20, 15, 0.95
 """So many marks have their names in the chart, so long ones, in rows so high; a character takes about so many percent of its width."""
 _LAST_DAY = 0.17
 """The part of the days after the last fifth begins that two days need next to each other."""
 _APART = 2.5
 """Percent of the width of a chart that a letter takes."""
-_SEEN_QUIET = 0.4
-"""The part of the days that the words of its end need on a narrow screen."""
+_SEEN_QUIET, _SEEN_WIDE = 0.4, 0.2
+"""The part of the days that the words of its end need on a narrow screen, and on a wide one."""
 _PLACE = re.compile(r"(?:\bseq )?\(?\b[\w.]{1,12}-\w{1,12}\b\)?")
 _ISSUE = re.compile(r"([\w.-]+/[\w.-]+) #(\d+)")
 _HTML = HtmlFormatter(nowrap=True, classprefix="p-")
@@ -376,10 +378,10 @@ def scale(line: Sparkline) -> str:
 
 
 @register.simple_tag
-def mark_labels(line: Sparkline, marks: Sequence[Any], quiet_days: int) -> str:
+def mark_labels(line: Sparkline, marks: Sequence[Any], quiet_days: int, hidden_days: int = 0) -> str:
     """Above the day that each mark is of, its letter and its first name, in rows below each other; of many the letters alone, those of near days together.
 
-    The list of marks has the words. And how long the end is quiet.
+    The list of marks has the words. And how long the end is quiet, with the days after it that are not shown.
     """
     labels: list[tuple[float, str, int]] = []
     for mark in marks:
@@ -399,13 +401,45 @@ def mark_labels(line: Sparkline, marks: Sequence[Any], quiet_days: int) -> str:
         ((at, -4 if at > 50 else 4, row * _ROW + 12, mark_safe(' class="end"') if at > 50 else "", words) for at, words, row in labels),
     )
     quiet = min(quiet_days / len(line.counts), 1)
-    taken = max((at + len(words) * _CHARACTER for at, words, _ in labels if at <= 50), default=0) if labels and labels[-1][0] <= 50 else 100
+    taken = max((at if at > 50 else at + len(words) * _CHARACTER for at, words, _ in labels), default=0)
     middle = round(100 - 50 * quiet, 2)
-    words = format_html('<text class="none" x="{}%" y="{}">none in {} days</text>', middle, rows * _ROW - 4, f"{quiet_days:,}")
-    is_seen = quiet > _SEEN_QUIET and (taken if labels else 0) < middle - 9
+    classes = "none" if quiet > _SEEN_QUIET else "none wide"
+    words = format_html(
+        '<text class="{}" x="{}%" y="{}">none in {} days</text>', classes, middle, rows * _ROW - 4, f"{quiet_days + hidden_days:,}"
+    )
+    is_seen = quiet > _SEEN_WIDE and taken < middle - 9
     return format_html(
         '<svg class="letters" height="{}" aria-hidden="true">{}{}{}</svg>', rows * _ROW, lines, names, words if is_seen else ""
     )
+
+
+@register.simple_tag
+def active_days(line: Sparkline) -> str:
+    """Conversations by day, as low bars; of few days with their numbers."""
+    slot = 100 / len(line.counts)
+    most = max(1, line.most)
+    days = format_html_join(
+        "",
+        '<g><rect x="{}%" y="{}" width="{}%" height="{}"/>{}<title>{}: {} last active</title></g>',
+        (
+            (
+                round(at * slot, 2),
+                _STRIP - height,
+                round(slot * 0.75, 2),
+                height,
+                format_html('<text x="{}%" y="{}">{}</text>', round((at + 0.375) * slot, 2), _STRIP - height - 3, f"{number:,}")
+                if len(line.counts) <= _STOPS
+                else "",
+                line.day(at),
+                f"{number:,}",
+            )
+            for at, number in enumerate(line.counts)
+            if number
+            for height in (max(2, round(_HIGHEST * number / most)),)
+        ),
+    )
+    words = f"{line.total:,} in the {len(line.counts)} days to {line.last}"
+    return format_html('<svg class="active" height="{}" role="img" aria-label="{}">{}</svg>', _STRIP, words, days)
 
 
 def _year(day: date) -> SafeString:

@@ -271,7 +271,7 @@ def chosen(filters: Filters) -> QuerySet[Conversation]:
     if filters.since or filters.until:
         since = first_of(filters.since) if filters.since else None
         until = first_of(filters.until) + DAY if filters.until else None
-        conversations = conversations.filter(counting.places_between(since, until, _is_of_demo(filters.source)))
+        conversations = conversations.filter(counting.places_between(since, until, is_of_demo(filters.source)))
     if filters.by:
         conversations = conversations.filter(Q(model__icontains=filters.by) | Q(client_version__icontains=filters.by))
     return conversations.filter(**_columns(filters))
@@ -360,7 +360,7 @@ def _rules(filters: Filters) -> tuple[tuple[str, str], ...]:
     return tuple((rule.code, f"{rule.code} {rule.name}") for rule in RULES if filters.gone or rule.code in occurring)
 
 
-def _is_of_demo(source: str) -> bool:
+def is_of_demo(source: str) -> bool:
     """A list has the demo's conversations alone, or none of them."""
     return all(is_demo for oid, _, _, is_demo in _sources() if not source or oid == source)
 

@@ -64,7 +64,9 @@ from inspector.views.repair_rows import rows_of as rows_of_repairs
 from inspector.views.streams import summaries, worst
 
 RECENT = 12
-FIRST_ROWS, FIRST_WORDS, WORDS_OF_HEADING, WORDS_OF_LINE = 12, 206, 6, 9
+FIRST_ROWS, FIRST_WORDS, WORDS_OF_LINE = 12, 208, 9
+WORDS_OF_HEADINGS = (7, 3)
+"""Of problems that are silent, and that are reported."""
 FIRST_REPAIRS, FIRST_WORDS_OF_REPAIRS = 9, 215
 """Rows of the first screen at 1440 x 900, and their words: with what is around them it has below 250."""
 HOLDING = Q(is_trace=False) | Q(stream_count__gt=0) | Q(gone_stream_count__gt=0)
@@ -151,8 +153,6 @@ class InboxPage:
     start: Start | None
     groups: dict[int, int]
     """Rank -> how many problems of the tab have it; empty where the list is sorted otherwise."""
-    newest: int
-    """When the newest problem of the tab was first seen, in epoch milliseconds."""
 
     @property
     def is_assigned(self) -> bool:
@@ -172,7 +172,7 @@ class InboxPage:
             rows = rows[:-1]
         others = sum(row.other_words(now) for row in rows) + (len(self.start.shown.split()) if self.start else WORDS_OF_LINE)
         ranks = [row.problem.rank for row in rows]
-        others += WORDS_OF_HEADING * len(set(ranks)) if self.groups else sum(not rank % 2 for rank in ranks)
+        others += sum(WORDS_OF_HEADINGS[rank % 2] for rank in set(ranks)) if self.groups else sum(not rank % 2 for rank in ranks)
         return _most(lambda most: sum(len(row.shortened(most).rstrip(" …").split()) for row in rows), others, FIRST_WORDS)
 
     @property
@@ -240,7 +240,7 @@ def _inbox(request: OperatorRequest) -> InboxPage:
     problems = problem_list.chosen(filters, request.operator)
     tabs = problem_list.tabs_of(problems)
     totals = {problem_list.REVIEW: problem_list.waiting().count()} | {name: tab.total for name, tab in tabs.items()}
-    tab = tabs.get(filters.tab, problem_list.TabContent({}, 0))
+    tab = tabs.get(filters.tab, problem_list.TabContent({}))
     here = problem_list.window_of(request, filters, problems, totals[filters.tab])
     rows = problem_list.rows_of(here.rows, problem_list.last_day_of_all(filters.source))
     sources = list(Source.objects.filter(HOLDING).only("oid", "path", "is_demo", "is_trace", "format"))
@@ -255,7 +255,6 @@ def _inbox(request: OperatorRequest) -> InboxPage:
         tabs=tuple(Tab(name, words, totals[name], replace(filters, tab=name).query) for name, words in TABS.items()),
         rows=rows,
         groups={} if filters.sort else tab.of_ranks,
-        newest=tab.newest,
         here=here,
         repairs=rows_of_repairs(repairs[:REVIEWS]),
         without_demo=is_without_demo(sources, filters.source),

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from urllib.parse import urlencode
 
-from django.db.models import Count, Exists, Max, OuterRef, Q, QuerySet, Subquery, Sum
+from django.db.models import Case, Count, Exists, OuterRef, Q, QuerySet, Subquery, Sum, When
+from django.db.models.functions import Coalesce
 from django.template.defaultfilters import capfirst, truncatewords
 
 from inspector.middleware import OperatorRequest
@@ -32,6 +33,8 @@ DAYS = 30
 SHOWN = 25
 """Problems of a page."""
 MOST_WAITING = 1000
+MOST_COUNTED = 2000
+"""Conversations of a problem up to which a list counts those that are rejected."""
 ME, NOBODY = "me", "none"
 KINDS = {"conversations": False, "streams": True}
 """What the address may ask for -> whether the source is evidence, as each that holds streams is."""
@@ -87,8 +90,6 @@ class ProblemFilters:
 class TabContent:
     of_ranks: dict[int, int]
     """Rank -> how many problems have it."""
-    newest: int
-    """When the newest of them was first seen, in epoch milliseconds; 0 of none."""
 
     @property
     def total(self) -> int:
@@ -111,6 +112,8 @@ class ProblemRow:
     """Whether the next request is rejected of the conversation that is first of those that have it."""
     next_request: NextRequest
     """Of the same conversation; of a problem of streams nothing."""
+    rejected: int | None
+    """Conversations that have it now and whose next request is rejected; None where they are too many to be counted here."""
 
     @property
     def code(self) -> str:
@@ -158,6 +161,15 @@ class ProblemRow:
         return "" if self.next_request.state == REJECTED else self.next_request.words.partition(" at ")[0]
 
     @property
+    def outcomes(self) -> str:
+        """The same of all that have it: in how many it is rejected, where that is known and there are several."""
+        if not self.rejected or self.problem.conversations == 1 or self.severity != "error":
+            return self.outcome
+        if self.rejected == self.problem.conversations:
+            return f"all {REJECTED}"
+        return f"{self.rejected:,} of {self.problem.conversations:,} {REJECTED}"
+
+    @property
     def repairs(self) -> tuple[str, ...]:
         """The strategies of its rule that can change something in conversations of its source; none of a problem of streams."""
         if self.about is None or self.problem.is_of_streams:
@@ -178,7 +190,7 @@ class ProblemRow:
         aged = age_words(problem.last_seen, now) + (1 + age_words(problem.first_seen, now) if self.is_seen_again else 0)
         return (
             3
-            + len(self.outcome.split())
+            + len(self.outcomes.split())
             + (not self.days.total)
             + (2 if self.waiting else bool(self.repair))
             + problem.is_of_streams
@@ -267,13 +279,9 @@ def chosen(filters: ProblemFilters, operator: str) -> QuerySet[Problem]:
 def tabs_of(rows: QuerySet[Problem]) -> dict[str, TabContent]:
     """What of `rows` is in each tab. One query."""
     states = {tab: in_states()[state] for tab, state in IN_TAB.items()}
-    columns = [column for state in states.values() for column in (Count("pk", filter=state), Max("first_seen", filter=state, default=0))]
-    numbers = {f"n{at}": column for at, column in enumerate(columns)}
+    numbers = {f"n_{tab}": Count("pk", filter=state) for tab, state in states.items()}
     of_ranks = list(rows.order_by().values("rank").annotate(**numbers).values_list("rank", *numbers))
-    return {
-        tab: TabContent({row[0]: row[at] for row in of_ranks if row[at]}, max((row[at + 1] for row in of_ranks), default=0))
-        for at, tab in zip(range(1, 7, 2), states, strict=True)
-    }
+    return {tab: TabContent({row[0]: row[at] for row in of_ranks if row[at]}) for at, tab in enumerate(states, 1)}
 
 
 def waiting() -> QuerySet[Repair]:
@@ -300,8 +308,10 @@ def rows_of(problems: Iterable[Problem], last: date | None = None) -> tuple[Prob
     for pk, day, number in of_days.values_list("problem_id", "day").annotate(n=Sum("occurrences")).values_list("problem_id", "day", "n"):
         days[pk][day] = number
     waiting = _waiting(problems)
-    # By index, of each problem one: what all its conversations are is not asked.
-    first = Occurrence.objects.filter(problem=OuterRef("pk"), state=Occurrence.State.OPEN).order_by(*WORST_FIRST)
+    opened = Occurrence.objects.filter(problem=OuterRef("pk"), state=Occurrence.State.OPEN)
+    # By index, of each problem one; of the most frequent ones that is all that is asked.
+    first = opened.order_by(*WORST_FIRST)
+    rejected = opened.filter(conversation__refused=True).order_by().values("problem").annotate(n=Count("pk")).values("n")
     more = (
         Problem.objects.filter(pk__in=[problem.pk for problem in problems])
         .order_by()
@@ -309,11 +319,14 @@ def rows_of(problems: Iterable[Problem], last: date | None = None) -> tuple[Prob
             has_traces=Exists(Source.traces.through.objects.filter(from_source=OuterRef("source"))),
             is_rejected=Subquery(first.values("conversation__refused")[:1]),
             next_request=Subquery(first.values("conversation__next_request")[:1]),
+            rejected=Case(When(conversations__lte=MOST_COUNTED, then=Coalesce(Subquery(rejected), 0))),
         )
     )
     around = {
-        pk: (has_traces, bool(is_rejected), NextRequest(*(next_request or ())))
-        for pk, has_traces, is_rejected, next_request in more.values_list("pk", "has_traces", "is_rejected", "next_request")
+        pk: (has_traces, bool(is_rejected), NextRequest(*(next_request or ())), rejected)
+        for pk, has_traces, is_rejected, next_request, rejected in more.values_list(
+            "pk", "has_traces", "is_rejected", "next_request", "rejected"
+        )
     }
     return tuple(
         ProblemRow(
@@ -347,6 +360,16 @@ def days_of(source: Source) -> Sparkline:
     return sparkline(counts, max(counts, default=today()), DAYS)
 
 
+def days_by_source(sources: Iterable[Source]) -> dict[int, Sparkline]:
+    """The same of each of several, all to the end of what is shown by day."""
+    last = last_day_of_all()
+    days: dict[int, dict[date, int]] = defaultdict(dict)
+    in_span = ProblemDay.objects.filter(problem__source__in=sources, day__gt=last - timedelta(days=DAYS), day__lte=last).order_by()
+    for pk, day, number in in_span.values_list("problem__source", "day").annotate(Sum("occurrences")):
+        days[pk][day] = number
+    return {source.pk: sparkline(days[source.pk], last, DAYS) for source in sources}
+
+
 def last_day_of_all(source: str = "") -> date:
     """On which a conversation was active or a problem began, of all or of a source: the end of what is shown by day. A clock that is wrong does not count."""
     now = int(datetime.now(UTC).timestamp() * 1000)
@@ -370,7 +393,7 @@ def choices(sources: Iterable[Source], stores: Iterable[Source]) -> Choices:
 
 _PROBLEM = (
     "id=problem.oid code rule=name severity silent=problem.silent effect rejected=is_rejecting next_request=outcome state=problem.state source=problem.source.oid "
-    "findings=problem.findings first_seen=problem.first_seen "
+    "rejected_conversations=rejected findings=problem.findings first_seen=problem.first_seen "
     "last_seen=problem.last_seen repaired_at=problem.repaired_at regressed_at=problem.regressed_at assigned_to=problem.assigned_to "
     "reason=problem.reason until_it_occurs=problem.until_occurs decided_by=problem.decided_by decided_at=problem.decided_at"
 )

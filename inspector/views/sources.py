@@ -1,13 +1,13 @@
 """The sources: what was read from where, with which reader it is judged, and whether the pages may write to it."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
 from django.conf import settings
 from django.contrib import messages
-from django.db.models import QuerySet, Sum
+from django.db.models import OuterRef, QuerySet, Subquery, Sum
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.utils import timezone
@@ -70,6 +70,10 @@ class SourceRow:
     interval: str
     """Between two looks of the watcher, in words."""
     may_be_watched: bool
+    days: Sparkline | None = None
+    """What began in it on each day; in the list alone."""
+    last_active: int | None = None
+    """When its newest conversation was, in epoch milliseconds; in the list alone."""
 
     @property
     def count(self) -> int:
@@ -91,9 +95,9 @@ class SourceRow:
 
 SORTS: Mapping[str, Callable[[SourceRow], Any]] = {
     "source": lambda row: row.source.name,
-    "format": lambda row: (row.source.format, row.source.name),
     "contains": lambda row: row.conversations + row.streams + row.trace_records,
     "damaged": lambda row: row.damaged_count,
+    "active": lambda row: row.last_active or 0,
     "read": lambda row: row.source.read_at,
 }
 """What the list can be sorted by; by its path unless the address says one of them."""
@@ -136,11 +140,24 @@ class SourceListPage:
         return sum(row.may_watch and not row.is_watched for row in self.all_rows)
 
     @property
+    def is_any_watched(self) -> bool:
+        return any(row.is_watched for row in self.all_rows)
+
+    @property
     def has_both(self) -> bool:
         return self.has_demo and not all(row.source.is_demo for row in self.all_rows)
 
 
-def _rows(sources: list[Source]) -> tuple[SourceRow, ...]:
+def _listed() -> tuple[SourceRow, ...]:
+    """All of them, with what they have of each day."""
+    newest = Conversation.objects.filter(source=OuterRef("pk"), is_gone=False).order_by("place", "id").values("last_activity")[:1]
+    sources = list(Source.objects.select_related("watch").annotate(last_active=Subquery(newest)))
+    days = problem_list.days_by_source(sources)
+    rows = zip(sources, _rows(sources), strict=True)
+    return tuple(replace(row, days=days[source.pk], last_active=source.last_active) for source, row in rows)
+
+
+def _rows(sources: Sequence[Source]) -> tuple[SourceRow, ...]:
     """One query for all of them together: what they hold is counted when it is imported."""
     counts: dict[int, list[ConversationCount]] = {source.pk: [] for source in sources}
     for count in ConversationCount.objects.filter(source__in=sources, is_gone=False):
@@ -201,7 +218,7 @@ def switch_is_needed(source: Source) -> bool:
 
 
 def source_list(request: OperatorRequest) -> HttpResponse:
-    rows, sort = _rows(list(Source.objects.select_related("watch"))), request.GET.get("sort", "")
+    rows, sort = _listed(), request.GET.get("sort", "")
     if key := SORTS.get(sort.removeprefix("-")):
         rows = tuple(sorted(rows, key=key, reverse=sort.startswith("-")))
     q, state = visible(request.GET.get("q", "").strip()), request.GET.get("state", "")
@@ -217,7 +234,7 @@ def source_list(request: OperatorRequest) -> HttpResponse:
 
 
 def source_list_json(request: OperatorRequest) -> HttpResponse:
-    return as_json({"sources": [json_fields(row, _ROW) for row in _rows(list(Source.objects.select_related("watch")))]})
+    return as_json({"sources": [json_fields(row, f"{_ROW} last_active new=days.total") for row in _listed()]})
 
 
 _ROW = (

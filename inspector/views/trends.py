@@ -6,19 +6,21 @@ from datetime import UTC, date, datetime, time, timedelta
 from string import ascii_uppercase
 from urllib.parse import urlencode
 
-from django.db.models import Count, Max, Min, QuerySet, Sum
+from django.db.models import Count, F, Max, Min, QuerySet, Sum, Value
 from django.http import HttpResponse
 
 from inspector.middleware import OperatorRequest
-from inspector.models import Occurrence, Problem, ProblemDay, Source
+from inspector.models import Conversation, Occurrence, Problem, ProblemDay, Source, counting
+from inspector.models.conversation import DEMO_PLACE
 from inspector.models.problem import ProblemState, in_states, today
-from inspector.presentation.clock import day_of
+from inspector.presentation.clock import day_of, first_of
 from inspector.presentation.json_text import json_fields
 from inspector.presentation.sparkline import Sparkline, sparkline
 from inspector.presentation.visible import clipped, visible
 from inspector.rules.base import Severity
 from inspector.rules.catalogue import RULES
 from inspector.streams.violations import ALL_STREAM_RULES
+from inspector.views.conversation_list import DAY, is_of_demo
 from inspector.views.pages import as_json, page
 from inspector.views.problem_list import any_rule, last_day_of_all
 
@@ -27,6 +29,8 @@ NAMED = 3
 MARKS_SHOWN = 12
 SPANS = (30, 90, 365)
 LONGEST = SPANS[-1]
+QUIET_SHOWN = 7
+"""Days without anything new that are shown after the newest, where more than half of the days would be such."""
 WIDE = 0.6
 """The part of the days that may be between the first and the last with anything, so that a link leads to these alone."""
 GROUPS = {
@@ -87,6 +91,10 @@ class TrendsPage:
     """Of everything, those that are left out too."""
     parts: dict[str, Sparkline]
     """By severity, the worst first: they add up to `total`."""
+    active: Sparkline
+    """Conversations that were active last on each day, damaged or not, whatever rule is chosen."""
+    latest: date | None
+    """The last day on which any began at all, in the span or later."""
     before: int
     open: int
     open_problems: int
@@ -108,6 +116,26 @@ class TrendsPage:
     def quiet_days(self) -> int:
         """How long none has begun at the end of the span, although conversations went on."""
         return (self.last - self.newest).days if self.newest else 0
+
+    @property
+    def quiet_until_end(self) -> int:
+        """The same to the end of all days, where none began after the span either; else as in the span."""
+        return (self.end - self.newest).days if self.newest and self.newest == self.latest else self.quiet_days
+
+    @property
+    def hidden_days(self) -> int:
+        """Of these, those after the span."""
+        return self.quiet_until_end - self.quiet_days
+
+    @property
+    def is_even(self) -> bool:
+        """Whether several began, each on another day: none of these has the most."""
+        return self.total.most == 1 < self.total.total
+
+    @property
+    def active_on_most(self) -> int:
+        """Conversations that were active last on the day with the most."""
+        return self.active.counts[self.total.counts.index(self.total.most)]
 
     @property
     def first(self) -> date:
@@ -189,6 +217,11 @@ class TrendsPage:
         return self._query(last - timedelta(days=self.span - 1), last) if last > self.last else ""
 
     @property
+    def to_end(self) -> str:
+        """The query of these days and all after them."""
+        return self._query(self.first, self.end)
+
+    @property
     def busy(self) -> tuple[date, date] | None:
         """The first and the last of the days on which any began, where they are few of the span."""
         places = [place for place, number in enumerate(self.total.counts) if number]
@@ -216,9 +249,11 @@ def _page(request: OperatorRequest) -> TrendsPage:
     by = by if by in GROUPS else "rule"
     code = code if any_rule(code) else ""
     end = last_day_of_all()
-    days, last, is_chosen = _days(request, end)
+    of_all = ProblemDay.objects.counted().filter(day__lte=end).order_by()
+    days, last, is_chosen = _days(request, end, of_all)
     of_days = ProblemDay.objects.counted().filter(**({"problem__code": code} if code else {})).order_by()
     newest = of_days.filter(day__lte=last).aggregate(last=Max("day"))["last"]
+    latest = newest if last == end else of_days.filter(day__lte=end).aggregate(last=Max("day"))["last"]
     start = last - timedelta(days=days)
     of_span, of_span_before = (
         of_days.filter(day__gt=start, day__lte=last),
@@ -244,6 +279,8 @@ def _page(request: OperatorRequest) -> TrendsPage:
         end=end,
         total=total,
         parts=parts,
+        active=_active(start, last, days),
+        latest=latest,
         before=of_span_before.aggregate(n=Sum("occurrences", default=0))["n"],
         **_open_problems(code).aggregate(open=Sum("conversations", default=0), open_problems=Count("pk")),
         repaired=repaired.count(),
@@ -255,16 +292,33 @@ def _page(request: OperatorRequest) -> TrendsPage:
     )
 
 
-def _days(request: OperatorRequest, end: date) -> tuple[int, date, bool]:
-    """How many days the address asks for, the last of them, and whether it names them: from `since` to `until`, LONGEST at most, none after `end`."""
+def _days(request: OperatorRequest, end: date, of_all: QuerySet[ProblemDay]) -> tuple[int, date, bool]:
+    """How many days the address asks for, the last of them, and whether it names them: from `since` to `until`, LONGEST at most, none after `end`.
+
+    Where it asks for none, and nothing is new in more than half of the days, they end soon after the newest, as if they were named.
+    """
     span, since, until = (request.GET.get(name, "") for name in ("days", "since", "until"))
     first, last = (date.fromisoformat(day) if (day := day_of(text)) else None for text in (since, until))
-    if span in map(str, SPANS) or not (first or last):
-        return int(span) if span in map(str, SPANS) else SPANS[0], end, False
+    if span in map(str, SPANS):
+        return int(span), end, False
+    if not (first or last):
+        newest = of_all.aggregate(last=Max("day"))["last"]
+        is_quiet = newest is not None and 2 * (end - newest).days > SPANS[0]
+        return SPANS[0], newest + timedelta(days=QUIET_SHOWN) if is_quiet else end, is_quiet
     last = min(last or end, end)
     if first is None or first > last:
         return SPANS[0], last, True
     return min(LONGEST, (last - first).days + 1), last, True
+
+
+def _active(before: date, last: date, days: int) -> Sparkline:
+    """By the index of the list of conversations."""
+    is_demo = is_of_demo("")
+    since, until = (first_of(day.isoformat()) + DAY for day in (before, last))
+    active = Conversation.objects.counted().filter(counting.places_between(since, until, is_demo), is_gone=False).order_by()
+    # Of whole numbers the quotient is one.
+    of_days = active.annotate(number=(Value(DEMO_PLACE if is_demo else 0) - F("place")) / DAY).values_list("number").annotate(Count("pk"))
+    return sparkline({date(1970, 1, 1) + timedelta(days=number): count for number, count in of_days}, last, days)
 
 
 def _marks(of_days: QuerySet[ProblemDay], before: date, total: Sparkline) -> tuple[Mark, ...]:
@@ -371,6 +425,7 @@ def trends_json(request: OperatorRequest) -> HttpResponse:
             **json_fields(content, "by days=span rule"),
             "newest": content.newest.isoformat() if content.newest else None,
             "days_to": content.last.isoformat(),
+            "active": content.active.counts,
             "total": content.total.total,
             "before": content.before,
             "open": content.open,

@@ -83,12 +83,8 @@ def test_a_row_says_who_is_on_it_since_when_it_is_there_and_that_the_row_above_i
         assigned_to="ada", first_seen=1_780_000_000_000, last_seen=1_782_000_000_000
     )
     first, second = re.findall(r"<tr><td class=\"check\">.*?</tr>", client.get("/").content.decode(), re.DOTALL)
-    assert (
-        ">ada</span>" in first
-        and '<div>first <b title="No problem began on a later day"><time datetime="2026-05-28' in first
-        and "Messages of different roles" in first
-    )
-    assert "<div>first" not in second and "No problem began" not in second
+    assert ">ada</span>" in first and '<div>first <time datetime="2026-05-28' in first and "Messages of different roles" in first
+    assert "<div>first" not in second
     assert "ada" not in second and "Messages of different roles" not in second and second.endswith('<span class="quiet">–</span></td></tr>')
     Problem.objects.update(assigned_to="")
     assert "assigned" not in client.get("/").content.decode().partition("<thead>")[2].partition("</table>")[0]
@@ -115,11 +111,25 @@ def test_a_silent_problem_says_also_that_the_next_request_is_rejected(client: Cl
     before = {row["code"]: row["rejected"] for row in client.get("/index.json").json()["problems"]}
     assert before["MSG101"] and before["TOOL202"] and not before["TOOL101"]
     outcomes = outcomes_of(client)
-    assert {outcomes[code] for code in ("MSG101", "THINK301", "TOOL202")} == {"rejected"}
+    assert [outcomes[code] for code in ("MSG101", "THINK301", "TOOL202")] == ["2 of 3 rejected", "rejected", "all rejected"]
     warnings = {row["code"] for row in client.get("/index.json?severity=warning").json()["problems"]}
     assert "MSG201" in warnings and "rejected" not in {outcomes[code] for code in warnings}, "they are not why"
     Conversation.objects.update(refused=False, next_request=["silent", "wrong silently", "passes all known rules"])
     assert set(outcomes_of(client).values()) == {"wrong silently"}
+
+
+def test_a_problem_says_in_how_many_conversations_the_next_request_is_rejected(
+    client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store(tmp_path / "a.db", rows("one", MERGED, "One") + rows("two", MERGED, "Two") + rows("three", MERGED, "Three", AT + DAY))
+    Conversation.objects.update(refused=True, next_request=["rejected", "rejected at messages.1", ""])
+    assert outcomes_of(client)["MSG101"] == "all rejected"
+    Conversation.objects.filter(native_id="one").update(refused=False, next_request=["passes", "passes", ""])
+    assert outcomes_of(client)["MSG101"] == "2 of 3 rejected"
+    assert client.get("/index.json").json()["problems"][0]["rejected_conversations"] == 2
+    monkeypatch.setattr(problem_list, "MOST_COUNTED", 2)
+    assert outcomes_of(client)["MSG101"] == "rejected", "of the worst and newest one"
+    assert client.get("/index.json").json()["problems"][0]["rejected_conversations"] is None
 
 
 def outcomes_of(client: Client) -> dict[str, str]:
@@ -478,8 +488,8 @@ def test_trends_name_the_day_with_the_most_and_the_version_that_began_on_it(clie
     of_day(began, date(2026, 6, 21), 1, "2.0 <i>")
     page = words_of(client, "/trends/")
     assert (
-        "6 of 8 new occurrences began on 2026-06-20 : merged-messages 5, unanswered-call . All have client version 2.0 &lt;i&gt; ,"
-        " which occurs for the first time that day." in page
+        "6 of 8 new occurrences began on 2026-06-20 . that day merged-messages 5, unanswered-call . All have client version 2.0 &lt;i&gt; ,"
+        " which is new that day." in page
     )
     assert "5 began from 2026-04-23 to 2026-05-22, the 30 days before." in page
     assert "New: unanswered-call . More: merged-messages (2 → 6). None any more: merged-into-assistant (3 → 0)." in page
@@ -501,9 +511,9 @@ def test_trends_count_how_much_of_a_day_has_the_version_that_began_on_it(client:
     of_day(problem, date(2026, 6, 19), 1, "1.0")
     of_day(problem, date(2026, 6, 20), 4, "1.0")
     of_day(other, date(2026, 6, 20), 3, "2.0")
-    assert "Only 3 of the 7 have client version 2.0 , which occurs for the first time that day." in words_of(client, "/trends/")
+    assert " 3 of the 7 have client version 2.0 , which is new that day." in words_of(client, "/trends/")
     of_the_rule = words_of(client, "/trends/?rule=MSG101")
-    assert "4 of 5 new occurrences began on 2026-06-20" in of_the_rule and "which occurs for the first time" not in of_the_rule
+    assert "4 of 5 new occurrences began on 2026-06-20" in of_the_rule and "which is new that day" not in of_the_rule
 
 
 def test_a_day_of_the_trends_leads_to_the_problems_that_began_on_it(client: Client, tmp_path: Path) -> None:
@@ -539,8 +549,21 @@ def test_trends_go_on_to_the_newest_conversation_so_that_quiet_days_are_seen(cli
     assert ">none in 12 days</text>" not in client.get("/trends/?days=90").content.decode(), "no room for words"
     written_again(tmp_path / "a.db", rows("one", MERGED), rows("well", HEALTHY, at=AT + 40 * DAY))
     later = words_of(client, "/trends/")
-    assert "None began in the 40 days after 2026-06-21 , up to the newest conversation. 1 began from 2026-06-02 to 2026-07-01" in later
-    assert ">none in 40 days</text>" in client.get("/trends/").content.decode()
+    assert "All 1 new occurrence began on 2026-06-21 , when 1 of 1 conversation was last active." in later
+    assert "None began in the 40 days after 2026-06-21 , up to the newest conversation. The last 33 are not shown: Show the days" in later
+    page, moved = client.get("/trends/").content.decode(), client.get("/trends.json").json()
+    assert ">none in 40 days</text>" in page and (moved["days"], moved["days_to"]) == (30, "2026-06-28")
+    assert (moved["active"][22], sum(moved["active"])) == (1, 1), "as many as its days have"
+    assert client.get("/trends.json?rule=MSG102").json()["days_to"] == "2026-06-28", "each rule has the same days"
+    (to_end,) = re.findall(r'href="(/trends/[^"]*)">Show the days to 07-31</a>', page)
+    whole = words_of(client, unescape(to_end))
+    assert "since then None began in the 40 days after 2026-06-21 , up to the newest conversation. before None" in whole
+    last_days = words_of(client, "/trends/?days=30")
+    assert "None began in these 30 days . since then None began in the 40 days after 2026-06-21 , up to the newest" in last_days
+    assert "before 1 began from 2026-06-02 to 2026-07-01, the 30 days before." in last_days
+    assert (
+        client.get("/trends.json?days=30").json()["days_to"] == client.get("/index.json").json()["problems"][0]["days_to"] == "2026-07-31"
+    )
     store(tmp_path / "b.db", rows("today", MERGED, at=AT + 40 * DAY))
     assert "None began in the" not in words_of(client, "/trends/")
 
@@ -580,10 +603,15 @@ def test_trends_lead_to_the_days_before_and_after_and_closer_to_those_with_any(c
     assert closer == {
         "Earlier": "/trends/?by=source&rule=MSG101&since=2026-06-14&until=2026-06-17",
         "Later": "/trends/?by=source&rule=MSG101&since=2026-06-22&until=2026-06-25",
+        "Show the days to 07-03": "/trends/?by=source&rule=MSG101&since=2026-06-18&until=2026-07-03",
     }
     page = client.get(first["Zoom in on 06-18 to 06-21"]).content.decode()
     assert '<option value="" selected>chosen days</option>' in page and 'name="since" value="2026-06-18"' in page
-    assert "None began in the 4 days after 2026-06-21 , up to 2026-06-25." in words_of(client, closer["Later"])
+    assert "2 new occurrences began, at most one a day ; 3 conversations were last active in these days." in words_of(client, "/trends/")
+    assert "None began in the 12 days after 2026-06-21 , up to the newest conversation. The last 8 are not shown" in words_of(
+        client, closer["Later"]
+    )
+    assert "None began in the 2 days after 2026-06-18 , up to 2026-06-20." in words_of(client, "/trends/?until=2026-06-20")
     assert "None began in these 4 days . " in words_of(client, closer["Earlier"])
 
 
