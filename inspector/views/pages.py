@@ -407,13 +407,17 @@ def missing_page(request: HttpRequest, exception: Exception) -> HttpResponse:
     """The sentence of an Http404 of ours, on a page with the way back; Django's own texts name its classes."""
     if copies := copies_of(request.path, request.GET):
         return _copies_page(request, copies)
-    if tombstone := _purged(request):
-        sentence = tombstone.sentence
-        if request.path.endswith((".json", ".md")):
-            return as_json({"error": sentence}, status=410) if request.path.endswith(".json") else as_markdown(sentence + "\n", status=410)
-        return page(request, "404.html", _missing(request, sentence, tombstone), status=410)
+    tombstone, status = _purged(request), 404
     text = str(exception.args[0]) if exception.args and isinstance(exception.args[0], str) else ""
-    return page(request, "404.html", _missing(request, "" if "matches the given query" in text else text), status=404)
+    sentence = "" if "matches the given query" in text else text
+    if tombstone is not None:
+        sentence, status = tombstone.sentence, 410
+    content = _missing(request, sentence, tombstone)
+    if request.path.endswith(".json"):
+        return as_json({"error": content.words_alone}, status=status)
+    if request.path.endswith(".md"):
+        return as_markdown(f"{content.words_alone}\n", status=status)
+    return page(request, "404.html", content, status=status)
 
 
 @dataclass(frozen=True, slots=True)
@@ -430,6 +434,11 @@ class MissingPage:
     """Where it was, where that is imported still."""
     removal: AuditEntry | None = None
     """Where its source was removed: the line that names the source and counts what went with it, for who may read the audit log."""
+
+    @property
+    def words_alone(self) -> str:
+        """For who asks for no page."""
+        return self.sentence if self.tombstone else f"{self.title}. {self.sentence}".strip()
 
     @property
     def went(self) -> tuple[tuple[str, int], ...]:

@@ -151,6 +151,21 @@ def test_more_fields_or_files_than_a_form_has_are_refused_in_one_sentence(client
 
 
 @pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("address", "words"),
+    [
+        ("/nothing.json", "There is nothing at this address."),
+        ("/whatif.json?reader=nope&reader=exact", "nope"),
+        ("/strategies/nope.json", "nope"),
+    ],
+)
+def test_what_is_missing_is_said_in_the_form_that_was_asked_for(client: Client, address: str, words: str) -> None:
+    answer = client.get(address)
+    assert answer.status_code == 404 and words in answer.json()["error"]
+    assert client.get(address.replace(".json", "/")).headers["Content-Type"].startswith("text/html")
+
+
+@pytest.mark.django_db
 def test_what_is_refused_below_500_is_not_logged(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     """Anyone could fill the terminal with tracebacks; what fails in the product is there."""
     written = io.StringIO()
