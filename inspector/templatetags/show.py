@@ -36,7 +36,7 @@ from inspector.presentation.repair.changed_members import changed_members as _ch
 from inspector.presentation.sparkline import HEIGHT, STEP, Sparkline
 from inspector.presentation.stream import words as stream_words
 from inspector.profiles.catalogue import PROFILES
-from inspector.programs.formats import mode_word
+from inspector.programs.formats import mode_risk, mode_word
 from inspector.rules.base import Finding
 from inspector.streams.model import How
 from inspector.text import shell_words
@@ -209,6 +209,15 @@ def options(pairs: Sequence[tuple[str, str]], chosen: str) -> SafeString:
     """The `option`s of a select, of (value, words); a hundred of them in the template take longer than the page's query."""
     parts = [f'<option value="{escape(value)}"{" selected" if value == chosen else ""}>{escape(words)}</option>' for value, words in pairs]
     return mark_safe("".join(parts))  # noqa: S308 (every text goes through `escape`)
+
+
+@register.filter
+def risk_of(mode: str, source: Source) -> SafeString:
+    """What a repair in this mode does to the original, after its name; what edits it stands out."""
+    format_ = format_of(source)
+    edits = any(each.name == mode and each.alias == "in-place" for each in format_.modes)
+    words = escape(text.visible(f"mode {mode_word(format_, mode)}: {mode_risk(format_, mode)}"))
+    return mark_safe(f'<span class="{"caution" if edits else "quiet"}">{words}</span>')  # noqa: S308 (escaped)
 
 
 @register.filter

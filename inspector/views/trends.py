@@ -133,11 +133,6 @@ class TrendsPage:
         return self.total.most == 1 < self.total.total
 
     @property
-    def active_on_most(self) -> int:
-        """Conversations that were active last on the day with the most."""
-        return self.active.counts[self.total.counts.index(self.total.most)]
-
-    @property
     def first(self) -> date:
         return self.last - timedelta(days=self.span - 1)
 

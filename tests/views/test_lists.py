@@ -69,7 +69,7 @@ def test_a_row_names_what_is_in_the_store_and_has_one_word_where_nothing_is(clie
     healthy = client.get("/conversations/?state=healthy").content.decode()
     assert '<td class="badges"><span class="badge ok">nothing found</span></td>' in healthy and "Nothing is damaged" not in healthy
     damaged = client.get("/conversations/?rule=TOOL102").content.decode()
-    words = "The store has unanswered-call, and dispatch-legacy silently reads 4 messages as 1."
+    words = "A tool call inside the history has no result."
     assert f'<span class="verdict" title="{words}">{words}</span>' in damaged
 
 

@@ -255,7 +255,7 @@ def test_a_refused_proposal_keeps_all_that_was_typed(client: Client, merged_one:
     answer = client.post(f"/conversations/{merged_one.oid}/repairs/new/", typed)
     page = answer.content.decode()
     assert answer.status_code == 409 and not Repair.objects.exists()
-    assert f">{reason}</textarea>" in page and "<span>mode in-place</span>" in page and "u:p@x" not in page
+    assert f">{reason}</textarea>" in page and "mode in-place: edits the original" in page and "u:p@x" not in page
 
 
 def test_a_strategy_that_is_none_is_said(client: Client, merged_one: Conversation) -> None:
@@ -275,7 +275,7 @@ def test_what_is_chosen_is_proposed_and_only_after_its_preview(client: Client, m
     assert "Nothing is proposed yet: what is chosen now is another plan than the preview showed." in page
     assert (
         '<input type="radio" name="mode" id="choose-mode-same-rows" value="same-rows" checked>' in page
-        and "<span>mode in-place</span>" in page
+        and "mode in-place: edits the original" in page
         and "4 chunks renumbered" in page
     )
     (action,) = re.findall(r'formaction="([^"]*)"', page)

@@ -1,6 +1,5 @@
 """The headline of a conversation: what is damaged, whether anybody would notice, and what the next turn will do."""
 
-from collections import Counter
 from collections.abc import Sequence
 from functools import cache
 from typing import NamedTuple
@@ -40,7 +39,7 @@ class Verdict(NamedTuple):
     next_request: NextRequest = NextRequest()
     ending: str = ""
     listed: str = ""
-    """What is damaged, with the rules that detected it in the store in place of the number of places."""
+    """What is damaged, by what it is in place of the number of places, for a list that has the rules next to it."""
     left_out: str = ""
     """The seqs that the reader leaves out, as `damage` says them."""
 
@@ -61,22 +60,20 @@ def verdict(case: Case, findings: Sequence[Finding], judgement: Judgement) -> Ve
     if not case.conversation.chunks:
         return Verdict(f"The store has no chunks of this conversation{_first_finding(findings)}.")
     if case.reading.failure:
-        failed = f", and {case.reading.reader} cannot open it: {case.reading.failure}"
-        return Verdict(_sentence("", _where(serious), failed), listed=_sentence("", _named(serious), failed))
+        failed = f"{case.reading.reader} cannot open it: {case.reading.failure}"
+        return Verdict(_sentence(f"{_where(serious)}, and {failed}"), listed=_sentence(f"{_summarized(serious)}, and {failed}"))
     left_out = _left_out(case)
     done = [*_regrouped(case), *([f"leaves out {left_out}"] if left_out else [])]
     how = "silently " if any(finding.silent and finding.origin is Origin.READER for finding in serious) else ""
-    read = (
-        f", {'and' if Origin.STORE in {finding.origin for finding in serious} else 'but'} {case.reading.reader} {how}{' and '.join(done)}"
-        if done
-        else ""
-    )
+    is_stored = any(finding.origin is Origin.STORE for finding in serious)
+    read = f"{case.reading.reader} {how}{' and '.join(done)}" if done else ""
     omitted, lost = _intentional_omissions(case, serious)
-    read += omitted
     lead = "of the rest, " if masked else ""
     before = f"{_not_read(unread)}{_unknown(masked)}{_symptom(case, serious)}{lead}"
-    listed = _sentence(before, _named(serious, is_all=not before + read), read)
-    return Verdict(_sentence(before, _where(serious), read), *_next(case, serious, judgement, left_out, lost), listed, left_out)
+    joined = f", {'and' if is_stored else 'but'} {read}" if read else ""
+    # A list says next to it how many messages are read.
+    listed = _sentence(before, _summarized(serious), "" if is_stored else joined, omitted)
+    return Verdict(_sentence(before, _where(serious), joined, omitted), *_next(case, serious, judgement, left_out, lost), listed, left_out)
 
 
 def _sentence(*parts: str) -> str:
@@ -126,16 +123,13 @@ def _where(serious: Sequence[Finding]) -> str:
     return FROM_STREAM if Origin.STREAM in faults else INTACT
 
 
-def _named(serious: Sequence[Finding], is_all: bool = False) -> str:
-    """As `_where`, by the names of the rules, the worst first. `is_all`: nothing else is said, and of one rule there is room for what it is."""
-    times = Counter(finding.rule for finding in serious if finding.origin is Origin.STORE)
-    if not times:
+def _summarized(serious: Sequence[Finding]) -> str:
+    """As `_where`, by what the worst of the rules that fire in the store is about, and how many more there are: lists have their names next to it."""
+    rules = dict.fromkeys(finding.rule for finding in serious if finding.origin is Origin.STORE)
+    if not rules:
         return _where(serious)
-    names = [f"{rule} ×{count}" if count > 1 else rule for rule, count in times.items()]
-    more = len(names) - 2
-    named = f"{names[0]}, {names[1]} and {more} more" if more > 0 else " and ".join(names)
-    what = f": {_summaries()[next(iter(times))].partition(', ')[0]}" if is_all and len(names) == 1 else ""
-    return f"the store has {named}{what}"
+    more = f", and {len(rules) - 1} more" if len(rules) > 1 else ""
+    return f"{_summaries()[next(iter(rules))].partition(', ')[0]}{more}"
 
 
 @cache
