@@ -215,7 +215,7 @@ def options(pairs: Sequence[tuple[str, str]], chosen: str) -> SafeString:
 def risk_of(mode: str, source: Source) -> SafeString:
     """What a repair in this mode does to the original, after its name; what edits it stands out."""
     format_ = format_of(source)
-    edits = any(each.name == mode and each.alias == "in-place" for each in format_.modes)
+    edits = any(write_mode.name == mode and write_mode.alias == "in-place" for write_mode in format_.modes)
     words = escape(text.visible(f"mode {mode_word(format_, mode)}: {mode_risk(format_, mode)}"))
     return mark_safe(f'<span class="{"caution" if edits else "quiet"}">{words}</span>')  # noqa: S308 (escaped)
 

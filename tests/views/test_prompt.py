@@ -112,7 +112,9 @@ def test_a_call_that_a_rule_names_by_its_id_is_marked_and_what_the_provider_answ
         "Repair The session passes now, as rollouts reads it: update the client. For an older client, repair it by insert-interrupted-result "
         "invented : passes all known rules. The recorded request stays as it is."
     )
-    assert "Chunks of the crash file · 34 rows" in words(page) and "none of 3 readers and 8 strategies is accepted" in words(page)
+    assert "Chunks of the crash file · 34 rows" in words(
+        page
+    ) and "on this recorded request, which no reader and no strategy changes: 3 and 8 of them" in words(page)
     buttons = re.findall(r'<a class="btn( main)?" href="/conversations/(\w+)/([^"?]+)', page)
     assert buttons == [("", session.oid, "repairs/new/"), (" main", session.oid, "prompt/")]
     signature = re.search(r"signature.*?(\S{24}… 172 characters)", blocks["messages.5.content.3"])

@@ -148,7 +148,7 @@ def test_the_review_says_what_is_wrong_and_where_it_is_written(client: Client, p
     group = propose(client, problem)
     page = text(client, f"/repair-groups/{group.oid}/")
     assert rule(problem.code).why[:60] in page and ">mode in-place<" in page
-    assert ">mode in-place<" in text(client, f"/repairs/{group.current[0].oid}/")
+    assert ">mode in-place: edits the original<" in text(client, f"/repairs/{group.current[0].oid}/")
 
 
 def test_a_conversation_without_a_repair_is_named_with_the_reason(client: Client, problem: Problem) -> None:
