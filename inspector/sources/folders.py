@@ -39,7 +39,7 @@ MOST = 200_000
 DEPTH = 6
 TRIES = 4
 HEADS, HEAD = 64, 4096
-"""Files of a folder whose first bytes are read to detect its format, and how many bytes. Measured: 64 of them take 5 ms."""
+"""Files of a folder whose first bytes are read to detect its format, and how many bytes. Measured: 64 heads of sessions of Claude Code are read in 3 ms, and all formats look at them in 4 ms."""
 
 
 def is_folder(path: Path) -> bool:

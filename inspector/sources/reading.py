@@ -278,10 +278,11 @@ def read_one(path: Place, format_: Format, native_id: str) -> Stored | None:
     if isinstance(path, Dsn):
         with closing(streamed(path, format_, native_id)) as conversations:
             return next(conversations, None)
-    by_id = {stored.conversation.native_id: stored for stored in _store(path, format_).conversations}
+    conversations = _store(path, format_).conversations
+    exact = next((stored for stored in conversations if stored.conversation.native_id == native_id), None)
     # Our database has ids as they are shown: one that names its file may hold what is not.
-    alike = [stored for name, stored in by_id.items() if visible(name) == native_id]
-    return by_id.get(native_id) or (alike[0] if len(alike) == 1 else None)
+    alike = [] if exact else [stored for stored in conversations if visible(stored.conversation.native_id) == native_id]
+    return exact or (alike[0] if len(alike) == 1 else None)
 
 
 def format_of(path: Dsn, format_name: str | None = None) -> Format:
