@@ -278,10 +278,10 @@ def read_one(path: Place, format_: Format, native_id: str) -> Stored | None:
     if isinstance(path, Dsn):
         with closing(streamed(path, format_, native_id)) as conversations:
             return next(conversations, None)
-    conversations = _store(path, format_).conversations
-    exact = next((stored for stored in conversations if stored.conversation.native_id == native_id), None)
+    present = _store(path, format_).conversations
+    exact = next((stored for stored in present if stored.conversation.native_id == native_id), None)
     # Our database has ids as they are shown: one that names its file may hold what is not.
-    alike = [] if exact else [stored for stored in conversations if visible(stored.conversation.native_id) == native_id]
+    alike = [] if exact else [stored for stored in present if visible(stored.conversation.native_id) == native_id]
     return exact or (alike[0] if len(alike) == 1 else None)
 
 
