@@ -142,5 +142,5 @@ def test_a_tick_says_its_outcome_and_keeps_the_focus(open_page: Page, live_serve
     page.locator("summary", has_text="Options: strategies").click()
     page.locator("#choose-promote-leaked-call").focus()
     page.keyboard.press("Space")
-    expect(page.locator(".strip")).to_contain_text("Remain THINK301 THINK101")
+    expect(page.locator(".strip")).to_contain_text("Remain THINK301 Repair it too THINK101")
     expect(page.locator("#choose-promote-leaked-call")).to_be_focused()
