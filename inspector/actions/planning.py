@@ -11,6 +11,7 @@ from django.conf import settings
 
 from inspector.actions.problems import NothingToRepair, Refused, Stale
 from inspector.conversation.edits import EditMismatch, Plan
+from inspector.conversation.model import Conversation as StoredConversation
 from inspector.conversation.tree import LEAF
 from inspector.models import Conversation, Repair, Source, loading
 from inspector.planning.preview import KnownSide, NothingToDo, Preview, compose_effective, digest, preview, safety_of
@@ -141,10 +142,7 @@ def preview_of(
         # A plan for a tree is for its path; the records are those of the whole file.
         stored = replace(stored, conversation=case.conversation)
     refuse_doubles(stored)
-    if reason := not_read(case.tree or stored.conversation):
-        raise Refused(
-            f"The conversation {reason}: a repair could lose it or contradict it, so none is made. Its program may read it as it is."
-        )
+    refuse_unread(case.tree or stored.conversation)
     try:
         edits, effective = compose_effective(case, [strategy(name) for name in request.strategies])
     except (UnknownStrategy, UnknownReader) as problem:
@@ -172,6 +170,14 @@ def shown_digest(preview: Preview) -> str:
     before = preview.before
     parts = (preview.digest, before.case.reading.reader, before.shape.name, before.profile)
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+
+
+def refuse_unread(conversation: StoredConversation) -> None:
+    """Raises Refused where something of it is over a limit of ours."""
+    if reason := not_read(conversation):
+        raise Refused(
+            f"The conversation {reason}: a repair could lose it or contradict it, so none is made. Its program may read it as it is."
+        )
 
 
 def refuse_doubles(stored: Stored) -> None:

@@ -135,6 +135,8 @@ class Judgement:
     profile: str
     violations: tuple[Violation, ...]
     notes: tuple[str, ...] = ()
+    unread: str = ""
+    """What of the conversation is over a limit of ours, in words after "it", so that nobody knows the next request; "" where all was read."""
 
     @property
     def sendable(self) -> bool:
@@ -151,6 +153,8 @@ class Judgement:
 
     @property
     def verdict(self) -> str:
+        if self.unread:
+            return f"not known: it {self.unread}"
         if self.sendable:
             return "passes all known rules"
         first = self.violations[0]

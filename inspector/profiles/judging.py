@@ -10,6 +10,7 @@ from inspector.conversation.queries import span_text
 from inspector.profiles.answering import own_profile
 from inspector.profiles.base import Judgement
 from inspector.profiles.catalogue import profile
+from inspector.programs.formats import not_read
 from inspector.programs.registry import wire_of
 from inspector.projections.base import Prompt
 from inspector.projections.catalogue import for_wire
@@ -66,6 +67,7 @@ def judgement_of(prompt: Prompt, conversation: Conversation, profile_name: str) 
     thinking = THINKING.get(conversation.fact("thinking") or "")
     judge = profile(profile_name)
     judgement = judge.judge(prompt, conversation.fact("model"), thinking, conversation.fact("continues") is not None)
+    judgement = replace(judgement, unread=not_read(conversation))
     own, why = own_profile(conversation)
     if why and own == profile_name:
         judgement = replace(judgement, notes=(why, *judgement.notes))

@@ -187,6 +187,10 @@ def unread(listed: Listed, reason: str) -> Listed:
     return replace(listed, facts={**listed.facts, UNREAD: Fact(UNREAD, reason, UNREAD)})
 
 
+OFF_PATH_UNREAD = "offPathUnread"
+"""Fact of a path through a tree: what of the tree is over a limit of ours, so that it may belong to the path."""
+
+
 def unread_chunk(conversation: Conversation) -> Chunk | None:
     """The first line, row or value that is only over a limit of ours. Its program may read it, so what is missing here may be there."""
     return next((chunk for chunk in conversation.chunks if chunk.damage in limits.OWN_DAMAGE), None)
@@ -194,7 +198,7 @@ def unread_chunk(conversation: Conversation) -> Chunk | None:
 
 def not_read(conversation: Conversation) -> str:
     """What is over a limit of ours, in words after "it", so that nobody knows whether it is whole; "" where all of it was read."""
-    if reason := conversation.fact(UNREAD):
+    if reason := conversation.fact(UNREAD) or conversation.fact(OFF_PATH_UNREAD):
         return reason
     chunk = unread_chunk(conversation)
     return f"has something at seq {chunk.seq} that is not read here ({chunk.reason})" if chunk else ""

@@ -8,10 +8,10 @@ from typing import Any, TypeVar, cast
 from weakref import ref
 
 from inspector.conversation import pairing, queries
-from inspector.conversation.model import Chunk, Conversation, Message, Reading
+from inspector.conversation.model import Chunk, Conversation, Fact, Message, Reading
 from inspector.conversation.tree import PATH
 from inspector.programs.base import Program, Trait
-from inspector.programs.formats import unread_chunk
+from inspector.programs.formats import OFF_PATH_UNREAD, not_read, unread_chunk
 from inspector.programs.registry import UNKNOWN, program_of
 from inspector.readers.base import Reader
 from inspector.readers.catalogue import reader_of
@@ -233,7 +233,10 @@ def _read_case(
 
 def _viewed(client: Reader, conversation: Conversation) -> Conversation:
     """Of a tree, the path that `client` takes. What a strategy made of a path is a path already."""
-    return conversation if client.path is None or conversation.fact(PATH) is not None else client.path(conversation)
+    if client.path is None or conversation.fact(PATH) is not None:
+        return conversation
+    path, reason = client.path(conversation), not_read(conversation)
+    return replace(path, facts={**path.facts, OFF_PATH_UNREAD: Fact(OFF_PATH_UNREAD, reason)}) if reason else path
 
 
 def stored_messages(conversation: Conversation) -> tuple[Message, ...]:
@@ -393,6 +396,12 @@ def _maybe(unread: Chunk | None, chunks: Sequence[Chunk]) -> str:
     return f" What is at seq {unread.seq} is not read here, and may explain it."
 
 
+def _sure(unread: Chunk | None, match: Match, severity: Severity) -> Severity:
+    """What may be explained by what was not read is no error."""
+    is_sure = unread is None or any(chunk is unread for chunk in match.chunks)
+    return Severity.WARNING if severity is Severity.ERROR and not is_sure else severity
+
+
 def findings(case: Case, rules: Sequence[Rule]) -> list[Finding]:
     """All findings of `rules` on the case, most dangerous first."""
     unread = unread_chunk(case.tree or case.conversation)
@@ -400,14 +409,14 @@ def findings(case: Case, rules: Sequence[Rule]) -> list[Finding]:
         Finding(
             rule.code,
             rule.name,
-            match.severity or rule.severity,
+            _sure(unread, match, match.severity or rule.severity),
             rule.silent,
             match.origin or rule.origin,
             f"{match.message}{_maybe(unread, match.chunks)}",
             tuple(chunk.seq for chunk in match.chunks[:SHOWN_SEQS]),
             len(match.chunks),
             match.chunks[0].key if match.chunks else "",
-            rule.repaired_by if match.repaired_by is None else match.repaired_by,
+            () if unread is not None else rule.repaired_by if match.repaired_by is None else match.repaired_by,
             match.evidence,
             match.ruled_out,
             match.no_repair_reason or rule.no_repair_reason,

@@ -49,7 +49,8 @@ def of_revision(request: OperatorRequest, oid: str, position: int | None = None,
     row = loading.with_source(oid)
     if row is None:
         return None
-    compared = [number for number in (old, new) if number is not None]
+    # A number over the newest is of no revision, and may be over what a column holds.
+    compared = [min(number, row.revision + 1) for number in (old, new) if number is not None]
     return CONVERSATION(row), _revisions(request, oid, [row.revision, *compared]), _repairs(oid) if compared else ()
 
 

@@ -57,7 +57,9 @@ class RevisionsPage:
 
 def _both(oid: str, old: int, new: int) -> tuple[Conversation, Revision, Revision, Core, Core]:
     row = conversation_or_404(oid)
-    revisions = {revision.number: revision for revision in row.revisions.filter(number__in=(old, new))}
+    # A larger number is in no column.
+    numbers = [number for number in (old, new) if number <= row.revision]
+    revisions = {revision.number: revision for revision in row.revisions.filter(number__in=numbers)}
     for number in (old, new):
         if number not in revisions:
             raise Http404(f"There is no revision {number} of this conversation; the newest is {row.revision}.")
@@ -125,7 +127,7 @@ def _side(oid: str, number: int | None) -> tuple[ComparedSide, Core]:
     if row is None:
         raise Http404(f"There is no conversation {visible(oid)[:60]}: copy the id from the address of its page.")
     number = row.revision if number is None else number
-    if not row.revisions.filter(number=number).exists():
+    if number > row.revision or not row.revisions.filter(number=number).exists():
         raise Http404(f"There is no revision {number} of {row.oid}; the newest is {row.revision}.")
     content = loading.stored(row, number).conversation
     return ComparedSide(row, number, len(content.chunks)), content

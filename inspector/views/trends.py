@@ -29,6 +29,8 @@ NAMED = 3
 MARKS_SHOWN = 12
 SPANS = (30, 90, 365)
 LONGEST = SPANS[-1]
+EARLIEST = date(1970, 1, 1)
+"""No store is older, and two spans before it are dates still."""
 QUIET_SHOWN = 7
 """Days without anything new that are shown after the newest, where more than half of the days would be such."""
 WIDE = 0.6
@@ -293,7 +295,7 @@ def _days(request: OperatorRequest, end: date, of_all: QuerySet[ProblemDay]) -> 
     Where it asks for none, and nothing is new in more than half of the days, they end soon after the newest, as if they were named.
     """
     span, since, until = (request.GET.get(name, "") for name in ("days", "since", "until"))
-    first, last = (date.fromisoformat(day) if (day := day_of(text)) else None for text in (since, until))
+    first, last = (max(EARLIEST, date.fromisoformat(day)) if (day := day_of(text)) else None for text in (since, until))
     if span in map(str, SPANS):
         return int(span), end, False
     if not (first or last):

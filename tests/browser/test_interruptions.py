@@ -144,3 +144,17 @@ def test_a_tick_says_its_outcome_and_keeps_the_focus(open_page: Page, live_serve
     page.keyboard.press("Space")
     expect(page.locator(".strip")).to_contain_text("Remain THINK301 Repair it too THINK101")
     expect(page.locator("#choose-promote-leaked-call")).to_be_focused()
+
+
+def test_what_is_typed_for_the_reviewer_stays_and_gets_into_no_address(
+    open_page: Page, live_server: LiveServer, incident: Conversation
+) -> None:
+    """Browsers keep addresses, and a reason may quote a key."""
+    page = open_page
+    page.goto(f"{live_server.url}/conversations/{incident.oid}/repairs/new/?strategy=renumber-messages&options=open")
+    page.get_by_label("Reason").fill("leak sk-ant-api03-" + "aB3" * 30)
+    page.locator("#choose-promote-leaked-call").focus()
+    page.keyboard.press("Space")
+    expect(page).to_have_url(re.compile("promote-leaked-call"))
+    assert "sk-ant" not in page.url and "reason" not in page.url
+    expect(page.get_by_label("Reason")).to_have_value(re.compile("^leak sk-ant"))

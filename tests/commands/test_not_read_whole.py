@@ -9,7 +9,7 @@ import pytest
 from inspector import check
 from inspector.sources import folders
 from inspector.text import limits
-from tests.commands.running import run
+from tests.commands.running import run, run_in_process
 from tests.programs.claude_code import session_lines as cc
 
 HEALTHY = cc.lines(cc.u("u1", None, "hi"), cc.a("a1", "u1", "m1", cc.text("ok")))
@@ -65,6 +65,17 @@ def test_a_line_over_a_limit_of_ours_may_hold_what_is_missing(tmp_path: Path) ->
     repaired = run("repair", path, "--strategy", "relink-lost-line", "--mode", "same-file", "--plan")
     assert repaired.status == 2 and "a repair could lose it or contradict it, so none is made" in repaired.err
     assert path.read_bytes() == before
+    for_provider = run("repair", path, "--for", "anthropic-2026-07", "--plan")
+    assert for_provider.status == 2 and "so none is made" in for_provider.err
+    compared = run("whatif", path, "--reader", "claude-code", "--reader", "claude-code-1", "--json")
+    assert compared.status == 0, compared
+    assert compared.json["states"]["passes"] == {"a": 0, "b": 0}
+
+
+def test_nothing_is_extracted_of_what_was_not_read(folder: Path, tmp_path: Path) -> None:
+    (folder / cc.PROJECT / f"{cc.ID}.jsonl").write_bytes(HEALTHY + b"\n" * (1 << 20))
+    ran = run_in_process(tmp_path / "own.db", "extract", folder, "--out", tmp_path / "e.md", INSPECTOR_LARGEST_FILE="1")
+    assert ran.status == 2 and "The conversation was not read" in ran.err and not (tmp_path / "e.md").exists()
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read every file")

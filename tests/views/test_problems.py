@@ -587,6 +587,11 @@ def test_trends_have_the_days_that_the_address_names(client: Client, tmp_path: P
     assert days("since=2026-06-30&until=2026-06-21")[:2] == (30, "2026-06-21"), "the wrong way round"
 
 
+@pytest.mark.parametrize("days", ["until=0001-01-01", "until=0001-01-02", "since=0001-01-03&until=0002-01-01", "until=9999-12-31"])
+def test_trends_of_days_before_any_store_and_after_all_are_shown(client: Client, days: str) -> None:
+    assert client.get(f"/trends/?{days}").status_code == client.get(f"/trends.json?{days}").status_code == 200
+
+
 def test_trends_lead_to_the_days_before_and_after_and_closer_to_those_with_any(client: Client, tmp_path: Path) -> None:
     store(tmp_path / "a.db", rows("one", MERGED) + rows("two", MERGED, at=AT - 3 * DAY) + rows("well", HEALTHY, at=AT + 12 * DAY))
 

@@ -94,6 +94,8 @@ def test_what_cannot_be_compared_is_a_sentence_and_without_a_choice_the_page_off
         answer = client.get(f"{address}/?{query}")
         assert answer.status_code == 404 and sentence in answer.content.decode()
     assert client.get(f"{address}.json").status_code == 404
+    for number in (2**63, 10**19):
+        assert client.get(f"{address}/1..{number}/").status_code == 404
 
 
 def test_a_conversation_is_shown_as_two_readers_have_it(client: Client, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from inspector.management.answering import AnsweringCommand
 from inspector.management.target import add_target_arguments, load
 from inspector.presentation.conversation.extract import extract_md
 from inspector.presentation.visible import size
+from inspector.programs.formats import UNREAD
 from inspector.readers.catalogue import reader_of
 from inspector.sources import folders
 from inspector.sources.problems import shown
@@ -31,6 +32,8 @@ class Command(AnsweringCommand):
         chosen = load(options).one()
         if options["reader"]:
             reader_of(options["reader"], chosen.conversation.format)
+        if reason := chosen.conversation.fact(UNREAD):
+            raise CommandError(f"The conversation was not read: it {reason}.")
         case = chosen.case(options["reader"])
         text = extract_md(case, case.reading.reader)
         data = text.encode("utf-8", "backslashreplace")

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from inspector.actions.planning import RepairRequest, preview_of
+from inspector.actions.planning import RepairRequest, preview_of, refuse_unread
 from inspector.actions.problems import NothingToRepair, Refused
 from inspector.actions.write_copy import write_repaired_copy
 from inspector.actions.write_script import undo_of, write_script
@@ -130,6 +130,7 @@ class Command(AnsweringCommand):
             return
         _refuse_what_is_for_captures(options)
         chosen = target.one()
+        refuse_unread(chosen.conversation)
         try:
             self._repair(target, chosen, request_of(chosen, options), options)
         except NothingToRepair as nothing:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from inspector.presentation.conversation.overview import Overview
-from inspector.presentation.conversation.verdict import SILENT
+from inspector.presentation.conversation.verdict import NOT_KNOWN, SILENT
 from inspector.profiles.catalogue import summary_of
 from inspector.rules.base import Severity
 
@@ -52,6 +52,8 @@ def _sent(about: Overview) -> Chip:
     name = "Sent then" if about.observed else "Sent"
     if about.judged.pending:
         return Chip(name, about.judged.pending, "")
+    if about.verdict.next_request.words == NOT_KNOWN and not about.observed:
+        return Chip(name, f"{NOT_KNOWN}: {about.verdict.next_request.more}", Severity.WARNING)
     if first := about.judged.first:
         summary = summary_of(about.judged.profile, first.id)
         words = f"rejected at {first.path}: {summary}" if summary else about.judged.verdict

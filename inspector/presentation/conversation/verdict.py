@@ -22,6 +22,8 @@ INTACT, FROM_STREAM = "the store is intact", "the store keeps what a stream deli
 
 UNDAMAGED = "Nothing is damaged."
 REJECTED, SILENT, PASSES = "rejected", "silent", "passes"
+NOT_KNOWN = "not known"
+"""The words of a next request of which something is over a limit of ours."""
 
 
 class NextRequest(NamedTuple):
@@ -56,7 +58,7 @@ def verdict(case: Case, findings: Sequence[Finding], judgement: Judgement) -> Ve
         # What is only over a limit of ours is no damage.
         serious = [finding for finding in serious if finding.key != unread.key]
     if reason := case.conversation.fact(UNREAD):
-        return Verdict(f"The conversation was not read: it {reason}.")
+        return Verdict(f"The conversation was not read: it {reason}.", NextRequest("", NOT_KNOWN, "the conversation was not read"))
     if not case.conversation.chunks:
         return Verdict(f"The store has no chunks of this conversation{_first_finding(findings)}.")
     if case.reading.failure:
@@ -212,7 +214,7 @@ def _next(case: Case, serious: Sequence[Finding], judgement: Judgement, left_out
     if case.running:
         return NextRequest("", "not judged", "a turn is running"), "a turn is running, so its open end is not judged"
     if unread := unread_chunk(case.tree or case.conversation):
-        return NextRequest("", "not known", f"seq {unread.seq} is not read here"), "whether the next request passes is not known"
+        return NextRequest("", NOT_KNOWN, f"seq {unread.seq} is not read here"), "whether the next request passes is not known"
     if is_pending(case, judgement):
         words = pending_words(case)
         return NextRequest("", "can be resumed", words), f"the session can be resumed, {words}"

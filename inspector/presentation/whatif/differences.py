@@ -11,7 +11,7 @@ from itertools import pairwise, zip_longest
 from inspector.conversation.model import Chunk, Kind, Message
 from inspector.conversation.queries import span_text, turns
 from inspector.presentation.conversation import row_words
-from inspector.presentation.conversation.verdict import PASSES, REJECTED, SILENT, verdict
+from inspector.presentation.conversation.verdict import NOT_KNOWN, PASSES, REJECTED, SILENT, verdict
 from inspector.presentation.visible import beginning
 from inspector.profiles.base import Violation
 from inspector.profiles.judging import judged
@@ -272,7 +272,8 @@ def outcome(case: Case, name: str, projection: str, profile: str) -> Outcome:
         spoken,
         {key: seq for key, seq in spoken.items() if key in _leaked(case)} if spoken else {},
         _seq_by_key(case.conversation.chunks),
-        following.more if following and following.state == SILENT else "",
+        # Nobody knows whether it passes, so it is not counted as that.
+        following.more if following and (following.state == SILENT or following.words == NOT_KNOWN) else "",
         None if reading.failure else next(iter(judgement.violations), None),
         {chunk.key: chunk for message in reading.messages for chunk in message.chunks},
     )
