@@ -33,7 +33,7 @@ DAYS = 30
 SHOWN = 25
 """Problems of a page."""
 MOST_WAITING = 1000
-MOST_COUNTED = 2000
+MOST_COUNTED = 100
 """Conversations of a problem up to which a list counts those that are rejected."""
 ME, NOBODY = "me", "none"
 KINDS = {"conversations": False, "streams": True}
