@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from inspector import check
+from inspector.management.commands.doctor import Survey, _examine
 from inspector.sources import folders
+from inspector.sources.homes import Extent, StorePlace
 from inspector.text import limits
 from tests.commands.running import run, run_in_process
 from tests.programs.claude_code import session_lines as cc
@@ -90,7 +92,19 @@ def test_a_folder_of_links_alone_is_not_read(folder: Path, tmp_path: Path) -> No
     (tmp_path / "links").mkdir()
     (tmp_path / "links" / "project").symlink_to(folder / cc.PROJECT)
     ran = run("doctor", tmp_path / "links")
-    assert ran.status == 1 and "holds only links, which are not followed" in ran.out
+    assert ran.status == 1 and "holds no session but links, which are not followed" in ran.out
+
+
+def test_a_place_that_cannot_be_opened_is_no_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its folder may not be listed: why is known already."""
+
+    def closed(path: Path) -> None:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(Path, "iterdir", closed)
+    for problem in ("may not be read", ""):
+        survey = Survey(StorePlace("Claude Code", "claude-code", tmp_path), Extent(0, 0), problem=problem)
+        assert list(_examine(survey, False)) == [] and survey.problem == problem
 
 
 def test_each_folder_is_looked_at_for_other_programs(folder: Path) -> None:

@@ -4,6 +4,7 @@ import json
 import os
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
@@ -53,6 +54,7 @@ class Survey:
 
     @property
     def not_read(self) -> list[str]:
+        """Why what was not read was not, one sentence each."""
         return [*self.skipped, *([self.problem] if self.problem else []), *self.unread]
 
     @property
@@ -210,8 +212,8 @@ def _examine(survey: Survey, is_cached: bool) -> Iterator[None]:
     """One step for each session of the place. Raises CommandError for a place that a person named."""
     place = survey.place
     if not survey.extent.files:
-        if place.path.is_dir() and any(child.is_symlink() for child in place.path.iterdir()):
-            survey.problem = f"{shown(str(place.path), 4096)} holds only links, which are not followed: name what they lead to."
+        if not survey.problem and _holds_links(place.path):
+            survey.problem = f"{shown(str(place.path), 4096)} holds no session but links, which are not followed: name what they lead to."
         return
     from inspector.management.target import load_lazily
 
@@ -243,6 +245,13 @@ def _examine(survey: Survey, is_cached: bool) -> Iterator[None]:
     survey.damaged = [one for one in diagnoses if one.state == DAMAGED]
     survey.rejected = [one for one in diagnoses if one.restart]
     survey.repaired = len(broken) - len(survey.broken)
+
+
+def _holds_links(path: Path) -> bool:
+    """False where nobody may look."""
+    with suppress(OSError):
+        return any(child.is_symlink() for child in path.iterdir())
+    return False
 
 
 def _answer(waiting: "Waiting", path: str) -> tuple[str, list[bytes] | None]:

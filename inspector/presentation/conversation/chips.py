@@ -50,10 +50,10 @@ def _sent(about: Overview) -> Chip:
     if about.failure:
         return Chip("Sent", "nothing", Severity.ERROR)
     name = "Sent then" if about.observed else "Sent"
-    if about.judged.pending:
-        return Chip(name, about.judged.pending, "")
     if about.verdict.next_request.words == NOT_KNOWN and not about.observed:
         return Chip(name, f"{NOT_KNOWN}: {about.verdict.next_request.more}", Severity.WARNING)
+    if about.judged.pending:
+        return Chip(name, about.judged.pending, "")
     if first := about.judged.first:
         summary = summary_of(about.judged.profile, first.id)
         words = f"rejected at {first.path}: {summary}" if summary else about.judged.verdict
