@@ -389,17 +389,21 @@ def at_least(severity: Severity, threshold: Severity) -> bool:
     return _RANK[severity] <= _RANK[threshold]
 
 
-def _maybe(unread: Chunk | None, chunks: Sequence[Chunk]) -> str:
-    """What is nowhere in what was read may be in what was not."""
-    if unread is None or any(chunk is unread for chunk in chunks):
-        return ""
-    return f" What is at seq {unread.seq} is not read here, and may explain it."
+def over_our_limit(chunk: Chunk, where: str, evidence: tuple[tuple[str, str], ...]) -> Match:
+    """Of a line that only Inspector does not read; `where` begins the sentence."""
+    text = f"{where} is not read here ({chunk.reason}): what its program makes of it, and of the lines after it, is not known."
+    reason = "A repair could lose what is not read here, so none is made."
+    return Match((chunk,), text, severity=Severity.WARNING, evidence=evidence, repaired_by=(), no_repair_reason=reason)
 
 
-def _sure(unread: Chunk | None, match: Match, severity: Severity) -> Severity:
-    """What may be explained by what was not read is no error."""
-    is_sure = unread is None or any(chunk is unread for chunk in match.chunks)
-    return Severity.WARNING if severity is Severity.ERROR and not is_sure else severity
+def _unsure(match: Match, usual: Severity, unread: Chunk) -> Match:
+    """What is nowhere in what was read may be in what was not: that is no error, and no repair is made."""
+    if any(chunk is unread for chunk in match.chunks):
+        return replace(match, repaired_by=())
+    message = f"{match.message} What is at seq {unread.seq} is not read here, and may explain it."
+    severity = match.severity or usual
+    severity = Severity.WARNING if severity is Severity.ERROR else severity
+    return replace(match, message=message, severity=severity, repaired_by=())
 
 
 def findings(case: Case, rules: Sequence[Rule]) -> list[Finding]:
@@ -409,14 +413,14 @@ def findings(case: Case, rules: Sequence[Rule]) -> list[Finding]:
         Finding(
             rule.code,
             rule.name,
-            _sure(unread, match, match.severity or rule.severity),
+            match.severity or rule.severity,
             rule.silent,
             match.origin or rule.origin,
-            f"{match.message}{_maybe(unread, match.chunks)}",
+            match.message,
             tuple(chunk.seq for chunk in match.chunks[:SHOWN_SEQS]),
             len(match.chunks),
             match.chunks[0].key if match.chunks else "",
-            () if unread is not None else rule.repaired_by if match.repaired_by is None else match.repaired_by,
+            rule.repaired_by if match.repaired_by is None else match.repaired_by,
             match.evidence,
             match.ruled_out,
             match.no_repair_reason or rule.no_repair_reason,
@@ -424,6 +428,6 @@ def findings(case: Case, rules: Sequence[Rule]) -> list[Finding]:
         )
         for rule in rules
         if rule.applies_to(case.conversation.format)
-        for match in rule.check(case)
+        for match in (rule.check(case) if unread is None else (_unsure(match, rule.severity, unread) for match in rule.check(case)))
     ]
     return sorted(reported, key=rank)

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from inspector.conversation.model import Chunk, Kind
 from inspector.conversation.tree import entries
 from inspector.programs.base import Trait
-from inspector.rules.base import Case, Match, Origin, Rule, Severity, bounded
+from inspector.rules.base import Case, Match, Origin, Rule, Severity, bounded, over_our_limit
 from inspector.text import limits
 
 _SHOWN = 80
@@ -42,15 +42,7 @@ def _is_line(chunk: Chunk) -> bool:
 def _match(case: Case, chunk: Chunk, is_last: bool) -> Match:
     where = f"The {'last line' if is_last else 'line'} at seq {chunk.seq}"
     if chunk.damage in limits.OWN_DAMAGE:
-        text = f"{where} is not read here ({chunk.reason}): what its program makes of it, and of the lines after it, is not known."
-        return Match(
-            (chunk,),
-            text,
-            severity=Severity.WARNING,
-            evidence=_begins(chunk),
-            repaired_by=(),
-            no_repair_reason="A repair could lose what is not read here, so none is made.",
-        )
+        return over_our_limit(chunk, where, _begins(chunk))
     then = case.program.errors.consequences.get(RULE.name, "programs skip it without an error.")
     repaired_by = tuple(name for name in RULE.repaired_by if name in case.program.repairs.of_lines)
     reason = "" if repaired_by else _CUT_OFF

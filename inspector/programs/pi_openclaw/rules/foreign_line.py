@@ -6,7 +6,7 @@ from inspector.conversation.model import Chunk
 from inspector.conversation.tree import Entry
 from inspector.programs.pi_openclaw.rules.session_effects import effects
 from inspector.programs.pi_openclaw.rules.session_tree import name, tree_of, whole
-from inspector.rules.base import Case, Match, Origin, Rule, Severity, bounded
+from inspector.rules.base import Case, Match, Origin, Rule, Severity, bounded, over_our_limit
 from inspector.text import limits
 from inspector.text.jsontext import compact
 
@@ -33,10 +33,7 @@ def _match(chunk: Chunk) -> Match:
         what = f"A block of the message at seq {chunk.seq}" if chunk.chunk_idx is not None else f"The entry at seq {chunk.seq}"
         return Match((chunk,), f"{what} is of no shape that programs know: {chunk.reason}.", evidence=_begins(chunk))
     if chunk.damage in limits.OWN_DAMAGE:
-        text = f"The line at seq {chunk.seq} is not read here ({chunk.reason}): what programs make of it, and of the lines after it, is not known."
-        return Match(
-            (chunk,), text, evidence=_begins(chunk), no_repair_reason="A repair could lose what is not read here, so none is made."
-        )
+        return over_our_limit(chunk, f"The line at seq {chunk.seq}", _begins(chunk))
     return Match(
         (chunk,),
         f"The line at seq {chunk.seq} is no entry: {chunk.reason}. Programs skip it without an error.",
