@@ -8,8 +8,9 @@ from typing import Any
 from django.conf import settings
 from django.contrib import messages
 from django.db.models import OuterRef, QuerySet, Subquery, Sum
-from django.http import HttpResponse
+from django.http import HttpResponse, HttpResponseRedirect, QueryDict
 from django.shortcuts import get_object_or_404, redirect
+from django.urls import reverse
 from django.utils import timezone
 
 from inspector import background
@@ -456,8 +457,10 @@ def reimport(request: OperatorRequest, oid: str) -> HttpResponse:
 
 
 def _back(request: OperatorRequest, oid: str) -> HttpResponse:
-    """To the list where it was asked there."""
-    return redirect("sources") if request.POST.get("back") == "list" else redirect("source", oid=oid)
+    """To the list as it was filtered where it was asked there, which `back` says: its query from the question mark on."""
+    back = request.POST.get("back", "")
+    query = QueryDict(back[1:]).urlencode()
+    return HttpResponseRedirect(f"{reverse('sources')}{query and '?'}{query}") if back.startswith("?") else redirect("source", oid=oid)
 
 
 @accepts("POST")

@@ -119,8 +119,16 @@ def test_a_row_is_imported_and_watched_from_the_list_and_its_tabs_say_which_need
     )
     assert names("damaged") == ["dispatch.db"] and "healthy.db" in names("unwatched") and names("nonsense") == names("")
     assert ">Cannot be read" not in text
-    assert client.post(f"/sources/{healthy.oid}/import/", {"back": "list"}).headers["Location"] == "/sources/"
-    assert client.post(f"/sources/{healthy.oid}/watch/", {"back": "list", "on": "1"}).headers["Location"] == "/sources/"
+    assert 'name="back" value="?state=unwatched&amp;q=db"' in client.get("/sources/?state=unwatched&q=db").content.decode()
+    for back, leads in {
+        "?": "/sources/",
+        "?state=unwatched&q=db": "/sources/?state=unwatched&q=db",
+        "?q=%0d%0aX: y": "/sources/?q=%0D%0AX%3A+y",
+        "//other.example/": f"/sources/{healthy.oid}/",
+    }.items():
+        assert client.post(f"/sources/{healthy.oid}/import/", {"back": back}).headers["Location"] == leads
+    answer = client.post(f"/sources/{healthy.oid}/watch/", {"back": "?state=unwatched", "on": "1"})
+    assert answer.headers["Location"] == "/sources/?state=unwatched"
     text = client.get("/sources/").content.decode()
     assert "healthy.db is watched now." in text and f'aria-label="Stop watching {healthy.name}"' in text
     assert "healthy.db" not in names("unwatched")
