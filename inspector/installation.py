@@ -25,12 +25,22 @@ def data_folder() -> Path:
 
 def program() -> str:
     """How a person types our commands from here: with the folder of the virtual environment that runs us where it is in this one, from elsewhere whole."""
-    folder = os.path.relpath(sys.prefix + "/bin") + "/" if sys.prefix != sys.base_prefix else ""
+    try:
+        here = os.getcwd()
+    except FileNotFoundError:  # The folder was removed since: none of its names is one.
+        here = os.sep
+    return _program(here, sys.argv[0], INSTALLED)
+
+
+@cache
+def _program(working_folder: str, started_as: str, is_installed: bool) -> str:
+    # Kept, since every page asks for it twice: to look at the folder takes a thirtieth of the shortest page.
+    folder = os.path.relpath(sys.prefix + "/bin", working_folder) + "/" if sys.prefix != sys.base_prefix else ""
     is_elsewhere = folder.startswith("..")
-    if INSTALLED or Path(sys.argv[0]).stem == "inspector":
+    if is_installed or Path(started_as).stem == "inspector":
         return "inspector" if is_elsewhere else f"{folder}inspector"
-    manage = PACKAGE.parent / "manage.py"
-    if not Path("manage.py").exists() or not manage.samefile("manage.py"):
+    manage, here = PACKAGE.parent / "manage.py", Path(working_folder, "manage.py")
+    if not here.exists() or not manage.samefile(here):
         return f"{shell_word(sys.executable)} {shell_word(str(manage))}"
     return "python manage.py" if is_elsewhere else f"{folder}python manage.py"
 

@@ -1,31 +1,27 @@
-"""Commands as a person types them."""
+"""How our commands are printed depends on the folder in which somebody is when they are printed, which may change or go."""
 
-import argparse
-import shlex
+import sys
+from pathlib import Path
 
 import pytest
 
-from inspector.installation import program, typed
-
-CASES = {
-    "as they are": (("scan", "a.db", "--conversation", "x1"), "scan a.db --conversation x1"),
-    "quoted": (("scan", "my store.db", "--conversation", "it's"), """scan 'my store.db' --conversation 'it'"'"'s'"""),
-    "an id that begins with a dash": (
-        ("scan", "a.db", "--conversation", "-home", "--reader", "r"),
-        "scan a.db --conversation=-home --reader r",
-    ),
-    "two options, of which the first has no value": (("repair", "--apply", "--json"), "repair --apply --json"),
-}
+from inspector import installation
 
 
-@pytest.mark.parametrize(("words", "line"), CASES.values(), ids=CASES)
-def test_a_command_is_written_as_a_shell_takes_it(words: tuple[str, ...], line: str) -> None:
-    assert typed(*words) == f"{program()} {line}"
-
-
-def test_a_value_that_begins_with_a_dash_arrives() -> None:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("store")
-    parser.add_argument("--conversation")
-    line = typed("a.db", "--conversation", "-home-x").removeprefix(program())
-    assert parser.parse_args(shlex.split(line)).conversation == "-home-x"
+def test_a_command_is_printed_for_the_folder_in_which_somebody_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    checkout = installation.PACKAGE.parent
+    whole = f"{sys.executable} {checkout / 'manage.py'}"
+    other = tmp_path / "other checkout"
+    other.mkdir()
+    (other / "manage.py").write_text("print('of another project')\n")
+    monkeypatch.setattr(sys, "argv", ["manage.py"])
+    monkeypatch.chdir(checkout)
+    assert installation.program().endswith("python manage.py") and installation.program() != whole
+    for elsewhere in (tmp_path, other):
+        monkeypatch.chdir(elsewhere)
+        assert installation.program() == whole
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    assert installation.program() == whole
