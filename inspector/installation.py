@@ -26,7 +26,7 @@ def data_folder() -> Path:
 def program() -> str:
     """How a person types our commands from here: with the folder of the virtual environment that runs us where it is in this one, from elsewhere whole."""
     try:
-        here = os.getcwd()
+        here = str(Path.cwd())
     except FileNotFoundError:  # The folder was removed since: none of its names is one.
         here = os.sep
     return _program(here, sys.argv[0], INSTALLED)
