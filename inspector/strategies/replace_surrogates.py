@@ -2,23 +2,12 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 from inspector.conversation.edits import Edit, Replace, Safety
 from inspector.conversation.model import Kind
 from inspector.rules.base import Case
 from inspector.strategies.base import Strategy
-
-
-def without_surrogates(value: Any) -> Any:
-    """The JSON value with U+FFFD for each lone surrogate, in keys too; pairs become the character that they encode."""
-    if isinstance(value, str):
-        return value if value.isascii() else value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    if isinstance(value, list):
-        return [without_surrogates(item) for item in value]
-    if isinstance(value, dict):
-        return {without_surrogates(name): without_surrogates(item) for name, item in value.items()}
-    return value
+from inspector.text.surrogates import without_surrogates
 
 
 def propose(case: Case) -> Iterator[Edit]:

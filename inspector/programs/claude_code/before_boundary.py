@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from inspector.conversation.model import Chunk, Kind
 from inspector.conversation.tree import about_of
-from inspector.programs.claude_code.path import is_boundary
+from inspector.programs.claude_code.kept import is_boundary
 from inspector.rules.base import Case, cached_per_case, orphaned
 
 

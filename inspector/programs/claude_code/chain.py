@@ -7,17 +7,9 @@ from functools import cached_property
 
 from inspector.conversation.model import Chunk, Conversation, Kind
 from inspector.conversation.tree import Entry, about_of, chain_above, entries
-from inspector.programs.claude_code.path import (
-    answer_of,
-    calls_in,
-    has_results_only,
-    is_boundary,
-    is_message,
-    is_side,
-    loaded_entries,
-    results_in,
-    shares_line,
-)
+from inspector.programs.claude_code.kept import is_boundary, keeps
+from inspector.programs.claude_code.leaf import answer_of, calls_in, is_message, is_side
+from inspector.programs.claude_code.path import has_results_only, loaded_entries, results_in, shares_line
 from inspector.rules.base import Case, cached_per_case
 
 
@@ -123,7 +115,7 @@ class Chain:
             if parent is None or is_boundary(entry.about) or self.segments.get(parent.index, 0) >= self.segments.get(entry.index, 0):
                 continue
             between = [line for line in self.lines if parent.index < line.index < entry.index and is_boundary(line.about)]
-            if between and not any(_keeps(line) for line in between):
+            if between and not any(keeps(line) for line in between):
                 return entry
         return None
 
@@ -149,28 +141,6 @@ class Chain:
     @cached_property
     def _place(self) -> dict[int, int]:
         return {entry.index: place for place, entry in enumerate(self.lines)}
-
-
-def kept_ids(boundary: Entry) -> list[str]:
-    """Ids of messages that a compaction keeps by naming them."""
-    about = boundary.about.get("compactMetadata")
-    about = about if isinstance(about, Mapping) else {}
-    values: list[object] = [about.get("preservedSegment"), about.get("preservedMessages")]
-    ids: list[str] = []
-    while values:
-        value = values.pop()
-        if isinstance(value, str):
-            ids.append(value)
-        elif isinstance(value, Mapping):
-            values += [item for name, item in value.items() if "uuid" in str(name).lower()]
-        elif isinstance(value, Sequence):
-            values += value
-    return ids
-
-
-def _keeps(boundary: Entry) -> bool:
-    about = boundary.about.get("compactMetadata")
-    return isinstance(about, Mapping) and bool(about.get("preservedSegment") or about.get("preservedMessages"))
 
 
 @cached_per_case

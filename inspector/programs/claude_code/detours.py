@@ -12,8 +12,10 @@ from dataclasses import dataclass
 from inspector.conversation.model import Conversation
 from inspector.conversation.tree import Entry
 from inspector.programs.claude_code.chain import Chain, chain_of, split_tree
+from inspector.programs.claude_code.kept import is_boundary
+from inspector.programs.claude_code.leaf import is_message
 from inspector.programs.claude_code.lines import SYSTEM
-from inspector.programs.claude_code.path import BRIDGED, is_boundary, is_message, leads_on
+from inspector.programs.claude_code.path import BRIDGED, leads_on
 from inspector.programs.claude_code.relinking import with_parents
 from inspector.rules.base import Case, cached_per_case
 

@@ -5,8 +5,9 @@ from typing import Any
 
 from inspector.conversation.model import Chunk, Conversation, Fact, Kind
 from inspector.conversation.tree import Entry, entries
+from inspector.programs.claude_code.leaf import is_side
 from inspector.programs.claude_code.lines import ASSISTANT, SPOKEN, SYNTHETIC, USER, Session
-from inspector.programs.claude_code.path import is_side, live_entries
+from inspector.programs.claude_code.path import live_entries
 from inspector.programs.claude_code.readers import LOADERS
 from inspector.programs.claude_code.requests import last_request
 from inspector.programs.claude_code.snapshots import BLOAT, bloat

@@ -15,6 +15,7 @@ from inspector.text import json_lines
 from inspector.text.at_hand import AtHand
 from inspector.text.json_lines import NOT_UTF8, RecordPart, RecordStart, SessionLine
 from inspector.text.shelf import shelved
+from inspector.text.surrogates import without_surrogates
 from inspector.text.timestamps import milliseconds
 from inspector.wires.shapes import anthropic
 from inspector.wires.shapes.base import WireBlock
@@ -25,6 +26,8 @@ SYNTHETIC = "<synthetic>"
 """The model that the program names on lines of its own."""
 """Types of lines that hold a message."""
 BOUNDARY = "compact_boundary"
+HALVES = "half-characters"
+"""State of a line with half a character, which only an escape can spell."""
 START = RecordStart(
     re.compile(r'\{\s*"(?:parentUuid|type|sessionId|messageId|isSidechain)"\s*:'),
     # A block has a type too, but neither a session nor a place in one.
@@ -80,6 +83,9 @@ def _read(data: bytes) -> Session:
         for state in line.states:
             session.states.setdefault(state, []).append(line.index)
         raw: Any = Span(data, line.offset, line.offset + len(line.raw))
+        # An escape of a surrogate is hardly in any line, since the program writes characters as they are.
+        if (b"\\ud" in line.raw or b"\\uD" in line.raw) and any(without_surrogates(part.value) != part.value for part in line.parts):
+            session.states.setdefault(HALVES, []).append(line.index)
         for part in line.parts:
             session.chunks += _chunks(session, line, part, raw)
     return session
@@ -120,6 +126,9 @@ def _chunks(session: Session, line: SessionLine, part: RecordPart, raw: bytes) -
             "", Kind.UNREADABLE, {}, damage="wrong-type", reason=f"its message is no object, in the line at byte {line.offset:,}"
         )
         return [chunk(0, wrong, None)]
+    if message.get("role") != value["type"]:
+        # Every version goes by the type of the line.
+        message = {**message, "role": value["type"]}
     return [chunk(number, block, number) for number, block in enumerate(anthropic.read(message))]
 
 

@@ -8,11 +8,12 @@ does it, and the newest that does not is in its comment.
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from inspector.conversation.model import Conversation, Fact, Kind
 from inspector.conversation.tree import LEAF, Entry, as_path, entries, walk
-from inspector.programs.claude_code.lines import ASSISTANT, BOUNDARY, SYSTEM
+from inspector.programs.claude_code.kept import Kept, is_boundary, kept
+from inspector.programs.claude_code.leaf import answer_of, calls_in, is_message, is_side, leaf
+from inspector.programs.claude_code.lines import SYSTEM
 from inspector.text.at_hand import AtHand
 
 ENDS = "pathEnds"
@@ -21,7 +22,8 @@ ENDS = "pathEnds"
 
 JOINS = (2, 0, 76)  # not 1.0.124
 FETCHES = (2, 1, 81)  # not 2.1.75
-ENDS_LAST = (2, 1, 92)  # not 2.1.86
+MERGES = (2, 1, 200)  # not 2.1.112
+FETCHES_BY_CALL = (2, 1, 332)  # not 2.1.200
 BRIDGES = (2, 1, 92)  # not 2.1.86
 BRIDGES_MAIN = (2, 1, 112)  # not 2.1.96
 READS_FIRST_OF_LINE = (2, 1, 126)  # not 2.1.112
@@ -35,7 +37,8 @@ _LEADING = ("attachment", SYSTEM, "progress")
 class Loader:
     """`since`: the versions that load so. `version`: the one that was measured for them.
 
-    From ENDS_LAST on the path ends with the last message of the file, before with the newest one. From JOINS on pieces of one answer with results between them are one message, from FETCHES on results of the chain's calls on other branches are read,
+    From ENDS_LAST on the path ends with the last message of the file, before with the newest one, from ENDS_AT_CHECKPOINTS on with the line at which the session
+    was left. From KEEPS on what a compaction keeps by naming it follows its summary. From JOINS on pieces of one answer with results between them are one message, from FETCHES on results of the chain's calls on other branches are read,
     from BRIDGES on a line whose parent is nowhere hangs below the line that was written just before it (from BRIDGES_MAIN on not below an agent's), from
     READS_FIRST_OF_LINE on the first record of a line that several share is read. Each is the oldest measured version that does it.
     """
@@ -75,11 +78,12 @@ def _chain(tree: Conversation, loader: Loader) -> tuple[tuple[Entry, ...], str]:
     loaded = tuple(entry for entry in loaded_entries(tree, loader.version) if leads_on(entry))
     # Of several lines with one id the last counts, in every version.
     by_id = {entry.id: entry for entry in loaded}
-    leaf = _chosen(tree, loaded) or (last_message(loaded) if loader.version >= ENDS_LAST else _newest_message(loaded))
     bridged = _bridges(loaded, by_id, loader.version) if loader.version >= BRIDGES else {}
-    chain, why = walk(by_id, leaf, lambda entry: bridged.get(entry.index) or _above(entry, by_id))
+    parent_of = _parent_of(by_id, kept(by_id, loader.version), bridged)
+    end = _chosen(tree, loaded) or leaf(entries(tree), loaded, by_id, parent_of, loader.version)
+    chain, why = walk(by_id, end, parent_of)
     if loader.version >= FETCHES:
-        chain = tuple(_with_branches(chain, loaded))
+        chain = tuple(_with_branches(chain, by_id, loader.version))
     return tuple(_joined(chain)) if loader.version >= JOINS else chain, why
 
 
@@ -108,9 +112,19 @@ def _bridges(loaded: Sequence[Entry], by_id: Mapping[str, Entry], version: tuple
     return bridges
 
 
-def is_boundary(about: Mapping[str, Any]) -> bool:
-    """Whether a line of these members is where a compaction begins the context again: nothing above it is sent."""
-    return about.get("subtype") == BOUNDARY
+def _parent_of(by_id: Mapping[str, Entry], of_compaction: Kept, bridged: Mapping[int, str]) -> Callable[[Entry], str | None]:
+    """The line above a line: its parent, what a compaction or a bridge puts in its place; above a compaction's boundary the line that it was put after."""
+    ids = frozenset(of_compaction.ids)
+
+    def parent_of(entry: Entry) -> str | None:
+        above = bridged.get(entry.index) or of_compaction.parents.get(entry.id) or _above(entry, by_id)
+        if above in ids and (entry.id in of_compaction.gone or is_boundary(entry.about)):
+            # What was kept comes after the boundary, and not once more where it was said.
+            for _ in ids:
+                above = by_id[above].parent if above in ids and above in by_id else above
+        return above
+
+    return parent_of
 
 
 def _above(entry: Entry, by_id: Mapping[str, Entry]) -> str | None:
@@ -146,46 +160,13 @@ def shares_line(entry: Entry) -> bool:
     return place_on_line(entry) > 0
 
 
-def last_message(loaded: Sequence[Entry]) -> Entry | None:
-    """The last message: of the main conversation, or of the agent where the file is an agent's."""
-    spoken_lines = [entry for entry in loaded if is_message(entry)]
-    return next((entry for entry in reversed(spoken_lines) if not is_side(entry)), spoken_lines[-1] if spoken_lines else None)
-
-
-def _newest_message(loaded: Sequence[Entry]) -> Entry | None:
-    """By its time, the first of several, as versions before ENDS_LAST chose the end."""
-    spoken_lines = [entry for entry in loaded if is_message(entry) and not is_side(entry)]
-    return max(spoken_lines, key=lambda entry: entry.chunks[0].at or 0) if spoken_lines else last_message(loaded)
-
-
-def is_message(entry: Entry) -> bool:
-    """Whether the line holds a message, of whoever."""
-    return bool(entry.chunks[0].role)
-
-
 def leads_on(entry: Entry) -> bool:
     """Whether a resume goes on from the line to its parent."""
     return is_message(entry) or entry.type in _LEADING
 
 
-def is_side(entry: Entry) -> bool:
-    """Whether it is a line of an agent that the conversation started."""
-    return entry.about.get("isSidechain") is True
-
-
-def answer_of(entry: Entry) -> str:
-    """The id of the answer that a line is a piece of; "" of every other line."""
-    message = entry.about.get("message")
-    id_ = message.get("id") if entry.chunks[0].role == ASSISTANT and isinstance(message, dict) else None
-    return id_ if isinstance(id_, str) else ""
-
-
 def results_in(entry: Entry) -> list[str]:
     return [chunk.call_id for chunk in entry.chunks if chunk.kind is Kind.TOOL_RESULT]
-
-
-def calls_in(entry: Entry) -> list[str]:
-    return [chunk.call_id for chunk in entry.chunks if chunk.kind is Kind.TOOL_CALL]
 
 
 def has_results_only(entry: Entry) -> bool:
@@ -197,38 +178,99 @@ def _chosen(tree: Conversation, loaded: Sequence[Entry]) -> Entry | None:
     return next((entry for entry in loaded if entry.id == leaf), None) if leaf else None
 
 
-def _with_branches(chain: Sequence[Entry], loaded: Sequence[Entry]) -> Iterable[Entry]:
-    """The chain, and after each answer on it: its pieces that hang elsewhere, and results of its calls that the chain has none of."""
-    on_chain, seen_ids = {entry.index for entry in chain}, {entry.id for entry in chain}
-    others = [entry for entry in loaded if entry.index not in on_chain and entry.id not in seen_ids]
+def _with_branches(chain: Sequence[Entry], by_id: Mapping[str, Entry], version: tuple[int, int, int]) -> Sequence[Entry]:
+    """The chain with what belongs to its answers on other branches: further pieces of an answer, and results that hang below one of its pieces."""
+    on_chain = {entry.id for entry in chain}
+    others = [entry for id_, entry in by_id.items() if id_ not in on_chain and is_message(entry)]
     if not others:
-        yield from chain
-        return
-    place = {answer: number for number, entry in enumerate(chain) if (answer := answer_of(entry))}
-    own = {entry.id: answer for entry in chain if (answer := answer_of(entry))}
-    calls_at = {id_: place[answer_of(entry)] for entry in chain for id_ in calls_in(entry) if answer_of(entry)}
-    calls_at |= {id_: number for number, entry in enumerate(chain) for id_ in calls_in(entry) if id_ not in calls_at}
-    answered = {id_ for entry in chain for id_ in results_in(entry)}
-    fetched: dict[int, list[Entry]] = {}
-    side = is_side(chain[-1]) if chain else False
+        return chain
+    pieces: dict[str, list[Entry]] = {}
+    below: dict[str, list[Entry]] = {}
     for entry in others:
-        if entry.id in seen_ids or is_side(entry) != side:
-            continue
-        answer = answer_of(entry)
-        if answer in place and own.get(entry.parent or "") == answer and not any(id_ in calls_at for id_ in calls_in(entry)):
-            fetched.setdefault(place[answer], []).append(entry)
-            own[entry.id] = answer
-            calls_at |= dict.fromkeys(calls_in(entry), place[answer])
-            seen_ids.add(entry.id)
-        elif has_results_only(entry) and (at := next((calls_at[id_] for id_ in results_in(entry) if id_ in calls_at), None)) is not None:
-            if not answered.isdisjoint(results_in(entry)):
-                continue
-            fetched.setdefault(at, []).append(entry)
-            answered.update(results_in(entry))
-            seen_ids.add(entry.id)
+        if answer := answer_of(entry):
+            pieces.setdefault(answer, []).append(entry)
+        elif entry.parent is not None and results_in(entry):
+            below.setdefault(entry.parent, []).append(entry)
+    places: dict[str, list[int]] = {}
     for number, entry in enumerate(chain):
-        yield entry
-        yield from fetched.get(number, ())
+        if answer := answer_of(entry):
+            places.setdefault(answer, []).append(number)
+    elsewhere = _results_elsewhere(chain, by_id, others) if version >= FETCHES_BY_CALL else {}
+    taken: set[str] = set()
+    regions: list[tuple[int, int, list[Entry]]] = []
+    for answer, own in places.items():
+        of_answer = [*(chain[number] for number in own), *pieces.get(answer, ())]
+        results = [result for piece in of_answer for result in below.get(piece.id, ()) if result.id not in taken]
+        taken.update(result.id for result in results)
+        results += [result for piece in of_answer for result in elsewhere.get(piece.id, ()) if result.id not in taken]
+        taken.update(result.id for result in results)
+        if found := [*_by_time(pieces.get(answer, ())), *_by_time(results)]:
+            regions.append((own[0], own[-1], found))
+    return _merged(chain, regions, by_id) if version >= MERGES else _after_answers(chain, regions)
+
+
+def _by_time(lines: Iterable[Entry]) -> list[Entry]:
+    return sorted(lines, key=lambda entry: entry.chunks[0].at or 0)
+
+
+def _results_elsewhere(chain: Sequence[Entry], by_id: Mapping[str, Entry], others: Sequence[Entry]) -> dict[str, list[Entry]]:
+    """By id of a line with a call: results off the chain that hang below another line, where the call has no result yet, and is in one answer only."""
+    owners: dict[str, Entry | None] = {}
+    for entry in by_id.values():
+        for call_id in calls_in(entry):
+            owner = owners.get(call_id, entry)
+            owners[call_id] = entry if owner is not None and answer_of(owner) == answer_of(entry) else None
+    answered = {id_ for entry in chain for id_ in results_in(entry)}
+    found: dict[str, list[Entry]] = {}
+    for entry in others:
+        parent = by_id.get(entry.parent or "")
+        own = set(calls_in(parent)) if parent is not None else set()
+        if own.issuperset(results_in(entry)):
+            answered.update(results_in(entry))
+            continue
+        for id_ in results_in(entry):
+            owner = owners.get(id_)
+            if owner is not None and id_ not in answered and is_side(owner) == is_side(entry):
+                found.setdefault(owner.id, []).append(entry)
+                answered.update(results_in(entry))
+                break
+    return found
+
+
+def _after_answers(chain: Sequence[Entry], regions: Sequence[tuple[int, int, list[Entry]]]) -> list[Entry]:
+    """What was found behind the last piece of its answer."""
+    found = {end: lines for _, end, lines in regions}
+    return [line for number, entry in enumerate(chain) for line in (entry, *found.get(number, ()))]
+
+
+def _merged(chain: Sequence[Entry], regions: Sequence[tuple[int, int, list[Entry]]], by_id: Mapping[str, Entry]) -> list[Entry]:
+    """What was found among the lines from its answer to the last of its results, in the order of the file."""
+    position = {id_: place for place, id_ in enumerate(by_id)}
+    merged: list[Entry] = []
+    done = 0
+    waiting: list[Entry] = []
+    for start, last, lines in sorted(regions, key=lambda region: region[0]):
+        if start >= done:
+            merged += waiting
+            merged += chain[done : start + 1]
+            done, waiting = start + 1, []
+        waiting = sorted([*waiting, *lines], key=lambda entry: position[entry.id])
+        answer, end = answer_of(chain[start]), last + 1
+        while end < len(chain) and _belongs(chain[end], answer):
+            end += 1
+        for entry in chain[done:end]:
+            before = [line for line in waiting if position[line.id] < position[entry.id]]
+            merged += [*before, entry]
+            waiting = waiting[len(before) :]
+        done = max(done, end)
+    return [*merged, *waiting, *chain[done:]]
+
+
+def _belongs(entry: Entry, answer: str) -> bool:
+    """Whether the line goes on with an answer: a piece, a result, or what the program put between."""
+    if is_message(entry):
+        return answer_of(entry) == answer if answer_of(entry) else bool(results_in(entry)) or entry.about.get("isMeta") is True
+    return not is_boundary(entry.about)
 
 
 def _joined(chain: Iterable[Entry]) -> Iterable[Entry]:

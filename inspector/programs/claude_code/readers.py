@@ -10,13 +10,15 @@ from itertools import takewhile
 from inspector.conversation import queries
 from inspector.conversation.model import Chunk, Conversation, Dropped, Kind, Message, Reading
 from inspector.conversation.tree import about_of
-from inspector.programs.claude_code.lines import SYNTHETIC
-from inspector.programs.claude_code.path import ENDS, Loader, is_boundary, path_as
+from inspector.programs.claude_code.kept import is_boundary
+from inspector.programs.claude_code.lines import HALVES, SYNTHETIC
+from inspector.programs.claude_code.path import ENDS, Loader, path_as
 from inspector.programs.claude_code.sending import (
     COMMAND,
     DROPS_EMPTY_TEXTS,
     DROPS_ERRORS,
     SENDS_COMMANDS,
+    SENDS_UNKNOWN,
     Left,
     Version,
     answer_id,
@@ -27,6 +29,7 @@ from inspector.programs.claude_code.sending import (
 )
 from inspector.readers.base import Reader
 from inspector.readers.strict import strict_problems
+from inspector.text.surrogates import without_surrogates
 
 NAME = "claude-code"
 _FETCHED = "results of parallel calls are fetched from their branches"
@@ -101,6 +104,8 @@ def read_as(loader: Loader, path: Conversation) -> Reading:
             lines.append(line)
     grouped = _joined(lines)
     messages, left = _as_resumed(lines, loader.version, last_calls(spoken)) if loader.resumes else (grouped, {})
+    if loader.version >= SENDS_UNKNOWN and path.fact(f"lines-{HALVES}"):
+        messages = [replace(message, chunks=tuple(map(_whole, message.chunks))) for message in messages]
     ends = {
         "dangling": "the first line on the path names a parent that is in no line: what was said before it is hidden",
         "cycle": "the parents form a cycle: versions before 2.1.30 never end the walk, later ones cut the session there",
@@ -115,6 +120,13 @@ def read_as(loader: Loader, path: Conversation) -> Reading:
         ),
         warnings=(*([ends] if ends else ()), *strict_problems(messages)[:20]),
     )
+
+
+def _whole(chunk: Chunk) -> Chunk:
+    """Half a character cannot be written as UTF-8: the sign for an unknown one is sent."""
+    entry = chunk.payload.get("entry")
+    payload = without_surrogates({name: value for name, value in chunk.payload.items() if name != "entry"})
+    return replace(chunk, payload={**payload, "entry": entry} if entry is not None else payload)
 
 
 def _as_resumed(lines: list[Message], version: Version, settled: Sequence[Chunk]) -> tuple[list[Message], Left]:

@@ -13,8 +13,8 @@ from typing import Any
 
 from inspector.conversation.model import Chunk, Conversation, Kind
 from inspector.conversation.tree import Entry, entries
+from inspector.programs.claude_code.leaf import answer_of
 from inspector.programs.claude_code.lines import ASSISTANT, USER
-from inspector.programs.claude_code.path import answer_of
 from inspector.projections.base import without_cache_marks
 from inspector.text import jsontext
 from inspector.text.at_hand import AtHand

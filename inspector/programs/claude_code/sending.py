@@ -19,6 +19,7 @@ HOISTS = (2, 0, 76)  # not 1.0.124
 DROPS_ERRORS = (2, 0, 76)  # not 1.0.124
 DROPS_THINKING = (2, 1, 12)  # not 2.0.76
 PAIRS = (2, 1, 27)  # not 2.1.12
+FILLS_ANSWERS = (2, 1, 75)  # not 2.1.12
 DROPS_BLANKS = (2, 1, 39)  # not 2.1.27
 PAIRS_FIRST = (2, 1, 69)  # not 2.1.47
 SENDS_COMMANDS = (2, 1, 69)  # not 2.1.47
@@ -30,6 +31,8 @@ DROPS_THINKING_OF_OTHERS = (2, 1, 156)  # not 2.1.142
 DROPS_BLANKS_OF_THINKING = (2, 1, 261)  # not 2.1.245
 SKIPS_UNREAD = (2, 1, 277)  # not 2.1.275, which fails on some shapes
 SETTLES = (2, 1, 281)  # not 2.1.280
+SENDS_UNKNOWN = (2, 1, 200)  # not 2.1.112
+FILLS_FIRST = (2, 1, 332)  # not 2.1.200
 
 MISSING = "[Tool result missing due to internal error]"
 UNRECORDED = (
@@ -37,6 +40,7 @@ UNRECORDED = (
     "Check whether it took effect before relying on it or running it again.]"
 )
 INTERRUPTED, NO_CONTENT = "[Tool use interrupted]", "(no content)"
+REMOVED = "[Orphaned tool result removed due to conversation resume]"
 COMMAND = "local_command"
 UNANSWERED = "a call that has no result anywhere in the session: the program leaves it out of every request"
 BLANK = "an answer of blanks only: the program leaves it out of every request"
@@ -44,6 +48,7 @@ ONLY_THINKING = "thinking of an answer that says nothing else: the program leave
 ORPHAN = "a result whose call is not in the answer before it: the program leaves it out of every request"
 REPEATED = "a second call or result with an id that is there already: the program leaves it out of every request"
 OF_OTHERS = "thinking of another model than the last answer's: the program leaves it out while the next request names that one"
+HOLLOW = 'an answer without content: the program says "(no content)" in its place'
 EMPTY = "a blank text: the program leaves it out of every request"
 UNREAD = "something else where the program reads a block: it leaves it out of every request"
 _THINKING = (Kind.THINKING, Kind.REDACTED_THINKING)
@@ -65,6 +70,8 @@ def sent_lines(lines: Sequence[Message], version: Version, settled: Sequence[Chu
 
     `settled` are calls that get a result which says that none was recorded, where they have none."""
     left: Left = {}
+    if version >= FILLS_ANSWERS:
+        lines = [_filled(line, left) if line.role == ASSISTANT else line for line in lines]
     if version >= SKIPS_UNREAD:
         lines = _readable(lines, left)
     # A call without an id is answered by a result without one.
@@ -98,14 +105,26 @@ def sent_lines(lines: Sequence[Message], version: Version, settled: Sequence[Chu
     return (_results_after_calls(spoken) if version >= SETTLES else spoken), left
 
 
+def _filled(answer: Message, left: Left) -> Message:
+    if len(answer.chunks) != 1 or answer.chunks[0].kind is not Kind.CONTROL or answer.chunks[0].payload.get("empty") != "[]":
+        return answer
+    left.setdefault(HOLLOW, []).extend(answer.chunks)
+    return _synthetic(ASSISTANT, answer.chunks[0], NO_CONTENT)
+
+
 def _readable(lines: Sequence[Message], left: Left) -> Sequence[Message]:
     """Without blocks in whose place something else is, and without empty texts of an answer."""
     result: list[Message] = []
     for line in lines:
-        unread = [chunk for chunk in line.chunks if chunk.kind in _ODD and _is_unread(chunk)]
+        unread = [chunk for chunk in line.chunks if chunk.kind in _ODD and _is_unread(chunk) and not _is_empty_words(line, chunk)]
         empty = [chunk for chunk in line.chunks if line.role == ASSISTANT and chunk.kind is Kind.TEXT and not chunk.text]
         result.append(_left_out(_left_out(line, unread, UNREAD, left), empty, EMPTY, left))
     return result
+
+
+def _is_empty_words(line: Message, chunk: Chunk) -> bool:
+    """An empty text of the user's that is the whole content is sent as it is."""
+    return line.role != ASSISTANT and chunk.payload.get("empty") == ""
 
 
 def _is_unread(chunk: Chunk) -> bool:
@@ -285,8 +304,8 @@ def _own_results(following: Sequence[Message], waiting: set[str], version: Versi
                 message = _without(message, chunks)
         if message.chunks:
             result.append(message)
-    if gone and not result and version >= FILLS and not is_first:
-        result = [_synthetic("user", gone[0], NO_CONTENT)]
+    if gone and not result and version >= (FILLS_FIRST if is_first else FILLS):
+        result = [_synthetic("user", gone[0], REMOVED if is_first else NO_CONTENT)]
     return result
 
 

@@ -14,8 +14,9 @@ from inspector.conversation.edits import MOVED, Plan, Set, apply
 from inspector.conversation.model import Chunk, Conversation, Kind, Message
 from inspector.conversation.tree import LEAF, Entry, entries
 from inspector.programs.claude_code.folder import own_name
+from inspector.programs.claude_code.kept import is_boundary
 from inspector.programs.claude_code.lines import ASSISTANT, START, SYNTHETIC, USER, read_session
-from inspector.programs.claude_code.path import is_boundary, live_path
+from inspector.programs.claude_code.path import live_path
 from inspector.programs.claude_code.quarantine import QUARANTINED, file_for, numbers_in
 from inspector.programs.claude_code.readers import LOADERS
 from inspector.programs.formats import Cell, Change, Stored, WriteMode, WriteRefused

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from inspector.conversation.tree import Entry
 from inspector.programs.claude_code.chain import Chain, chain_of, first_results, name
-from inspector.programs.claude_code.path import is_message
+from inspector.programs.claude_code.leaf import is_message
 from inspector.programs.claude_code.versions import CHAIN, known_defects
 from inspector.rules.base import Case, Match, Origin, Rule, Severity, bounded
 from inspector.text.counted import counted

@@ -6,7 +6,8 @@ from inspector.conversation.queries import span_text
 from inspector.conversation.tree import Entry
 from inspector.programs.claude_code.chain import chain_of, chunks_of, name
 from inspector.programs.claude_code.detours import Detour, detours
-from inspector.programs.claude_code.path import is_message, leads_on, shares_line
+from inspector.programs.claude_code.leaf import is_message
+from inspector.programs.claude_code.path import leads_on, shares_line
 from inspector.programs.claude_code.versions import CHAIN, known_defects
 from inspector.rules.base import Case, Match, Origin, Rule, Severity, bounded
 from inspector.text.counted import counted

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from inspector.conversation.queries import span_text
 from inspector.conversation.tree import Entry
 from inspector.programs.claude_code.chain import chain_of, chunks_of, has_words, name
-from inspector.programs.claude_code.path import answer_of
+from inspector.programs.claude_code.leaf import answer_of
 from inspector.rules.base import Case, Match, Origin, Rule, Severity, bounded
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from inspector.programs.claude_code.chain import chain_of, has_words, name
-from inspector.programs.claude_code.path import is_boundary
+from inspector.programs.claude_code.kept import is_boundary
 from inspector.programs.claude_code.versions import CHAIN, COMPACTION, known_defects
 from inspector.rules.base import Case, Match, Origin, Rule, Severity
 from inspector.text.counted import counted

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from itertools import takewhile
 
-from inspector.programs.claude_code.chain import chain_of, has_words, kept_ids, name
+from inspector.programs.claude_code.chain import chain_of, has_words, name
+from inspector.programs.claude_code.kept import is_boundary, kept_ids
 from inspector.programs.claude_code.lines import ASSISTANT
-from inspector.programs.claude_code.path import is_boundary
 from inspector.programs.claude_code.versions import COMPACTION, known_defects
 from inspector.rules.base import Case, Match, Origin, Rule, Severity
 from inspector.text.counted import counted
