@@ -157,6 +157,14 @@ def test_two_readings_side_by_side_have_both_verdicts_and_mark_what_is_rejected(
     assert "inserted by exact for the call at seq 2, not stored interrupted: tool execution did not complete" in " ".join(
         _cells(migration, "<tbody>(.*?)</tbody>")
     )
+    assert [cell.removeprefix("~ ")[:70] for cell in _cells(migration, '<td class="words-of wrong">(.*?)</td>')] == [
+        'MSG 0 user tool-call left out of the request run_shell {"command":"bun',
+        "MSG 0 user read as part of the message before did it finish? the conne",
+        "MSG 0 user sent under another role I cannot see a result of the migrat",
+    ]
+    assert "It does not help here: the call at seq 2 is rejected even so." in migration
+    assert "the next request is rejected instead of wrong silently, neither better nor worse" in migration
+    assert "load() as shipped: a new message where msgIdx differs" in migration
     assert "Read by neither: seq 14 dropped by reconcile" in " ".join(_cells(hello, "</table>(.*?)<footer"))
     assert 'href="/whatif/?reader=dispatch-legacy&reader=exact&profile=openai-chat&show=failing">What if' in migration
 

@@ -395,6 +395,15 @@ _WORDS = (
 )
 
 
+_WORST_FIRST = ("left_out", "leaked", "spoken", "misnamed", "merged", "split")
+
+
+def wrong_rows(result: Outcome) -> dict[str, str]:
+    """What a client gets wrong, by chunk key: the worst of it, in words."""
+    losses = {name: loss for name, _, loss in _WORDS}
+    return {key: losses[name] for name in reversed(_WORST_FIRST) for key in getattr(result, name)}
+
+
 def _excused(name: str, worse: Outcome, better: Outcome) -> Iterable[str]:
     """Keys that `worse` gets wrong and that are no gain with `better`: what it does with them is as bad, is reported elsewhere, or is intentional."""
     if name == "left_out":
