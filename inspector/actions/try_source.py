@@ -30,8 +30,8 @@ from inspector.traces.model import Problem
 
 LARGEST = 512 << 20
 """Bytes of a file that a request reads for it."""
-EXAMINED = 4 << 20
-"""Bytes of a store of which every conversation is examined; of a larger one the newest, where they are no larger."""
+EXAMINED = 16 << 20
+"""Bytes of conversations that are examined, a second or two: all of a small store, of a larger one the newest that fit."""
 NEWEST = 5
 
 
@@ -136,9 +136,11 @@ def _examined(content: OpenStore | reading.Store, size: int) -> Iterator[Around]
             yield Around(stored, reader, projection, profile, None, ())
         return
     newest = sorted(zip(content.examined, unread_in(content), strict=True), key=lambda pair: _written(content, pair[0]), reverse=True)
-    if size > EXAMINED:
-        newest = [pair for pair in newest if _size(content, pair[0]) <= EXAMINED][:NEWEST]
-    for _, unread in newest:
+    left, count = EXAMINED, len(newest) if size <= EXAMINED else NEWEST
+    for listed, unread in newest:
+        if not count or (own_size := _size(content, listed)) > left:
+            continue
+        left, count = left - own_size, count - 1
         # What cannot be read is among the problems of the import.
         with suppress(SourceProblem):
             yield unread.read()

@@ -199,11 +199,13 @@ def test_of_a_large_folder_the_newest_are_examined(
     folder.mkdir(parents=True)
     for number in range(8):
         path = folder / f"2026-01-01T00-00-0{number}-000Z_s{number}.jsonl"
-        path.write_text(SESSION.replace("abc", f"abc{number}") + "\n" * (200 if number == 7 else 0))
+        path.write_text(SESSION.replace("abc", f"abc{number}") + "\n" * (2_000 if number == 7 else 0))
         os.utime(path, (1_760_000_000 + number, 1_760_000_000 + number))
-    monkeypatch.setattr("inspector.actions.try_source.EXAMINED", len(SESSION) + 100)
+    monkeypatch.setattr("inspector.actions.try_source.EXAMINED", 5 * len(SESSION) + 100)
     page = " ".join(said(client, path=str(tmp_path / "sessions"), do="try").split())
     assert "<b>8 conversations</b>" in page and "The 5 newest that can be read in a moment were examined:" in page
+    monkeypatch.setattr("inspector.actions.try_source.EXAMINED", 9)
+    assert "None was examined: they are too large" in said(client, path=str(tmp_path / "sessions"), do="try")
     assert [f"abc{number}<" in page for number in range(8)] == [False, False, True, True, True, True, True, False]
 
 
