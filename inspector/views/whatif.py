@@ -270,9 +270,8 @@ def client_query(name: str, profile: str = "") -> str:
 
 def _programs(choice: WhatIfChoice) -> tuple[ComparedProgram, ...]:
     chosen = compared_formats(choice.a, choice.b)
-    formats = (
-        Source.objects.filter(is_trace=False, conversations__is_gone=False).order_by("format").values_list("format", flat=True).distinct()
-    )
+    present = ConversationCount.objects.counted().filter(is_gone=False, conversations__gt=0)
+    formats = present.order_by("source__format").values_list("source__format", flat=True).distinct()
     programs: dict[tuple[str, ...], ComparedProgram] = {}
     for format_name in formats:
         offered = tuple(names(format_name))

@@ -16,7 +16,7 @@ from inspector.demo import gbrain_incident
 from inspector.demo.branch_incident import openclaw_files, pi_files
 from inspector.demo.creation import write_dispatch_store
 from inspector.demo.rollouts_incident import incident_files
-from inspector.models import Conversation
+from inspector.models import Conversation, Source
 from tests.commands.test_not_read_whole import DEEP
 from tests.kept import Kept
 from tests.programs.claude_code import session_lines as cc
@@ -285,6 +285,19 @@ def test_with_what_runs_now_as_many_next_requests_fail_as_conversations_say(
     states = client.get(f"/whatif.json?reader={reader}").json()["states"]
     own = Counter(row.next_request[0] for row in Conversation.objects.filter(source__format=format_name))
     assert {state: states[state]["a"] for state in counts} == counts == {state: own[state] for state in counts}
+
+
+@pytest.mark.usefixtures("programs")
+def test_a_program_of_the_demo_is_offered_only_where_it_is_counted(client: Client) -> None:
+    def offered() -> list[str]:
+        [nav] = re.findall(r'<nav class="bar" aria-label="Programs">(.*?)</nav>', client.get("/whatif/").content.decode(), re.DOTALL) or [
+            ""
+        ]
+        return re.findall(r">([a-z-]+)</a>", nav)
+
+    assert offered() == ["dispatch", "gbrain-export", "openclaw", "rollouts"]
+    Source.objects.exclude(format__in=("dispatch", "rollouts")).update(is_demo=True)
+    assert offered() == ["dispatch", "rollouts"]
 
 
 @pytest.mark.usefixtures("programs")
