@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 from django.test import Client
 
-from inspector.models import Repair
+from inspector.actions.import_source import import_targets
+from inspector.demo import gbrain_incident
+from inspector.models import Conversation, Repair
 from tests.actions.building import again, applied, chunk_key, imported, merged, put, row
 from tests.programs.dispatch.appended_stores import A, U, appended, tc
 
@@ -130,6 +132,14 @@ def test_a_result_that_a_reader_inserts_says_why_it_helps(client: Client, tmp_pa
     text = client.get(f"/conversations/{conversation.oid}/diff/?reader=exact&reader=dispatch-role-split").content.decode()
     helps = "It helps, since providers reject a call without a result. The model reads these words as the result."
     assert text.count(helps) == 2 and "It does not help" not in text
+
+
+def test_a_result_that_a_reader_inserts_names_the_rule_that_rejects_the_call_without_it(client: Client, tmp_path: Path) -> None:
+    (tmp_path / "gbrain.sql").write_bytes(gbrain_incident.script().encode())
+    import_targets([str(tmp_path / "gbrain.sql")], "tester")
+    conversation = Conversation.objects.get(native_id="4107")
+    text = client.get(f"/conversations/{conversation.oid}/diff/?reader=gbrain-naive&reader=gbrain-head").content.decode()
+    assert text.count("It helps: with gbrain-naive, SDK-1 rejects the call. The model reads these words as the result.") == 3
 
 
 def test_a_reader_that_cannot_open_the_conversation_says_so_next_to_the_other(client: Client, tmp_path: Path) -> None:

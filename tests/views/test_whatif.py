@@ -154,7 +154,7 @@ def test_two_readings_side_by_side_have_both_verdicts_and_mark_what_is_rejected(
     )
     [rejected] = _cells(migration, '<td class="words-of rejected">(.*?)</td>')
     assert rejected.startswith("~ MSG 1 assistant tool-call run_shell") and "OC-1 An assistant message with 'tool_calls' must" in rejected
-    assert "inserted by exact for the call at seq 2, not stored interrupted: tool execution did not complete" in " ".join(
+    assert "inserted by exact for the call at seq 2, not in the stored messages interrupted: tool execution did not complete" in " ".join(
         _cells(migration, "<tbody>(.*?)</tbody>")
     )
     assert [cell.removeprefix("~ ")[:70] for cell in _cells(migration, '<td class="words-of wrong">(.*?)</td>')] == [
