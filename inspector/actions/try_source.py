@@ -1,13 +1,23 @@
-"""What a path holds, before anybody imports it: its format and how many conversations. Nothing is kept, and no conversation is judged."""
+"""What a path holds, before anybody imports it: its format, how many conversations, and what becomes of the newest. Nothing is kept."""
 
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from inspector.access.context import unlimited
 from inspector.actions.add_source import known_as
 from inspector.actions.problems import Refused
+from inspector.checking import Around, judges_of, unread_in
+from inspector.conversation.model import Kind
+from inspector.presentation.conversation.revision_content import Summary, revision_head
+from inspector.presentation.conversation.verdict import Verdict, verdict
 from inspector.presentation.visible import visible
+from inspector.profiles.judging import judged_case
 from inspector.programs.catalogue import FORMATS, UnknownFormat, format_named
+from inspector.programs.formats import Listed
+from inspector.rules.base import Severity, case_of, findings
+from inspector.rules.catalogue import RULES
 from inspector.sources import homes, reading
 from inspector.sources.captures import Captures
 from inspector.sources.homes import StorePlace
@@ -20,6 +30,21 @@ from inspector.traces.model import Problem
 
 LARGEST = 512 << 20
 """Bytes of a file that a request reads for it."""
+EXAMINED = 16 << 20
+"""Bytes of conversations that are examined, a second or two: all of a small store, of a larger one the newest that fit."""
+NEWEST = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """A conversation as the import will list it; `version` is that of the program or of the file, as it names it."""
+
+    summary: Summary
+    native_id: str
+    version: str
+    verdict: Verdict
+    is_damaged: bool
+    unreadable: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +65,28 @@ class Trial:
     """When the last of them was written, in epoch milliseconds."""
     problems: tuple[Problem, ...] = ()
     """What could not be read as it should be."""
+    samples: tuple[Sample, ...] = ()
+    """The conversations that were examined, the newest first."""
+
+    @property
+    def newest(self) -> tuple[Sample, ...]:
+        return self.samples[:NEWEST]
+
+    @property
+    def damaged(self) -> int:
+        return sum(sample.is_damaged for sample in self.samples)
+
+    @property
+    def chunks(self) -> int:
+        return sum(sample.summary.chunk_count for sample in self.samples)
+
+    @property
+    def unreadable(self) -> int:
+        return sum(sample.unreadable for sample in self.samples)
+
+    @property
+    def versions(self) -> bool:
+        return any(sample.version for sample in self.newest)
 
 
 @unlimited
@@ -68,13 +115,63 @@ def _trial(path: Path) -> Trial:
                     trial = _of_store(shown, content.format.name, len(content.conversations))
                 case _:
                     return _of_store(shown, content.format.name, None)
-            return _with_files(replace(trial, problems=tuple(content.problems)), path)
+            trial = _with_files(replace(trial, problems=tuple(content.problems)), path)
+            if not isinstance(content, OpenStore | reading.Store):
+                return trial
+            samples = [_sample(one) for one in _examined(content, trial.size)]
+            return replace(trial, samples=tuple(sorted(samples, key=lambda sample: sample.summary.last_activity or 0, reverse=True)))
     except (SourceProblem, UnknownFormat) as problem:
         return Trial(shown, problem=visible(str(problem)))
 
 
 def _of_store(shown: str, format_name: str, count: int | None) -> Trial:
     return Trial(shown, format_name, format_named(format_name).title, count=count)
+
+
+def _examined(content: OpenStore | reading.Store, size: int) -> Iterator[Around]:
+    """All conversations of a small store, else the newest."""
+    if isinstance(content, reading.Store):
+        reader, projection, profile = judges_of(content.format, content.origin)
+        for stored in content.conversations if size <= EXAMINED else content.conversations[-NEWEST:]:
+            yield Around(stored, reader, projection, profile, None, ())
+        return
+    newest = sorted(zip(content.examined, unread_in(content), strict=True), key=lambda pair: _written(content, pair[0]), reverse=True)
+    left, count = EXAMINED, len(newest) if size <= EXAMINED else NEWEST
+    for listed, unread in newest:
+        if not count or (own_size := _size(content, listed)) > left:
+            continue
+        left, count = left - own_size, count - 1
+        # What cannot be read is among the problems of the import.
+        with suppress(SourceProblem):
+            yield unread.read()
+
+
+def _written(content: OpenStore, listed: Listed) -> int:
+    """When it was last written, as far as that is known before it is read, in epoch milliseconds."""
+    files = content.files(listed)
+    fact = listed.facts.get("lastActivityAt")
+    with suppress(OSError, ValueError):
+        return max(file.place.stat().st_mtime_ns // 1_000_000 for file in files) if files else int((fact and fact.value) or 0)
+    return 0
+
+
+def _size(content: OpenStore, listed: Listed) -> int:
+    files = content.files(listed)
+    return sum(file.size for file in files) if files else content.size // max(1, len(content.listed))
+
+
+def _sample(one: Around) -> Sample:
+    conversation = one.stored.conversation
+    case = case_of(conversation, one.reader, archive=one.archive, bleeding=one.bleeding)
+    results = findings(case, RULES)
+    return Sample(
+        revision_head(one.stored).summary,
+        visible(conversation.native_id),
+        visible(conversation.fact("version") or ""),
+        verdict(case, results, judged_case(case, one.profile, one.projection)[1]),
+        any(finding.severity is not Severity.NOTE for finding in results),
+        sum(chunk.kind is Kind.UNREADABLE for chunk in conversation.chunks),
+    )
 
 
 def _with_files(trial: Trial, path: Path) -> Trial:

@@ -197,6 +197,11 @@ def thousands(value: int) -> str:
 
 
 @register.filter
+def item(values: Mapping[str, str], key: str) -> str:
+    return values.get(key, "")
+
+
+@register.filter
 def by_rule(findings: Sequence[Finding]) -> list[tuple[Finding, int]]:
     """The first finding of each rule, in the order of the codes, and how many there are of it."""
     ordered = groupby(sorted(findings, key=lambda finding: finding.code), key=lambda finding: finding.code)

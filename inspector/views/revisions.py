@@ -2,8 +2,8 @@
 
 import difflib
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import cast
 
@@ -15,19 +15,18 @@ from inspector.conversation.model import Conversation as Core
 from inspector.conversation.model import Dropped
 from inspector.middleware import OperatorRequest
 from inspector.models import Conversation, Repair, Revision, loading
-from inspector.models.comparing import differences
 from inspector.planning.preview import DiffRow, diff_rows
 from inspector.presentation.conversation.compared import WINDOW, ComparedWindow, compared, compared_readings, window
 from inspector.presentation.json_text import Json, json_fields
 from inspector.presentation.repair.plan import chunks_summary
 from inspector.presentation.repair.preview_part import DiffRun, diff_runs
 from inspector.presentation.visible import visible
-from inspector.presentation.whatif.differences import client, read_by
+from inspector.presentation.whatif.differences import between, client, outcomes, read_by, wrong_rows
 from inspector.presentation.whatif.words import WORDS, part_of
 from inspector.profiles.base import Violation
 from inspector.profiles.catalogue import UnknownProfile
 from inspector.readers.catalogue import UnknownReader
-from inspector.rules.base import case_of
+from inspector.rules.base import case_of, stored_messages
 from inspector.views import facts
 from inspector.views.choice import conversation_or_404
 from inspector.views.pages import as_json, page, unless_unchanged
@@ -70,8 +69,8 @@ def _both(oid: str, old: int, new: int) -> tuple[Conversation, Revision, Revisio
 class ComparedSide:
     """All from `client` on is of a side that is one conversation as a client reads it.
 
-    `keys` are those of the chunks that it reads, of which it `inserted` some; of the next request, `verdict`, `state`, `silence` and `violation`
-    are as of an Outcome.
+    `keys` are those of the chunks that it reads, of which it `inserted` some; `wrong` says what it gets wrong, by key; of the next request,
+    `verdict`, `state`, `silence` and `violation` are as of an Outcome.
     """
 
     row: Conversation
@@ -83,10 +82,15 @@ class ComparedSide:
     failure: str = ""
     keys: frozenset[str] = frozenset()
     inserted: frozenset[str] = frozenset()
+    wrong: Mapping[str, str] = field(default_factory=dict)
     verdict: str = ""
     state: str = ""
     silence: str = ""
     violation: Violation | None = None
+
+    @property
+    def title(self) -> str:
+        return client(self.client).title
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,14 +172,12 @@ def _read_by_two(row: Conversation, clients: Sequence[str], profile: str) -> _Co
     """One conversation as two clients read it. Raises Http404."""
     try:
         case = case_of(loading.stored(row).conversation, client(clients[0]).reader.name)
-        one, other = (read_by(case, name).reading for name in clients)
-        [(_, (change,))] = differences([row], clients, profile)
+        cases = [read_by(case, name) for name in clients]
+        first, second = outcomes(list(zip(cases, clients, strict=True)), row.judges[0], profile or row.judges[1])
     except (UnknownReader, UnknownProfile) as problem:
         raise Http404(str(problem)) from None
-    outcomes = (
-        (change.verdict_a, change.state_a, change.silence_a, change.violation_a),
-        (change.verdict_b, change.state_b, change.silence_b, change.violation_b),
-    )
+    one, other = (case.reading for case in cases)
+    change = between(first, second, len(stored_messages(case.conversation)))
     left, right = (
         ComparedSide(
             row,
@@ -187,9 +189,13 @@ def _read_by_two(row: Conversation, clients: Sequence[str], profile: str) -> _Co
             reading.failure,
             frozenset(chunk.key for message in reading.messages for chunk in message.chunks),
             frozenset(chunk.key for message in reading.messages if message.synthetic for chunk in message.chunks),
-            *outcome,
+            wrong_rows(result),
+            result.verdict,
+            result.state,
+            result.silence,
+            result.violation,
         )
-        for name, reading, outcome in zip(clients, (one, other), outcomes, strict=True)
+        for name, reading, result in zip(clients, (one, other), (first, second), strict=True)
     )
     rows = compared_readings(one.messages, other.messages)
     part = part_of(change)
@@ -197,13 +203,14 @@ def _read_by_two(row: Conversation, clients: Sequence[str], profile: str) -> _Co
         # The words that both insert may differ.
         part = "neither"
     subject = "the next request" if change.next_request else "the conversation"
+    than_now = f", {WORDS[part].than_now}" if change.next_request else ""
     without = {chunk.key for dropped in other.dropped for chunk in dropped.chunks}
     neither = tuple(
         replace(dropped, chunks=chunks)
         for dropped in one.dropped
         if (chunks := tuple(chunk for chunk in dropped.chunks if chunk.key in without))
     )
-    readings = ComparedReadings(f"{subject} {WORDS[part].one}", change.needs_repair, neither)
+    readings = ComparedReadings(f"{subject} {WORDS[part].one}{than_now}", change.needs_repair, neither)
     return left, right, rows, readings
 
 

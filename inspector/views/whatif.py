@@ -11,14 +11,24 @@ from django.http import Http404, HttpResponse
 from inspector.middleware import OperatorRequest
 from inspector.models import Conversation, ConversationCount, Source
 from inspector.models.comparing import difference, differences
+from inspector.presentation.conversation.verdict import PASSES, REJECTED, SILENT
 from inspector.presentation.json_text import Json, json_fields
-from inspector.presentation.whatif.differences import NEXT_REQUESTS, Difference, Summary, candidates, client, compared_formats, summarize
+from inspector.presentation.whatif.differences import (
+    NEXT_REQUESTS,
+    NOT_KNOWN,
+    Client,
+    Difference,
+    Summary,
+    candidates,
+    client,
+    compared_formats,
+    summarize,
+)
 from inspector.presentation.whatif.report import difference_report, summary_report
-from inspector.presentation.whatif.words import STATE_WORDS, WORDS, part_of
+from inspector.presentation.whatif.words import PARTS, WORDS, Words, part_of, state_words
 from inspector.profiles.catalogue import PROFILES, UnknownProfile
 from inspector.profiles.catalogue import profile as profile_named
 from inspector.programs.catalogue import format_named
-from inspector.readers.base import Reader
 from inspector.readers.catalogue import UnknownReader, all_readers, names
 from inspector.views.conversation_list import newest_first
 from inspector.views.pages import as_json, page
@@ -40,14 +50,15 @@ def _is(name: str) -> Callable[[Difference], bool]:
     return lambda difference: name == (difference.kind if name in _BY_KIND else part_of(difference))
 
 
-SHOWS: Mapping[str, tuple[str, Callable[[Difference], bool]]] = {
-    "all": ("differ or stay merged", lambda difference: difference.differs or bool(difference.still_merged)),
-    "failing": ("change and do not pass", lambda difference: difference.next_request in _FAILING),
-    "worse": ("get worse in any way", lambda difference: bool(difference.worse)),
-    **{name: (words.several, _is(name)) for name, words in WORDS.items()},
-    "merged": ("stay merged", lambda difference: bool(difference.still_merged)),
+SHOWS: Mapping[str, Callable[[Difference], bool]] = {
+    "all": lambda difference: difference.differs or bool(difference.still_merged),
+    "failing": lambda difference: difference.next_request in _FAILING,
+    "worse": lambda difference: bool(difference.worse),
+    **{name: _is(name) for name in PARTS},
+    "merged": lambda difference: bool(difference.still_merged),
+    NOT_KNOWN: lambda difference: difference.state_b == NOT_KNOWN,
 }
-"""Which rows a page shows, in the words of its choice."""
+"""Which rows a page shows, by the names of their words."""
 _SHOWN_BEFORE = {"sendable": "newly_passes", "rejected": "newly_rejected"}
 """As links in issues name them that were made while a request was either rejected or not."""
 
@@ -68,6 +79,10 @@ class WhatIfRow:
     conversation: Conversation
     difference: Difference
 
+    @property
+    def words(self) -> Words:
+        return WORDS[part_of(self.difference)]
+
 
 @dataclass(frozen=True, slots=True)
 class ComparedProgram:
@@ -86,6 +101,10 @@ class ClientLine:
     query: str
 
     @property
+    def title(self) -> str:
+        return client(self.summary.reader_b).title
+
+    @property
     def passing(self) -> int:
         return self.summary.next_requests["newly_passes"].count
 
@@ -96,7 +115,7 @@ class ClientLine:
 
     @property
     def rank(self) -> tuple[int, ...]:
-        passing, silent, rejected = (self.summary.states[state][1] for state in STATE_WORDS)
+        passing, silent, rejected = (self.summary.states[state][1] for state in (PASSES, SILENT, REJECTED))
         return -passing, silent, rejected, self.summary.worse.count, self.summary.merged.count
 
 
@@ -104,11 +123,9 @@ class ClientLine:
 class Part:
     """Conversations of one part: `x` and `width` are percentages of a bar of all; `name` is the row filter that lists them."""
 
-    words: str
+    words: Words
     count: int
     name: str
-    color: str
-    now: str
     x: float
     width: float
 
@@ -144,14 +161,23 @@ class WhatIfPage:
         return urlencode({"reader": [choice.a, choice.b], **{name: value for name, value in rest.items() if value}}, doseq=True)
 
     @property
-    def reader(self) -> Reader:
-        """That of the client that might ship."""
-        return client(self.choice.b).reader
+    def clients(self) -> tuple[tuple[str, Client], ...]:
+        """The one that runs now, and the one that might ship."""
+        return ("runs now", client(self.choice.a)), ("might ship", client(self.choice.b))
+
+    @property
+    def words(self) -> Mapping[str, Words]:
+        return WORDS
 
     @property
     def verdict(self) -> str:
         """What becomes of the next requests, with the reader that runs now and with the other."""
-        return ", ".join(f"{STATE_WORDS[state]} {a:,} → {b:,}" for state, (a, b) in self.chosen.summary.states.items() if a or b)
+        return state_words(self.chosen.summary)
+
+    @property
+    def has_unknown(self) -> bool:
+        """Something of a conversation was not read, whichever client reads it."""
+        return bool(self.chosen.summary.states[NOT_KNOWN][1])
 
     @property
     def safer(self) -> ClientLine | None:
@@ -177,16 +203,15 @@ class WhatIfPage:
     def parts(self) -> tuple[Part, ...]:
         """Each conversation is in one of them."""
         parts: list[Part] = []
-        for show, words in WORDS.items():
-            count = self.part_counts[show]
-            x = parts[-1].x + parts[-1].width if parts else 0
-            text = words.one if count == 1 else words.several
-            parts.append(Part(text, count, show, words.color, words.now, x, 100 * count / max(1, self.counted)))
+        for name in PARTS:
+            if count := self.part_counts[name]:
+                x = parts[-1].x + parts[-1].width if parts else 0
+                parts.append(Part(WORDS[name], count, name, x, 100 * count / self.counted))
         return tuple(parts)
 
     @property
     def shows(self) -> tuple[tuple[str, str], ...]:
-        return tuple((name, words) for name, (words, _) in SHOWS.items())
+        return tuple((name, WORDS[name].several) for name in SHOWS)
 
     @property
     def amounts(self) -> tuple[tuple[str, str], ...]:
@@ -245,9 +270,8 @@ def client_query(name: str, profile: str = "") -> str:
 
 def _programs(choice: WhatIfChoice) -> tuple[ComparedProgram, ...]:
     chosen = compared_formats(choice.a, choice.b)
-    formats = (
-        Source.objects.filter(is_trace=False, conversations__is_gone=False).order_by("format").values_list("format", flat=True).distinct()
-    )
+    present = ConversationCount.objects.counted().filter(is_gone=False, conversations__gt=0)
+    formats = present.order_by("source__format").values_list("source__format", flat=True).distinct()
     programs: dict[tuple[str, ...], ComparedProgram] = {}
     for format_name in formats:
         offered = tuple(names(format_name))
@@ -270,7 +294,7 @@ def _page(request: OperatorRequest) -> WhatIfPage:
         ClientLine(summarize(choice.a, name, [(oid, by_client[at]) for oid, by_client in compared]), client_query(name, choice.profile))
         for at, name in enumerate(others)
     )
-    shown = [(oid, by_client[place]) for oid, by_client in compared if SHOWS[choice.show][1](by_client[place])]
+    shown = [(oid, by_client[place]) for oid, by_client in compared if SHOWS[choice.show](by_client[place])]
     here = in_memory(
         [oid for oid, _ in sorted(shown, key=lambda row: (part_of(row[1]) not in _FAILING, not row[1].worse))], request.GET, PER_PAGE
     )

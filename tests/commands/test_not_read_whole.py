@@ -71,7 +71,15 @@ def test_a_line_over_a_limit_of_ours_may_hold_what_is_missing(tmp_path: Path) ->
     assert for_provider.status == 2 and "so none is made" in for_provider.err
     compared = run("whatif", path, "--reader", "claude-code", "--reader", "claude-code-1", "--json")
     assert compared.status == 0, compared
-    assert compared.json["states"]["passes"] == {"a": 0, "b": 0}
+    assert {state: counts["a"] for state, counts in compared.json["states"].items()} == {
+        "passes": 0,
+        "silent": 0,
+        "rejected": 0,
+        "not_known": 1,
+    }
+    assert compared.json["refused"]["count"] == 0 and compared.json["differences"][0]["next_request"]["b"] == "not_known"
+    said = run("whatif", path, "--reader", "claude-code", "--reader", "claude-code-1").out
+    assert "next requests: not known 1 → 1" in said
 
 
 def test_nothing_is_extracted_of_what_was_not_read(folder: Path, tmp_path: Path) -> None:

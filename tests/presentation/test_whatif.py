@@ -231,7 +231,7 @@ def test_a_summary_counts_and_names_the_first_few(incident: Conversation) -> Non
     assert (found.conversations, found.differ.count, found.become_sendable.count, found.better.count) == (6, 5, 5, 5)
     assert (found.worse.count, found.merged.count, found.refused.count) == (0, 0, 0)
     assert found.differ.examples == ("c0", "c1", "c2") and found.worse.examples == ()
-    assert found.states == {"passes": (1, 1), "silent": (0, 5), "rejected": (5, 0)}
+    assert found.states == {"passes": (1, 1), "silent": (0, 5), "rejected": (5, 0), "not_known": (0, 0)}
     assert found.next_requests["silent_not_rejected"].count == 5
 
 

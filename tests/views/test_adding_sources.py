@@ -1,6 +1,7 @@
 """Sources are added from the browser: what may be read and nothing else, files and texts that are kept closed, and the demo that counts for nothing."""
 
 import json
+import os
 import re
 import stat
 from html import escape
@@ -21,6 +22,7 @@ from inspector.models import AuditEntry, Source, Watch
 from inspector.sources import uploads
 from inspector.sources.places import place
 from tests.accounts import account
+from tests.commands.running import make
 from tests.operators import OperatorClient
 from tests.programs.opencode import stores as opencode
 from tests.views.imported import MERGED, rows, store
@@ -124,7 +126,7 @@ def test_a_refused_path_comes_with_the_setting_that_allows_it(tmp_path: Path, cl
 def test_a_database_that_is_not_allowed_has_three_ways_to_its_import(client: Client, settings: Settings) -> None:
     settings.INSPECTOR_SOURCES = []
     page = said(client, path="postgresql://reader@db.example/brain", do="lines")
-    place_, elsewhere = page[page.index('id="path"') : page.index('id="upload"')], page[page.index('id="elsewhere"') :]
+    place_, elsewhere = page[page.index('id="path"') : page.index('id="elsewhere"')], page[page.index('id="elsewhere"') :]
     assert "may not read" in elsewhere and "may not read" not in place_, "the reason is where it was typed"
     assert "import_source postgresql://reader@db.example/brain</pre>" in elsewhere
     assert re.search(r"INSPECTOR_SOURCES=\S*postgresql://reader@db.example/brain \S+", elsewhere)
@@ -174,6 +176,37 @@ def test_a_tried_folder_says_which_files_are_read_and_what_is_wrong_with_them(tm
     page = re.sub(r"\s+", " ", said(client, path=str(database), do="try"))
     assert "<b>1 conversation</b> in 1 file, " in page and "other file" not in page
     assert '<span class="mono">its keys</span>' in page and "unknown&lt;b&gt;" in page
+
+
+def test_a_tried_store_says_what_becomes_of_its_newest_conversations(tmp_path: Path, client: Client, settings: Settings) -> None:
+    settings.INSPECTOR_SOURCES = [tmp_path]
+    make(tmp_path / "a.db")
+    page = said(client, path=str(tmp_path / "a.db"), do="try")
+    words = " ".join(re.sub(r"<[^>]+>", " ", page).split())
+    assert "All were examined: 5 of 6 are damaged , 1 of 41 chunks cannot be read ." in words
+    assert "2026-06-28 14 rejected at messages.1 OC-2 of openai-chat The last turn ended in a tool call" in words
+    titles = re.findall(r'<td class="what">\s*<b>(.*?)</b>', page)
+    assert titles[:2] == ["hello", "Summarise the open pull requests"] and len(titles) == 5
+    assert not Source.objects.exists()
+
+
+def test_of_a_large_folder_the_newest_are_examined(
+    tmp_path: Path, client: Client, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The one that is too large for a look is none of them, though it is the newest of all."""
+    settings.INSPECTOR_SOURCES = [tmp_path]
+    folder = tmp_path / "sessions" / "--x--"
+    folder.mkdir(parents=True)
+    for number in range(8):
+        path = folder / f"2026-01-01T00-00-0{number}-000Z_s{number}.jsonl"
+        path.write_text(SESSION.replace("abc", f"abc{number}") + "\n" * (2_000 if number == 7 else 0))
+        os.utime(path, (1_760_000_000 + number, 1_760_000_000 + number))
+    monkeypatch.setattr("inspector.actions.try_source.EXAMINED", 5 * len(SESSION) + 100)
+    page = " ".join(said(client, path=str(tmp_path / "sessions"), do="try").split())
+    assert "<b>8 conversations</b>" in page and "The 5 newest that can be read in a moment were examined:" in page
+    monkeypatch.setattr("inspector.actions.try_source.EXAMINED", 9)
+    assert "None was examined: they are too large" in said(client, path=str(tmp_path / "sessions"), do="try")
+    assert [f"abc{number}<" in page for number in range(8)] == [False, False, True, True, True, True, True, False]
 
 
 @pytest.mark.parametrize(("is_local", "chosen", "on"), [(True, "1", None), (True, "0", False), (False, "1", True), (False, "0", None)])

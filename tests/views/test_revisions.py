@@ -6,8 +6,11 @@ from pathlib import Path
 import pytest
 from django.test import Client
 
-from inspector.models import Repair
+from inspector.actions.import_source import import_targets
+from inspector.demo import gbrain_incident
+from inspector.models import Conversation, Repair
 from tests.actions.building import again, applied, chunk_key, imported, merged, put, row
+from tests.programs.dispatch.appended_stores import A, U, appended, tc
 
 pytestmark = pytest.mark.django_db
 
@@ -103,15 +106,15 @@ def test_a_conversation_is_shown_as_two_readers_have_it(client: Client, tmp_path
     address = f"/conversations/{conversation.oid}/diff"
     text = client.get(f"{address}/?reader=dispatch-legacy&reader=exact").content.decode()
     assert " ".join(re.search(r"<h1>(.*?)</h1>", text, re.DOTALL)[1].split()) == (  # type: ignore[index]
-        "exact instead of dispatch-legacy: the next request newly passes"
+        "exact instead of dispatch-legacy: the next request newly passes, better than now"
     )
     rows = [
         " | ".join(
-            " ".join(re.sub(r"<[^>]+>", " ", cell).split()) for cell in re.findall(r'<td class="words-of">(.*?)</td>', line, re.DOTALL)
+            " ".join(re.sub(r"<[^>]+>", " ", cell).split()) for cell in re.findall(r'<td class="words-of[^"]*">(.*?)</td>', line, re.DOTALL)
         )
         for line in re.findall(r'<tr class="\w+">(.*?)</tr>', text, re.DOTALL)
     ]
-    assert rows[:2] == ["MSG 0 user hello | MSG 0 user hello", "~ MSG 0 user hi there | ~ MSG 1 assistant hi there"]
+    assert rows[:2] == ["MSG 0 user hello | MSG 0 user hello", "~ MSG 0 user sent under another role hi there | ~ MSG 1 assistant hi there"]
     assert "<b>~2</b> under another role" in text and "</b> changed" not in text
     assert 'href="?reader=exact&amp;reader=dispatch-legacy">Swap sides' in text
     assert f'href="/conversations/{conversation.oid}/?rev=1&amp;reader=exact&amp;at=2#seq-2"' in text
@@ -122,6 +125,21 @@ def test_a_conversation_is_shown_as_two_readers_have_it(client: Client, tmp_path
     for query, sentence in (("reader=exact&reader=nobody", "nobody"), ("reader=exact&reader=pi-1.5", "does not read dispatch")):
         answer = client.get(f"{address}/?{query}")
         assert answer.status_code == 404 and sentence in answer.content.decode()
+
+
+def test_a_result_that_a_reader_inserts_says_why_it_helps(client: Client, tmp_path: Path) -> None:
+    conversation = imported(tmp_path / "a.db", appended([U("go")], [A("calling", tc("x"))]))
+    text = client.get(f"/conversations/{conversation.oid}/diff/?reader=exact&reader=dispatch-role-split").content.decode()
+    helps = "It helps, since providers reject a call without a result. The model reads these words as the result."
+    assert text.count(helps) == 2 and "It does not help" not in text
+
+
+def test_a_result_that_a_reader_inserts_names_the_rule_that_rejects_the_call_without_it(client: Client, tmp_path: Path) -> None:
+    (tmp_path / "gbrain.sql").write_bytes(gbrain_incident.script().encode())
+    import_targets([str(tmp_path / "gbrain.sql")], "tester")
+    conversation = Conversation.objects.get(native_id="4107")
+    text = client.get(f"/conversations/{conversation.oid}/diff/?reader=gbrain-naive&reader=gbrain-head").content.decode()
+    assert text.count("It helps: with gbrain-naive, SDK-1 rejects the call. The model reads these words as the result.") == 3
 
 
 def test_a_reader_that_cannot_open_the_conversation_says_so_next_to_the_other(client: Client, tmp_path: Path) -> None:

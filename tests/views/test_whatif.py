@@ -16,8 +16,10 @@ from inspector.demo import gbrain_incident
 from inspector.demo.branch_incident import openclaw_files, pi_files
 from inspector.demo.creation import write_dispatch_store
 from inspector.demo.rollouts_incident import incident_files
-from inspector.models import Conversation
+from inspector.models import Conversation, Source
+from tests.commands.test_not_read_whole import DEEP
 from tests.kept import Kept
+from tests.programs.claude_code import session_lines as cc
 from tests.views.imported import HEALTHY, INCIDENT, MERGED, example, many, rows, store
 
 pytestmark = pytest.mark.django_db
@@ -64,7 +66,8 @@ def test_a_row_says_where_the_readers_part_and_what_changes(client: Client, kept
     caption = " ".join(html.unescape(re.sub(r"<[^>]+>", " ", text[text.index("<figcaption>") : text.index("</figcaption>")])).split())
     assert (
         caption
-        == "Of 6 conversations: 1 is rejected instead of wrong silently 1 is wrong silently instead of rejected 1 newly passes 3 stay the same"
+        == "Of 6 conversations neither better nor worse 1 is rejected instead of wrong silently 1 is wrong silently instead of rejected"
+        " better than now 1 newly passes the same 3 stay the same"
     )
     facts = " ".join(re.sub(r"<[^>]+>", " ", text[text.index("</figure>") :]).split())
     assert facts.startswith("Next: read the 2 that change and do not pass , and repair them before exact ships. Better: dispatch-")
@@ -86,7 +89,7 @@ def test_a_row_says_where_the_readers_part_and_what_changes(client: Client, kept
         "otherwise: the next request is no longer rejected by a known rule, but goes wrong silently (without seq 14) better: seq 2,"
         in hello
     )
-    assert ">exact</a>: a new message where seq - chunkIdx differs. Gives back the messages as they were appended" in text
+    assert ">exact</a> a new message where seq - chunkIdx differs. " in text and "Gives back the messages as they were appended" in text
     assert f'href="/conversations/{incident.oid}/?reader=exact"' in text and 'href="/whatif.json?reader=dispatch-legacy' in text
     first = next(each for each in client.get(f"/whatif.json?{EXACT}").json()["differences"])
     assert first["worse"], "what a fix would break comes first"
@@ -97,13 +100,26 @@ def test_the_best_readers_are_shown_with_the_two_that_are_compared(client: Clien
     kept("example", example)
     text = html.unescape(client.get(f"/whatif/?{EXACT}").content.decode())
     [best] = re.findall(r'<table class="list best">.*?<tbody>(.*?)</tbody>', text, re.DOTALL)
-    readers = ["dispatch-role-split+keep-thinking+wrapped 4 1 1", "dispatch-role-split+keep-thinking+omitted 4 1 1"]
-    assert _cells(best, "<tr[^>]*>(.*?)</tr>") == [
-        *readers,
-        "exact+keep-thinking+wrapped 4 1 1",
-        "exact might ship 3 2 1",
-        "dispatch-legacy runs now 2 2 2",
+    fix = "the proposed fix: a thinking-only message counts as content"
+    split, exact = "option A: a new message where msgIdx or role differs", "a new message where seq - chunkIdx differs"
+    wrapped = "thinking wrapped in <think> tags, the proposed fix 3"
+    assert _cells(best.replace("<think>", "&lt;think>"), "<tr[^>]*>(.*?)</tr>") == [
+        f"dispatch-role-split+keep-thinking+wrapped {split}; {fix}; {wrapped.replace('<', '&lt;')} 4 1 1",
+        f"dispatch-role-split+keep-thinking+omitted {split}; {fix}; thinking left out 4 1 1",
+        f"exact+keep-thinking+wrapped {exact}; {fix}; {wrapped.replace('<', '&lt;')} 4 1 1",
+        f"exact might ship {exact} 3 2 1",
+        "dispatch-legacy runs now load() as shipped: a new message where msgIdx differs 2 2 2",
     ]
+
+
+def test_what_was_not_read_whole_is_no_failure_and_is_repaired_by_nobody(client: Client, tmp_path: Path) -> None:
+    import_targets([str(cc.write(tmp_path, {f"{cc.PROJECT}/{cc.ID}.jsonl": DEEP}))], "tester")
+    text = client.get("/whatif/?reader=claude-code&reader=claude-code-1").content.decode()
+    assert "claude-code-1 instead of claude-code: not known 1 → 1</h1>" in text and "Repair it for" not in text
+    counts = [row[-1] for row in (cells.split(" 0 0 0 ") for cells in _cells(text, '<tr class="chosen">(.*?)</tr>'))]
+    assert counts[0] == "1"
+    shown = client.get("/whatif.json?reader=claude-code&reader=claude-code-1&show=not_known").json()
+    assert [row["next_request"]["a"] for row in shown["differences"]] == ["not_known"]
 
 
 def test_a_rejected_row_leads_to_its_place_in_the_request(client: Client, kept: Kept) -> None:
@@ -138,9 +154,17 @@ def test_two_readings_side_by_side_have_both_verdicts_and_mark_what_is_rejected(
     )
     [rejected] = _cells(migration, '<td class="words-of rejected">(.*?)</td>')
     assert rejected.startswith("~ MSG 1 assistant tool-call run_shell") and "OC-1 An assistant message with 'tool_calls' must" in rejected
-    assert "inserted by exact for the call at seq 2, not stored interrupted: tool execution did not complete" in " ".join(
+    assert "inserted by exact for the call at seq 2, not in the stored messages interrupted: tool execution did not complete" in " ".join(
         _cells(migration, "<tbody>(.*?)</tbody>")
     )
+    assert [cell.removeprefix("~ ")[:70] for cell in _cells(migration, '<td class="words-of wrong">(.*?)</td>')] == [
+        'MSG 0 user tool-call left out of the request run_shell {"command":"bun',
+        "MSG 0 user read as part of the message before did it finish? the conne",
+        "MSG 0 user sent under another role I cannot see a result of the migrat",
+    ]
+    assert "It does not help here: the call at seq 2 is rejected even so." in migration
+    assert "the next request is rejected instead of wrong silently, neither better nor worse" in migration
+    assert "load() as shipped: a new message where msgIdx differs" in migration
     assert "Read by neither: seq 14 dropped by reconcile" in " ".join(_cells(hello, "</table>(.*?)<footer"))
     assert 'href="/whatif/?reader=dispatch-legacy&reader=exact&profile=openai-chat&show=failing">What if' in migration
 
@@ -261,6 +285,19 @@ def test_with_what_runs_now_as_many_next_requests_fail_as_conversations_say(
     states = client.get(f"/whatif.json?reader={reader}").json()["states"]
     own = Counter(row.next_request[0] for row in Conversation.objects.filter(source__format=format_name))
     assert {state: states[state]["a"] for state in counts} == counts == {state: own[state] for state in counts}
+
+
+@pytest.mark.usefixtures("programs")
+def test_a_program_of_the_demo_is_offered_only_where_it_is_counted(client: Client) -> None:
+    def offered() -> list[str]:
+        [nav] = re.findall(r'<nav class="bar" aria-label="Programs">(.*?)</nav>', client.get("/whatif/").content.decode(), re.DOTALL) or [
+            ""
+        ]
+        return re.findall(r">([a-z-]+)</a>", nav)
+
+    assert offered() == ["dispatch", "gbrain-export", "openclaw", "rollouts"]
+    Source.objects.exclude(format__in=("dispatch", "rollouts")).update(is_demo=True)
+    assert offered() == ["dispatch", "rollouts"]
 
 
 @pytest.mark.usefixtures("programs")

@@ -15,7 +15,7 @@ from inspector.models.comparing import difference
 from inspector.models.transactions import one_snapshot
 from inspector.presentation.whatif.differences import Difference, Summary, Tally, client, compare_cases, compared_formats, summarize
 from inspector.presentation.whatif.report import difference_report, summary_report
-from inspector.presentation.whatif.words import KIND_WORDS, NEXT_REQUEST_WORDS
+from inspector.presentation.whatif.words import WORDS, state_words
 from inspector.profiles.catalogue import profile
 from inspector.sources.problems import shown
 
@@ -95,13 +95,12 @@ class Command(AnsweringCommand):
             self.say("There are no conversations to compare: name a store as TARGET, or import one first.")
             return
         self.say(f"{summary.reader_b} instead of {summary.reader_a}, on {_many(summary.conversations)}:")
-        for words, tally in (
-            *((words.several, summary.kinds[kind]) for kind, words in KIND_WORDS.items()),
-            *((words.several, summary.next_requests[name]) for name, words in NEXT_REQUEST_WORDS.items()),
-            ("stay merged", summary.merged),
-            ("are rejected even so", summary.refused),
-        ):
-            self.say(f"  {tally.count:>7,} {words}{_examples(tally)}")
+        self.say(f"  next requests: {state_words(summary)}")
+        tallies = {**summary.kinds, **summary.next_requests, "merged": summary.merged, "refused": summary.refused}
+        for name, tally in tallies.items():
+            words = WORDS[name]
+            than_now = f" ({words.than_now})" if name in summary.next_requests else ""
+            self.say(f"  {tally.count:>7,} {words.several}{than_now}{_examples(tally)}")
         changed = [row for row in compared if row[2].differs]
         # What a fix would break is what a person has to see before it ships.
         for oid, native_id, change in sorted(changed, key=lambda row: not row[2].worse)[:SHOWN]:

@@ -11,13 +11,14 @@ from itertools import pairwise, zip_longest
 from inspector.conversation.model import Chunk, Kind, Message
 from inspector.conversation.queries import span_text, turns
 from inspector.presentation.conversation import row_words
-from inspector.presentation.conversation.verdict import NOT_KNOWN, PASSES, REJECTED, SILENT, verdict
+from inspector.presentation.conversation.verdict import PASSES, REJECTED, SILENT, verdict
 from inspector.presentation.visible import beginning
 from inspector.profiles.base import Violation
 from inspector.profiles.judging import judged
 from inspector.programs.catalogue import FORMATS
 from inspector.programs.registry import program_or_default, programs
 from inspector.projections.base import Prompt
+from inspector.projections.catalogue import projection as projection_named
 from inspector.readers.base import Reader
 from inspector.readers.catalogue import UnknownReader, fits, names, reader, reader_of
 from inspector.rules.base import Case, Finding, Origin, findings, stored_messages
@@ -29,7 +30,9 @@ QUOTED = 160
 _REQUEST = "the next request"
 KINDS = ("only_better", "mixed", "only_worse", "neither", "same")
 """What another client makes of a conversation: some things better and none worse, both, some worse and none better, otherwise read, or the same."""
-STATES = (PASSES, SILENT, REJECTED)
+NOT_KNOWN = "not_known"
+"""Of a conversation of which something is over a limit of ours."""
+STATES = (PASSES, SILENT, REJECTED, NOT_KNOWN)
 NEXT_REQUESTS = {
     (PASSES, SILENT): "newly_silent",
     (PASSES, REJECTED): "newly_rejected",
@@ -52,6 +55,14 @@ class Client:
     name: str
     reader: Reader
     converter: str
+
+    @property
+    def title(self) -> str:
+        """What it does: that of its reader, and what each word after a plus adds."""
+        added = [meaning for word, meaning in self.reader.variants if word in self.name.split("+")]
+        if self.converter:
+            added += [meaning for word, meaning in projection_named(self.projection("")).variants if word == self.converter]
+        return "; ".join((self.reader.title, *added))
 
     def projection(self, own: str) -> str:
         """`own` is the deployed one."""
@@ -110,17 +121,14 @@ class Outcome:
     spoken: dict[str, int]
     leaked: dict[str, int]
     path: dict[str, int]
+    state: str
+    """What becomes of the next request: one of STATES."""
     silence: str
     """How the next request goes wrong though it passes; "" where it does not."""
     violation: Violation | None = None
     """The first rule that rejects the next request."""
     chunks: Mapping[str, Chunk] = field(default_factory=dict)
     """All that it read, by key."""
-
-    @property
-    def state(self) -> str:
-        """What becomes of the next request: one of STATES."""
-        return SILENT if self.silence else PASSES if self.sendable else REJECTED
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,8 +189,11 @@ class Difference:
 
     @property
     def needs_repair(self) -> bool:
-        """Whether B alone is not enough: the next request does not pass, or the store itself has messages that are read as one."""
-        return self.state_b != PASSES or bool(self.still_merged)
+        """Whether B alone is not enough: the next request does not pass, or the store itself has messages that are read as one.
+
+        What was not read whole is not repaired.
+        """
+        return self.state_b != NOT_KNOWN and (self.state_b != PASSES or bool(self.still_merged))
 
     @property
     def next_request(self) -> str:
@@ -250,10 +261,12 @@ def outcome(case: Case, name: str, projection: str, profile: str) -> Outcome:
     reading = case.reading
     projection = client(name).projection(projection)
     prompt, judgement = judged(reading, case.conversation, profile, projection)
-    sendable = judgement.sendable and not reading.failure
+    is_known = bool(reading.failure) or not judgement.unread
+    sendable = judgement.sendable and not reading.failure and is_known
     words = f"cannot be opened: {reading.failure}" if reading.failure else judgement.verdict
     # These rules are few; all of them take most of the time where thousands of conversations are compared.
     following = verdict(case, findings(case, _RULES_OF_SILENCE), judgement).next_request if sendable else None
+    silence = following.more if following and following.state == SILENT else ""
     merged, split = _boundaries(case)
     spoken = _spoken(prompt)
     return Outcome(
@@ -272,9 +285,9 @@ def outcome(case: Case, name: str, projection: str, profile: str) -> Outcome:
         spoken,
         {key: seq for key, seq in spoken.items() if key in _leaked(case)} if spoken else {},
         _seq_by_key(case.conversation.chunks),
-        # Nobody knows whether it passes, so it is not counted as that.
-        following.more if following and (following.state == SILENT or following.words == NOT_KNOWN) else "",
-        None if reading.failure else next(iter(judgement.violations), None),
+        SILENT if silence else PASSES if sendable else REJECTED if is_known else NOT_KNOWN,
+        silence,
+        None if reading.failure or not is_known else next(iter(judgement.violations), None),
         {chunk.key: chunk for message in reading.messages for chunk in message.chunks},
     )
 
@@ -380,6 +393,15 @@ _WORDS = (
         "sent as the model's own answer (call syntax that leaked into thinking)",
     ),
 )
+
+
+_WORST_FIRST = ("left_out", "leaked", "spoken", "misnamed", "merged", "split")
+
+
+def wrong_rows(result: Outcome) -> dict[str, str]:
+    """What a client gets wrong, by chunk key: the worst of it, in words."""
+    losses = {name: loss for name, _, loss in _WORDS}
+    return {key: losses[name] for name in reversed(_WORST_FIRST) for key in getattr(result, name)}
 
 
 def _excused(name: str, worse: Outcome, better: Outcome) -> Iterable[str]:
@@ -511,7 +533,7 @@ def summarize(reader_a: str, reader_b: str, named: Sequence[tuple[str, Differenc
         tally(bool(difference.better) for difference in differences),
         tally(bool(difference.worse) for difference in differences),
         tally(bool(difference.still_merged) for difference in differences),
-        tally(not difference.sendable_b for difference in differences),
+        tally(difference.state_b == REJECTED for difference in differences),
         tally(difference.becomes_rejected for difference in differences),
         {kind: tally(difference.kind == kind for difference in differences) for kind in KINDS},
         {name: tally(difference.next_request == name for difference in differences) for name in NEXT_REQUESTS.values()},

@@ -1,40 +1,60 @@
-"""What becomes of a conversation with another client, in words: one table, for the page and the command."""
+"""What becomes of a conversation with another client, in words: one table, for the page, its filter, side by side and the command."""
 
 from typing import NamedTuple
 
 from inspector.presentation.conversation.verdict import PASSES, REJECTED, SILENT
-from inspector.presentation.whatif.differences import Difference
+from inspector.presentation.whatif.differences import NOT_KNOWN, Difference, Summary
+
+WORSE, BOTH, DIFFERENT, BETTER, SAME = "worse than now", "better and worse", "neither better nor worse", "better than now", "the same"
 
 
-class Becomes(NamedTuple):
-    """Words for one conversation and for several, and the class of their color; `now` is that of how it fails already, where it becomes another failure."""
+class Words(NamedTuple):
+    """Words for one conversation and for several.
+
+    Of what becomes of a conversation also: how that compares to now, the class of its color, and that of how it fails already, where it becomes another failure.
+    """
 
     one: str
     several: str
-    color: str
+    than_now: str = ""
+    color: str = ""
     now: str = ""
 
 
-STATE_WORDS = {PASSES: "pass", SILENT: "wrong silently", REJECTED: "rejected"}
-"""Of next requests, counted."""
-
-NEXT_REQUEST_WORDS = {
-    "newly_silent": Becomes("newly goes wrong silently", "newly go wrong silently", "why"),
-    "newly_rejected": Becomes("is newly rejected", "are newly rejected", "why"),
-    "rejected_not_silent": Becomes("is rejected instead of wrong silently", "are rejected instead of wrong silently", "why", "mixed"),
-    "silent_not_rejected": Becomes("is wrong silently instead of rejected", "are wrong silently instead of rejected", "mixed", "why"),
-    "newly_passes": Becomes("newly passes", "newly pass", "good"),
+WORDS = {
+    PASSES: Words("passes", "pass"),
+    SILENT: Words("wrong silently", "wrong silently"),
+    REJECTED: Words("rejected", "rejected"),
+    NOT_KNOWN: Words("not known", "not known"),
+    "newly_silent": Words("newly goes wrong silently", "newly go wrong silently", WORSE, "why"),
+    "newly_rejected": Words("is newly rejected", "are newly rejected", WORSE, "why"),
+    "only_worse": Words("gets worse", "get worse", WORSE, "worse"),
+    "mixed": Words("gets better and worse", "get better and worse", BOTH, "mixed"),
+    "rejected_not_silent": Words(
+        "is rejected instead of wrong silently", "are rejected instead of wrong silently", DIFFERENT, "why", "mixed"
+    ),
+    "silent_not_rejected": Words(
+        "is wrong silently instead of rejected", "are wrong silently instead of rejected", DIFFERENT, "mixed", "why"
+    ),
+    "neither": Words("is read differently", "are read differently", DIFFERENT, "neither"),
+    "newly_passes": Words("newly passes", "newly pass", BETTER, "good"),
+    "only_better": Words("gets better", "get better", BETTER, "good"),
+    "same": Words("stays the same", "stay the same", SAME, "same"),
+    "all": Words("differs or stays merged", "differ or stay merged"),
+    "failing": Words("changes and does not pass", "change and do not pass"),
+    "worse": Words("gets worse in any way", "get worse in any way"),
+    "merged": Words("stays merged", "stay merged"),
+    "refused": Words("is rejected even so", "are rejected even so"),
 }
-KIND_WORDS = {
-    "only_worse": Becomes("gets worse", "get worse", "worse"),
-    "mixed": Becomes("gets better and worse", "get better and worse", "mixed"),
-    "only_better": Becomes("gets better", "get better", "good"),
-    "neither": Becomes("is read differently, neither better nor worse", "are read differently, neither better nor worse", "neither"),
-    "same": Becomes("stays the same", "stay the same", "same"),
-}
-WORDS = NEXT_REQUEST_WORDS | KIND_WORDS
+PARTS = tuple(name for name, words in WORDS.items() if words.than_now)
+"""Each conversation is in one of them; worse ones first."""
 
 
 def part_of(difference: Difference) -> str:
-    """Exactly one of WORDS: what becomes of its next request, where that changes; else its kind."""
+    """One of PARTS: what becomes of its next request, where that changes; else its kind."""
     return difference.next_request or difference.kind
+
+
+def state_words(summary: Summary) -> str:
+    """How many next requests are in each state, with A and with B."""
+    return ", ".join(f"{WORDS[state].several} {a:,} → {b:,}" for state, (a, b) in summary.states.items() if a or b)
