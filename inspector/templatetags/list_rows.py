@@ -146,6 +146,8 @@ def _problem(row: Any, source: str, summary_words: int, is_assigned: bool, is_mi
     streams = f' <span class="quiet">stream{"" if problem.total == 1 else "s"}</span>' if problem.is_of_streams else ""
     silent = ' <span class="caution">silent</span>' if is_mixed and problem.silent else ""
     state = f" {_state(problem)}" if problem.state != "open" else ""
+    if problem.fixed_at:
+        state += f' <span class="badge note" title="As {_clipped(problem.fixed_by, 60)} said">fixed in code</span>'
     who = f'<span title="{_clipped(problem.assigned_to, 60)}">{escape(truncatewords(clipped(problem.assigned_to, 30)[0], 2))}</span>'
     assigned = f'<td class="who" data-label="assigned">{who if problem.assigned_to else NOTHING}</td>'
     return (

@@ -186,7 +186,7 @@ class ProblemRow:
     def other_words(self, now: int) -> int:
         """Words of its row next to the summary: name, code, number, source, ages, outcome, repair, what was decided; a line without bars, or that it is silent. `now` in epoch milliseconds."""
         problem = self.problem
-        decided = (problem.state != "open") + min(2, len(problem.assigned_to.split()))
+        decided = (problem.state != "open") + 3 * (problem.fixed_at is not None) + min(2, len(problem.assigned_to.split()))
         aged = age_words(problem.last_seen, now) + (1 + age_words(problem.first_seen, now) if self.is_seen_again else 0)
         return (
             3
@@ -395,6 +395,7 @@ _PROBLEM = (
     "id=problem.oid code rule=name severity silent=problem.silent effect rejected=is_rejecting next_request=outcome state=problem.state source=problem.source.oid "
     "rejected_conversations=rejected findings=problem.findings first_seen=problem.first_seen "
     "last_seen=problem.last_seen repaired_at=problem.repaired_at regressed_at=problem.regressed_at assigned_to=problem.assigned_to "
+    "fixed_in_version=problem.fixed_in fixed_at=problem.fixed_at fixed_by=problem.fixed_by "
     "reason=problem.reason until_it_occurs=problem.until_occurs decided_by=problem.decided_by decided_at=problem.decided_at"
 )
 

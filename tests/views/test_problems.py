@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from django.test import Client
+from django.utils import timezone
 
 from inspector.actions.undo_repair import undo_repair
 from inspector.models import AuditEntry, Conversation, Problem, ProblemDay, Repair, SavedView, Source
@@ -252,6 +253,28 @@ def test_a_decision_is_in_the_history_and_in_the_audit_trail(client: Client, pro
     ]  # fmt: skip
 
 
+def test_it_is_marked_as_fixed_in_a_version_and_what_comes_back_says_so(client: Client, problem: Problem) -> None:
+    address = f"/problems/{problem.oid}"
+    problem.days.update(client_version="2.1.107")
+    Problem.objects.update(regressed_at=timezone.now())
+    page = client.get(f"{address}/").content.decode()
+    assert '<option value="2.1.107">' in page and 'placeholder="2.1.107"' in page and "Not fixed" not in page and "regressed" in page
+    assert "1 problem marked as fixed" in decide(client, "fix", problem, version=" 2.1.108 ", page=problem.oid)
+    assert "Nothing changed" in decide(client, "fix", problem, version="2.1.108")
+    page = client.get(f"{address}/").content.decode()
+    assert "client version <b>2.1.108</b>" in page and "what older clients wrote still needs it" in page and "regressed" not in page
+    twin = client.get(f"{address}.json").json()
+    assert (twin["state"], twin["fixed_in_version"], twin["fixed_by"]) == ("open", "2.1.108", twin["events"][0]["who"]) and twin["fixed_at"]
+    entry = AuditEntry.objects.get(verb="fix problem")
+    assert (entry.detail["problem"], entry.detail["version"]) == (problem.oid, "2.1.108")
+    problem.events.create(at=entry.at, verb="occurred again", detail={"version": "2.1.109", "fixed_in": "2.1.108"})
+    page = client.get(f"{address}/").content.decode()
+    assert "marked as fixed in client version 2.1.108" in page
+    assert "occurred again, written by client version 2.1.109, although marked as fixed in client version 2.1.108" in page
+    assert "1 problem marked as not fixed" in decide(client, "unfix", problem) and "Nothing changed" in decide(client, "unfix", problem)
+    assert "1 problem marked as fixed" in decide(client, "fix", problem) and "<b>yes</b>" in client.get(f"{address}/").content.decode()
+
+
 def test_many_are_decided_at_once_and_the_choice_stays(client: Client, kept: Kept) -> None:
     kept("example", example)
     chosen = list(Problem.objects.all()[:3])
@@ -270,6 +293,8 @@ def test_many_are_decided_at_once_and_the_choice_stays(client: Client, kept: Kep
         ({"action": "acknowledge", "problem": ["' OR 1=1 --", "\x00", "zzz"]}, "Choose at least one problem"),
         ({"action": "delete"}, "This is no action on problems"),
         ({}, "This is no action on problems"),
+        ({"action": "fix", "version": "soon"}, "This is no version"),
+        ({"action": "fix", "version": "1.0<script>"}, "This is no version"),
         ({"action": "ignore"}, "Say why the problem is ignored"),
         ({"action": "ignore", "reason": "x", "day": "soon"}, "This is no day"),
         ({"action": "ignore", "reason": "x", "day": "2026-02-31"}, "This is no day"),
