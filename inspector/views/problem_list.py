@@ -14,7 +14,7 @@ from inspector.middleware import OperatorRequest
 from inspector.models import Conversation, Occurrence, Problem, ProblemDay, Repair, Source
 from inspector.models.problem import SEVERITIES, WORST_FIRST, ProblemState, in_states, today
 from inspector.presentation.clock import age_words, day_of
-from inspector.presentation.conversation.verdict import REJECTED, NextRequest
+from inspector.presentation.conversation.verdict import PASSES, REJECTED, SILENT, NextRequest
 from inspector.presentation.json_text import Json, json_fields
 from inspector.presentation.sparkline import Sparkline, sparkline
 from inspector.presentation.visible import visible
@@ -170,6 +170,13 @@ class ProblemRow:
         return f"{self.rejected:,} of {self.problem.conversations:,} {REJECTED}"
 
     @property
+    def unnoticed(self) -> str:
+        """What is wrong although the next request passes, of a silent error; "" where it is rejected of one that has it."""
+        if self.rejected or self.next_request.state not in (PASSES, SILENT) or self.problem.rank:
+            return ""
+        return self.about.unnoticed if self.about else ""
+
+    @property
     def repairs(self) -> tuple[str, ...]:
         """The strategies of its rule that can change something in conversations of its source; none of a problem of streams."""
         if self.about is None or self.problem.is_of_streams:
@@ -190,7 +197,7 @@ class ProblemRow:
         aged = age_words(problem.last_seen, now) + (1 + age_words(problem.first_seen, now) if self.is_seen_again else 0)
         return (
             3
-            + len(self.outcomes.split())
+            + len((self.unnoticed or self.outcomes).split())
             + (not self.days.total)
             + (2 if self.waiting else bool(self.repair))
             + problem.is_of_streams
@@ -392,7 +399,7 @@ def choices(sources: Iterable[Source], stores: Iterable[Source]) -> Choices:
 
 
 _PROBLEM = (
-    "id=problem.oid code rule=name severity silent=problem.silent effect rejected=is_rejecting next_request=outcome state=problem.state source=problem.source.oid "
+    "id=problem.oid code rule=name severity silent=problem.silent effect unnoticed rejected=is_rejecting next_request=outcome state=problem.state source=problem.source.oid "
     "rejected_conversations=rejected findings=problem.findings first_seen=problem.first_seen "
     "last_seen=problem.last_seen repaired_at=problem.repaired_at regressed_at=problem.regressed_at assigned_to=problem.assigned_to "
     "fixed_in_version=problem.fixed_in fixed_at=problem.fixed_at fixed_by=problem.fixed_by "

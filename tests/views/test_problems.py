@@ -116,7 +116,23 @@ def test_a_silent_problem_says_also_that_the_next_request_is_rejected(client: Cl
     warnings = {row["code"] for row in client.get("/index.json?severity=warning").json()["problems"]}
     assert "MSG201" in warnings and "rejected" not in {outcomes[code] for code in warnings}, "they are not why"
     Conversation.objects.update(refused=False, next_request=["silent", "wrong silently", "passes all known rules"])
-    assert set(outcomes_of(client).values()) == {"wrong silently"}
+    outcomes = outcomes_of(client)
+    assert (outcomes.pop("MSG101"), outcomes.pop("MSG102"), outcomes.pop("THINK301")) == ("roles wrong", "roles wrong", "call not run")
+    assert set(outcomes.values()) == {"wrong silently"}
+
+
+def test_a_silent_error_says_what_is_wrong_where_the_next_request_passes(client: Client, problem: Problem) -> None:
+    Conversation.objects.update(refused=False, next_request=["passes", "passes", ""])
+    row = client.get("/").content.decode().partition('<td class="next"')[2].partition("</td>")[0]
+    assert '<span class="caution" title="The next request passes all known rules, and nothing reports this">roles wrong</span>' in row
+    assert '<span class="caution">roles wrong</span>, and accepted' in client.get(f"/problems/{problem.oid}/").content.decode()
+    (listed,) = client.get("/index.json").json()["problems"]
+    assert (listed["next_request"], listed["unnoticed"]) == ("passes", "roles wrong")
+    Problem.objects.update(rank=1)
+    assert outcomes_of(client) == {"MSG101": "passes"}, "what is reported is noticed"
+    Problem.objects.update(rank=0)
+    Conversation.objects.filter(native_id="one").update(refused=True)
+    assert outcomes_of(client) == {"MSG101": "1 of 2 rejected"}
 
 
 def test_a_problem_says_in_how_many_conversations_the_next_request_is_rejected(
@@ -144,7 +160,7 @@ def outcomes_of(client: Client) -> dict[str, str]:
 def headings_of(page: str) -> list[tuple[str, int, int]]:
     """(heading, its number, rows below it) of each group of an inbox."""
     groups = re.split(r'<tr class="group">', page)[1:]
-    words = [re.search(r"colspan=\"8\">([\w ]+) <span class=\"count\">([\d,]+)</span>", group) for group in groups]
+    words = [re.search(r"colspan=\"8\"[^>]*>([\w ]+) <span class=\"count\">([\d,]+)</span>", group) for group in groups]
     return [(match[1], int(match[2]), group.count('<td class="check">')) for match, group in zip(words, groups, strict=True) if match]
 
 
