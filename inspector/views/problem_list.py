@@ -293,7 +293,7 @@ def tabs_of(rows: QuerySet[Problem]) -> dict[str, TabContent]:
 
 def waiting() -> QuerySet[Repair]:
     """Repairs, or groups of them, that wait for a review."""
-    return Repair.listed([Repair.State.PROPOSED])
+    return Repair.listed([Repair.State.PROPOSED]).filter(changes_by="")
 
 
 def to_review() -> QuerySet[Repair]:
@@ -351,12 +351,12 @@ def rows_of(problems: Iterable[Problem], last: date | None = None) -> tuple[Prob
 def _waiting(problems: Iterable[Problem]) -> dict[tuple[int, str], Repair]:
     """(source, code) of a rule -> the newest repair that leaves less of it, of those that wait."""
     rows = Repair.objects.filter(state__in=Repair.WAITING, conversation__source__in={problem.source_id for problem in problems})
-    named = rows.order_by("-pk").values_list("conversation__source", "counts", "oid", "state")[:MOST_WAITING]
+    named = rows.order_by("-pk").values_list("conversation__source", "counts", "oid", "state", "changes_by")[:MOST_WAITING]
     waiting: dict[tuple[int, str], Repair] = {}
-    for source, counts, oid, state in named:
+    for source, counts, oid, state, changes_by in named:
         for code, (before, after) in counts.items():
             if after < before:
-                waiting.setdefault((source, code), Repair(oid=oid, state=state))
+                waiting.setdefault((source, code), Repair(oid=oid, state=state, changes_by=changes_by))
     return waiting
 
 
