@@ -505,6 +505,21 @@ def test_trends_are_drawn_by_severity_and_count_what_was_repaired(client: Client
     assert all(row["repaired"] == 0 for row in client.get("/trends.json?by=version").json()["rows"])
 
 
+def test_trends_say_how_many_of_the_conversations_of_the_days_are_damaged(client: Client, tmp_path: Path) -> None:
+    store(tmp_path / "a.db", rows("one", MERGED) + rows("two", MERGED) + rows("well", HEALTHY) + rows("later", HEALTHY, at=AT + DAY))
+    report = client.get("/trends.json?since=2026-06-21&until=2026-06-22").json()
+    assert (report["active"], report["active_damaged"]) == ([3, 1], [2, 0])
+    address = "/trends/?since=2026-06-21&until=2026-06-22"
+    assert "4 conversations by day of last activity, 2 damaged or rejected now" in words_of(client, address)
+    strip = client.get(address).content.decode().partition('<svg class="active"')[2].partition("</svg>")[0]
+    heights = [
+        (float(whole), float(part))
+        for whole, part in re.findall(r'height="([\d.]+)"/><rect class="damaged"[^>]*height="([\d.]+)"/>', strip)
+    ]
+    assert [round(part / whole, 2) for whole, part in heights] == [0.67, 0]
+    assert "2026-06-21: 3 last active, 2 of them damaged or rejected now" in strip
+
+
 def of_rule(code: str) -> Problem:
     return Problem.objects.create(source=Source.objects.get(), oid=code, code=code, rule="x", rank=0, first_seen=0, last_seen=0)
 
@@ -532,7 +547,7 @@ def test_trends_name_the_day_with_the_most_and_the_version_that_began_on_it(clie
         "6 of 8 new occurrences began on 2026-06-20 . that day merged-messages 5, unanswered-call . All have client version 2.0 &lt;i&gt; ,"
         " which is new that day." in page
     )
-    assert "5 began from 2026-04-23 to 2026-05-22, the 30 days before." in page
+    assert "5 occurrences began from 2026-04-23 to 2026-05-22, the 30 days before." in page
     assert "New: unanswered-call . More: merged-messages (2 → 6). None any more: merged-into-assistant (3 → 0)." in page
     assert "A 06-20 first with client version 2.0 &lt;i&gt; , 6 of 6 new" in page and "with client version 1.0" not in page, (
         "it was there before"
@@ -601,7 +616,7 @@ def test_trends_go_on_to_the_newest_conversation_so_that_quiet_days_are_seen(cli
     assert "since then None began in the 40 days after 2026-06-21 , up to the newest conversation. before None" in whole
     last_days = words_of(client, "/trends/?days=30")
     assert "None began in these 30 days . since then None began in the 40 days after 2026-06-21 , up to the newest" in last_days
-    assert "before 1 began from 2026-06-02 to 2026-07-01, the 30 days before." in last_days
+    assert "before 1 occurrence began from 2026-06-02 to 2026-07-01, the 30 days before." in last_days
     assert (
         client.get("/trends.json?days=30").json()["days_to"] == client.get("/index.json").json()["problems"][0]["days_to"] == "2026-07-31"
     )
