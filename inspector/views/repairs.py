@@ -51,7 +51,7 @@ from inspector.background import Work
 from inspector.conversation.tree import LEAF
 from inspector.environment import host_name
 from inspector.middleware import OperatorRequest, accepts, writes
-from inspector.models import Conversation, Repair, RepairComment, Source, loading
+from inspector.models import Conversation, Problem, Repair, RepairComment, Source, loading
 from inspector.models.problem import SEVERITIES
 from inspector.models.transactions import one_snapshot
 from inspector.presentation import markdown
@@ -268,6 +268,8 @@ class RepairPage:
     changes: RepairComment | None = None
     """What who proposed it was asked to change, while that is so, and who looks at it again where they are asked."""
     next_reviewers: str = ""
+    fixed: tuple[Problem, ...] = ()
+    """Of the problems that it repairs, those that somebody marked as fixed in code."""
     why_not_approve: str = ""
     """Why who looks cannot approve it."""
     lapsed: str = ""
@@ -709,6 +711,7 @@ def _review(repair: Repair, operator: str, part: PreviewPart | None) -> dict[str
         "comments": tuple(comment for comment in comments if comment.anchor not in shown),
         "changes": next((comment for comment in requested if comment.verdict == RepairComment.Verdict.CHANGES), None),
         "next_reviewers": reviewers,
+        "fixed": _fixed(repair) if repair.state == Repair.State.PROPOSED else (),
         "why_not_approve": why_not_approve(repair, operator) if repair.state == Repair.State.PROPOSED else "",
         "lapsed": why_lapsed(repair),
         "expires": expires_at(repair),
@@ -717,6 +720,11 @@ def _review(repair: Repair, operator: str, part: PreviewPart | None) -> dict[str
         "accounts": accounts(row.source) if is_waiting else (),
         "also": also,
     }
+
+
+def _fixed(repair: Repair) -> tuple[Problem, ...]:
+    codes = [code for code, (before, after) in repair.counts.items() if after < before]
+    return tuple(Problem.objects.filter(source=repair.conversation.source, code__in=codes, fixed_at__isnull=False))
 
 
 def _open(repair: Repair, interrupted: Sequence[Interrupted]) -> str:

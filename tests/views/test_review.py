@@ -13,7 +13,7 @@ from pytest_django import Settings
 from inspector.actions.approvals import expires_at
 from inspector.actions.import_source import import_targets
 from inspector.actions.reviewing import comment, request_reviewers
-from inspector.models import Conversation, Repair, RepairComment
+from inspector.models import Conversation, Problem, Repair, RepairComment
 from tests.accounts import account
 from tests.actions.building import (
     WHO,
@@ -178,6 +178,15 @@ def test_the_comments_on_rows_are_counted_there_and_at_the_top(client: Client, c
     first, second, _ = RepairComment.objects.order_by("pk").values_list("pk", flat=True)
     assert '<a href="#talk">3 comments</a>' in page and f'<a href="#comment-{first}">2 comments</a>' in page
     assert f'href="#comment-{second}">' in page.partition('id="talk"')[2] and page.count(f'id="comment-{first}"') == 1
+
+
+def test_who_states_whether_the_program_is_fixed_reads_what_was_said_about_the_problem(client: Client, conversation: Conversation) -> None:
+    repair = proposed(conversation, RENUMBER)
+    assert "is marked as fixed" not in text(client, f"/repairs/{repair.oid}/")
+    Problem.objects.filter(code="MSG101").update(fixed_at=repair.proposed_at, fixed_by="ann", fixed_in="2.1.108")
+    assert "MSG101</a> is marked as fixed in client version <b>2.1.108</b> by ann." in text(client, f"/repairs/{repair.oid}/")
+    Repair.objects.update(counts={"MSG101": [1, 1]})
+    assert "is marked as fixed" not in text(client, f"/repairs/{repair.oid}/")
 
 
 def test_what_a_proposed_repair_leaves_has_the_way_to_repair_it_too(client: Client, tmp_path: Path) -> None:
