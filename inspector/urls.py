@@ -102,6 +102,7 @@ urlpatterns = [
     path("tasks/<slug:key>/", tasks.task, name="task"),
     path("repairs/<slug:oid>/approve/", repairs.approve, name="approve"),
     path("repairs/<slug:oid>/reject/", repairs.reject, name="reject"),
+    path("repairs/<slug:oid>/changes/", repairs.changes, name="changes"),
     path("repairs/<slug:oid>/comments/", repairs.comment, name="comment"),
     path("repairs/<slug:oid>/reviewers/", repairs.reviewers, name="reviewers"),
     path("repairs/<slug:oid>/apply/", repairs.apply, name="apply"),

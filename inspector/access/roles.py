@@ -28,7 +28,7 @@ ROLES: Mapping[str, Role] = {role.word: role for role in Role}
 MEANINGS: Mapping[Role, str] = {
     Role.VIEWER: "looks at the source, and at everything that is kept of it, with secrets masked",
     Role.PROPOSER: "also reveals secrets, imports again, decides about problems, comments, and proposes repairs",
-    Role.APPROVER: "also approves, rejects, applies and undoes repairs",
+    Role.APPROVER: "also approves and rejects repairs, requests changes to them, applies and undoes them",
     Role.ADMIN: "also says whether the source is watched and may be written, shares links, removes it, and says who may do what with it",
 }
 
@@ -52,6 +52,7 @@ ACTIONS: Mapping[str, Action] = {
     "propose": Action(Role.PROPOSER, "propose a repair"),
     "approve": Action(Role.APPROVER, "approve a repair"),
     "reject": Action(Role.APPROVER, "reject a repair"),
+    "request changes": Action(Role.APPROVER, "request changes to a repair"),
     "apply": Action(Role.APPROVER, "apply a repair"),
     "undo": Action(Role.APPROVER, "undo a repair"),
     "write back": Action(Role.ADMIN, "switch writes to a store on or off"),

@@ -1,4 +1,4 @@
-"""What people decide about problems: acknowledged, ignored with a reason and an end, assigned, opened again. Each is a line of the audit trail and of the problem."""
+"""What people decide about problems: acknowledged, ignored with a reason and an end, assigned, opened again, fixed in code. Each is a line of the audit trail and of the problem."""
 
 import re
 from collections.abc import Iterable
@@ -17,9 +17,13 @@ from inspector.models.problem import ProblemState, today
 from inspector.models.transactions import one_writer
 from inspector.presentation.masking import masked
 from inspector.presentation.visible import visible
+from inspector.text.versions import is_version
 
-ACKNOWLEDGE, IGNORE, ASSIGN, REOPEN = "acknowledge", "ignore", "assign", "reopen"
-DONE = {ACKNOWLEDGE: "acknowledged", IGNORE: "ignored", ASSIGN: "assigned", REOPEN: "reopened"}
+ACKNOWLEDGE, IGNORE, ASSIGN, REOPEN, FIX, UNFIX = "acknowledge", "ignore", "assign", "reopen", "fix", "unfix"
+DONE = {
+    **{ACKNOWLEDGE: "acknowledged", IGNORE: "ignored", ASSIGN: "assigned", REOPEN: "reopened"},
+    **{FIX: "marked as fixed", UNFIX: "marked as not fixed"},
+}
 FOREVER, UNTIL_OCCURS = "", "occurs"
 """Ends of an ignored problem; any other is a day, YYYY-MM-DD."""
 REASON, PERSON, NAME, QUERY, VIEWS = 500, 150, 60, 1000, 20
@@ -31,12 +35,13 @@ _OID = re.compile(r"[0-9a-f]{12}")
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """`reason` and `end` of what is ignored; `to` of what is assigned: "" for nobody."""
+    """`reason` and `end` of what is ignored; `to` of what is assigned: "" for nobody; `version` of the client in which it is fixed: "" where none is known."""
 
     action: str
     reason: str = ""
     end: str = FOREVER
     to: str = ""
+    version: str = ""
 
 
 def decide(oids: Iterable[str], decision: Decision, operator: str) -> int:
@@ -49,6 +54,8 @@ def decide(oids: Iterable[str], decision: Decision, operator: str) -> int:
     if decision.action == IGNORE and not reason:
         raise Refused("Say why the problem is ignored: whoever looks at it later reads that.")
     until = _day(decision.end) if decision.action == IGNORE else None
+    if decision.action == FIX and decision.version and not is_version(decision.version):
+        raise Refused("This is no version: write numbers with dots, such as 2.1.108, or nothing where none is known.")
     with one_writer():
         ids = [oid for oid in oids if _OID.fullmatch(oid)]
         problems = list(Problem.objects.filter(oid__in=ids).select_related("source").order_by("pk"))
@@ -71,6 +78,16 @@ def _decide(problem: Problem, decision: Decision, reason: str, until: date | Non
             return False
         problem.assigned_to = to
         detail["to"] = to
+    elif decision.action == FIX:
+        if problem.fixed_at is not None and problem.fixed_in == decision.version:
+            return False
+        problem.fixed_in, problem.fixed_at, problem.fixed_by = decision.version, timezone.now(), visible(operator)
+        problem.regressed_at = None
+        detail["version"] = decision.version
+    elif decision.action == UNFIX:
+        if problem.fixed_at is None:
+            return False
+        problem.fixed_in, problem.fixed_at, problem.fixed_by = "", None, ""
     else:
         state = {ACKNOWLEDGE: ProblemState.ACKNOWLEDGED, IGNORE: ProblemState.IGNORED}.get(decision.action, "")
         until_occurs = decision.action == IGNORE and decision.end == UNTIL_OCCURS

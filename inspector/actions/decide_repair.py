@@ -79,6 +79,33 @@ def reject_repair(repair: Repair, operator: str, comment: str = "") -> None:
         _decide(repair, operator, Repair.State.REJECTED, RepairComment.Verdict.REJECT, text)
 
 
+@acts("request changes")
+def request_changes(repair: Repair, operator: str, text: str) -> None:
+    """It then waits for who proposed it: for another proposal, which replaces it, or until somebody is asked again to review it. Raises Refused."""
+    text = text_of_a_person(text, "The comment")
+    if not text:
+        raise Refused("Nothing was requested: say in the comment what is to be changed, then press the button again.")
+    if repair.state != Repair.State.PROPOSED:
+        raise Refused(f"This repair is {repair.state}; changes are requested to a proposed one.")
+    if repair.group_id:
+        raise Refused("This repair is one of a group, which is proposed again as a whole: comment on it, or reject it.")
+    with one_writer():
+        if not Repair.objects.filter(pk=repair.pk, state=repair.state).update(changes_by=operator):
+            raise Refused("Somebody else decided on this repair a moment ago; open it again.")
+        keep_comment(repair, operator, text, verdict=RepairComment.Verdict.CHANGES)
+        audit_repair(repair, operator, "request changes", plan=repair.plan_digest)
+    repair.refresh_from_db()
+
+
+def replace_changed(newer: Repair) -> None:
+    """Takes back what the same person proposed for the conversation and was asked to change; a group is reviewed as it is."""
+    if newer.state != Repair.State.PROPOSED or newer.changes_by or newer.group_id:
+        return
+    waiting = Repair.objects.filter(conversation=newer.conversation, state=Repair.State.PROPOSED, proposed_by=newer.proposed_by, group=None)
+    for repair in waiting.exclude(changes_by="").exclude(pk=newer.pk).select_related("conversation__source"):
+        _decide(repair, newer.proposed_by, Repair.State.REJECTED, RepairComment.Verdict.REJECT, f"Replaced by repair {newer.oid}.")
+
+
 def _decide(repair: Repair, operator: str, state: Repair.State, verdict: RepairComment.Verdict, text: str, **detail: str) -> None:
     with one_writer():
         changed = Repair.objects.filter(pk=repair.pk, state=repair.state).update(
@@ -87,6 +114,7 @@ def _decide(repair: Repair, operator: str, state: Repair.State, verdict: RepairC
             approved_at=timezone.now(),
             approved_digest=repair.plan_digest if state == Repair.State.APPROVED else "",
             outcome="",
+            changes_by="",
         )
         if not changed:
             raise Refused("Somebody else decided on this repair a moment ago; open it again.")

@@ -7,6 +7,7 @@ from django.utils import timezone
 
 from inspector.access.permits import acts
 from inspector.actions.comparison import target_of
+from inspector.actions.decide_repair import replace_changed
 from inspector.actions.kept_previews import kept_preview
 from inspector.actions.planning import RepairRequest, current, moved, shown_digest, stale
 from inspector.actions.problems import Refused
@@ -66,6 +67,7 @@ def propose_repair(
         if group is not None and not RepairGroup.objects.filter(pk=group.pk).exists():
             raise Refused(GROUP_GONE)
         if waits := _waiting(conversation, preview.digest, operator, group):
+            replace_changed(waits)
             return waits
         repair = Repair.objects.create(
             oid=secrets.token_hex(6),
@@ -92,6 +94,7 @@ def propose_repair(
             group=group,
         )
         audit_repair(repair, operator, "propose", plan=preview.digest, mode=request.mode)
+        replace_changed(repair)
     if not rehearsal["ok"]:
         raise Refused(rehearsal["sentence"])
     return repair

@@ -79,7 +79,9 @@ def request_reviewers(repair: Repair, operator: str, names: str | Iterable[str])
         raise Refused(f"This repair is {repair.state}: there is nothing to review any more.")
     chosen = reviewers_named(names, repair.conversation.source)
     with one_writer():
-        if not Repair.objects.filter(pk=repair.pk, state=repair.state).update(reviewers=chosen):
+        # Who asks again has answered what was requested.
+        answered = {"changes_by": ""} if chosen else {}
+        if not Repair.objects.filter(pk=repair.pk, state=repair.state).update(reviewers=chosen, **answered):
             raise Refused("Somebody else decided on this repair a moment ago; open it again.")
         audit_repair(repair, operator, "request review", reviewers=chosen)
     repair.refresh_from_db()

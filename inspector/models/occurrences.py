@@ -29,7 +29,7 @@ _FIELDS = (
 )
 _OF_DATA = (
     *("rank", "conversations", "findings", "total", "first_seen", "last_seen", "repaired_at", "regressed_at"),
-    *("decision", "reason", "until_occurs"),
+    *("decision", "reason", "until_occurs", "fixed_in", "fixed_at", "fixed_by"),
 )
 """What a batch may change in a problem."""
 _COLUMNS = ("pk", *({field.name: field.attname for field in Occurrence._meta.concrete_fields}[name] for name in _FIELDS))
@@ -111,6 +111,8 @@ class _Change:
     lost: bool = False
     occurred: bool = False
     regressed: bool = False
+    after_fix: str | None = None
+    """Version of a client that did it after the fix, "" where it is not known; None where none did."""
 
 
 def renew(ids: list[int], rule_rows: Iterable[tuple[Any, ...]]) -> None:
@@ -270,14 +272,14 @@ class _Batch:
             change.best = min(change.best, after[1])
             problem.first_seen, problem.last_seen = min(problem.first_seen, at), max(problem.last_seen, at)
         if is_open and not was_open:
-            self._open(subject, row, change)
+            self._open(subject, code, row, change)
         elif was_open and not is_open:
             row.closed_at, row.closed_revision = self._now, subject.revision
             row.repair_id = self._repair(subject, state)
         row.state, row.rank, row.place, row.findings = after
         self._written.append(row)
 
-    def _open(self, subject: _Subject, row: _Row, change: _Change) -> None:
+    def _open(self, subject: _Subject, code: str, row: _Row, change: _Change) -> None:
         if row.pk is None:
             change.total += 1
             is_new = not subject.is_ours
@@ -291,6 +293,8 @@ class _Batch:
             row.closed_at = row.repair_id = None
         change.occurred |= is_new
         if is_new:
+            if self._problems[subject.source_id, code].is_after_fix(subject.client_version, subject.at):
+                change.after_fix = subject.client_version
             row.day_key = (row.problem_id, _day(subject.at), subject.client_version, subject.model)
 
     def _repair(self, subject: _Subject, state: int) -> int | None:
@@ -329,7 +333,9 @@ class _Batch:
             problem.repaired_at, problem.regressed_at = self._now, None
             _record(problem, self._now, REPAIRED)
         elif is_open:
-            self._occur(problem, change, is_back=change.regressed or (change.occurred and problem.repaired_at is not None))
+            # What is older than a fix is only found late.
+            is_back = change.occurred and problem.repaired_at is not None and problem.fixed_at is None
+            self._occur(problem, change, is_back=is_back or change.regressed or change.after_fix is not None)
 
     def _occur(self, problem: Problem, change: _Change, is_back: bool) -> None:
         was_repaired, problem.repaired_at = problem.repaired_at is not None, None
@@ -340,7 +346,7 @@ class _Batch:
         if ends:
             problem.decision, problem.reason, problem.until_occurs = "", "", False
         if is_back or ends:
-            _record(problem, self._now, OCCURRED)
+            _record(problem, self._now, OCCURRED, **_despite(problem, change))
             self._news["regression"].append(problem)
         elif was_repaired:
             _record(problem, self._now, OPENED)
@@ -373,8 +379,17 @@ def _state(subject: _Subject, findings: _Findings | None, row: _Row | None) -> i
     return _State.REPLACED if subject.is_replaced else _State.OPEN
 
 
-def _record(problem: Problem, at: datetime, verb: str) -> None:
-    ProblemEvent.objects.create(problem=problem, at=at, verb=verb)
+def _despite(problem: Problem, change: _Change) -> dict[str, str]:
+    """What an event says of an occurrence after the fix, which was none."""
+    if change.after_fix is None:
+        return {}
+    detail = {"version": change.after_fix, "fixed_in": problem.fixed_in}
+    problem.fixed_in, problem.fixed_at, problem.fixed_by = "", None, ""
+    return detail
+
+
+def _record(problem: Problem, at: datetime, verb: str, **detail: str) -> None:
+    ProblemEvent.objects.create(problem=problem, at=at, verb=verb, detail=detail)
 
 
 def _worst(problem: Problem) -> int:

@@ -12,6 +12,7 @@ from inspector.models.repair import Repair
 from inspector.models.source import Source
 from inspector.models.stream import Stream
 from inspector.models.visible import Visible
+from inspector.text.versions import is_at_least
 
 SEVERITIES = ("error", "warning", "note")
 
@@ -56,6 +57,11 @@ class Problem(models.Model):
     decided_by = models.TextField(blank=True)
     decided_at = models.DateTimeField(null=True)
     assigned_to = models.TextField(blank=True)
+    fixed_in = models.CharField(max_length=60, blank=True)
+    """Version of the client since which the damage is not done any more, as somebody said; "" where no version is known."""
+    fixed_at = models.DateTimeField(null=True)
+    """When it was said; None while nobody did, and after it occurred again all the same."""
+    fixed_by = models.TextField(blank=True)
 
     objects = Visible("source")
 
@@ -97,6 +103,13 @@ class Problem(models.Model):
     @property
     def is_ignored(self) -> bool:
         return self.decision == ProblemState.IGNORED and (self.ignored_until is None or self.ignored_until > today())
+
+    def is_after_fix(self, client_version: str, at: int) -> bool:
+        """Whether what was active at this moment (epoch milliseconds) should not have it: by the version that wrote it, or by the time where one is not known."""
+        if self.fixed_at is None:
+            return False
+        is_later = is_at_least(client_version, self.fixed_in)
+        return at > self.fixed_at.timestamp() * 1000 if is_later is None else is_later
 
     @property
     def state(self) -> ProblemState:

@@ -107,6 +107,8 @@ class Repair(models.Model):
     """An http or https address."""
     reviewers = JsonText(default=list)
     """Names of those who were asked to decide."""
+    changes_by = models.TextField(blank=True, default="")
+    """Who asked for another plan: while it is proposed, it then waits for who proposed it, not for reviewers."""
     summary = models.TextField(blank=True, default="")
     """What the plan does, in one line, as it was when it was proposed; "" of a repair of an older version."""
     counts = JsonText(default=dict)
@@ -139,7 +141,9 @@ class Repair(models.Model):
     @property
     def waits_for(self) -> str:
         """What is to be done next with one that waits."""
-        return "waits for review" if self.state == self.State.PROPOSED else "is approved, not written"
+        if self.state != self.State.PROPOSED:
+            return "is approved, not written"
+        return "waits for changes" if self.changes_by else "waits for review"
 
     @property
     def is_moved(self) -> bool:
@@ -162,8 +166,8 @@ class Repair(models.Model):
 
 @totals
 def waiting_for_review() -> tuple[models.QuerySet[Repair], dict[str, models.Aggregate]]:
-    """`n`: how many repairs, or groups of them, were proposed and are neither approved nor rejected."""
-    return Repair.listed([Repair.State.PROPOSED]), {"n": models.Count("*")}
+    """`n`: how many repairs, or groups of them, were proposed and wait for a decision."""
+    return Repair.listed([Repair.State.PROPOSED]).filter(changes_by=""), {"n": models.Count("*")}
 
 
 class RepairComment(models.Model):
@@ -172,6 +176,7 @@ class RepairComment(models.Model):
     class Verdict(models.TextChoices):
         APPROVE = "approve"
         REJECT = "reject"
+        CHANGES = "changes"
 
     repair = models.ForeignKey(Repair, on_delete=models.CASCADE, related_name="comments")
     at = models.DateTimeField()

@@ -91,6 +91,7 @@ def problem_md(report: Json, source: str, occurrences: Sequence[Sequence[str]], 
         f"{report['severity']}, {_visibility(report['silent'])}; {report['state']}; open in {report[f'{noun}s']:,} of {report[f'{noun}s_ever']:,} {noun}s",
         prose(report["summary"]),
         prose(f"Ignored: {report['reason']}") if report["reason"] else "",
+        prose(f"Fixed in client version {report['fixed_in_version']}") if report["fixed_in_version"] else "",
         table((noun, "title", "state", "verdict"), [[code(row[0]), *map(prose, row[1:])] for row in occurrences[:ROWS_SHOWN]]),
     ]
     return _joined([*parts, *_links(links)])

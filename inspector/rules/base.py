@@ -305,6 +305,8 @@ class RuleEntry:
     fixed_in_code: str = ""
     no_repair_reason: str = ""
     """Why no strategy repairs the data, where none does."""
+    unnoticed: str = ""
+    """What is wrong in a request that passes, or after it, in two words for lists; "" where it is not always the same."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

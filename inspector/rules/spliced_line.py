@@ -73,6 +73,7 @@ RULE = Rule(
     origin=Origin.STORE,
     trait=Trait.JSON_LINES,
     summary="several records are on one line, and programs read none of them",
+    unnoticed="content lost",
     why=(
         "A file that ended without a line end was written on, or two processes wrote at once. The line is no JSON, so that it is skipped without an error, "
         "though the records on it are whole."

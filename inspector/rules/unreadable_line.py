@@ -77,6 +77,7 @@ RULE = Rule(
     origin=Origin.STORE,
     trait=Trait.JSON_LINES,
     summary="a line of the file is cut off, holds NUL bytes, or is no record at all",
+    unnoticed="content lost",
     why=(
         "A crash or a full disk in the middle of a write, a loss of power, or another program that wrote into the file. What the line said is missing from "
         "every request, and records that name it as their parent have lost what was before."

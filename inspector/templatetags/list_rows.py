@@ -127,10 +127,9 @@ def problem_rows(rows: Sequence[Any], summary_words: int, groups: Mapping[int, i
 
 
 def _heading(rank: int, count: int, columns: int) -> str:
-    silent = not rank % 2
-    about = ' <span class="quiet">noticed later, or never</span>' if silent else ""
-    name = f"{'Silent' if silent else 'Reported'} {SEVERITIES[rank // 2]}s"
-    return f'<tr class="group"><th scope="rowgroup" colspan="{columns}">{name} <span class="count">{count:,}</span>{about}</th></tr>'
+    about = ' title="They are noticed later, or never"' if not rank % 2 else ""
+    name = f"{'Reported' if rank % 2 else 'Silent'} {SEVERITIES[rank // 2]}s"
+    return f'<tr class="group"><th scope="rowgroup" colspan="{columns}"{about}>{name} <span class="count">{count:,}</span></th></tr>'
 
 
 def _source_words(source: Source) -> str:
@@ -146,6 +145,8 @@ def _problem(row: Any, source: str, summary_words: int, is_assigned: bool, is_mi
     streams = f' <span class="quiet">stream{"" if problem.total == 1 else "s"}</span>' if problem.is_of_streams else ""
     silent = ' <span class="caution">silent</span>' if is_mixed and problem.silent else ""
     state = f" {_state(problem)}" if problem.state != "open" else ""
+    if problem.fixed_at:
+        state += f' <span class="badge note" title="As {_clipped(problem.fixed_by, 60)} said">fixed in code</span>'
     who = f'<span title="{_clipped(problem.assigned_to, 60)}">{escape(truncatewords(clipped(problem.assigned_to, 30)[0], 2))}</span>'
     assigned = f'<td class="who" data-label="assigned">{who if problem.assigned_to else NOTHING}</td>'
     return (
@@ -169,6 +170,8 @@ def _seen(row: Any) -> str:
 
 
 def _outcome(row: Any) -> str:
+    if row.unnoticed:
+        return f'<span class="caution" title="The next request passes all known rules, and nothing reports this">{escape(row.unnoticed)}</span>'
     if not row.outcomes:
         return NOTHING
     is_counted = row.outcomes != row.outcome

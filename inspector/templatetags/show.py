@@ -428,31 +428,40 @@ def mark_labels(line: Sparkline, marks: Sequence[Any], quiet_days: int, hidden_d
 
 
 @register.simple_tag
-def active_days(line: Sparkline) -> str:
-    """Conversations by day, as low bars; of few days with their numbers."""
+def active_days(line: Sparkline, damaged: Sparkline) -> str:
+    """Conversations by day, as low bars whose lower part is the damaged ones; of few days with their numbers."""
     slot = 100 / len(line.counts)
     most = max(1, line.most)
     days = format_html_join(
         "",
-        '<g><rect x="{}%" y="{}" width="{}%" height="{}"/>{}<title>{}: {} last active</title></g>',
+        '<g><rect x="{}%" y="{}" width="{}%" height="{}"/>{}{}<title>{}: {} last active, {} of them damaged or rejected now</title></g>',
         (
             (
                 round(at * slot, 2),
                 _STRIP - height,
                 round(slot * 0.75, 2),
                 height,
+                format_html(
+                    '<rect class="damaged" x="{}%" y="{}" width="{}%" height="{}"/>',
+                    round(at * slot, 2),
+                    _STRIP - damaged_height,
+                    round(slot * 0.75, 2),
+                    damaged_height,
+                ),
                 format_html('<text x="{}%" y="{}">{}</text>', round((at + 0.375) * slot, 2), _STRIP - height - 3, f"{number:,}")
                 if len(line.counts) <= _STOPS
                 else "",
                 line.day(at),
                 f"{number:,}",
+                f"{damaged.counts[at]:,}",
             )
             for at, number in enumerate(line.counts)
             if number
             for height in (max(2, round(_HIGHEST * number / most)),)
+            for damaged_height in (round(height * damaged.counts[at] / number, 2),)
         ),
     )
-    words = f"{line.total:,} in the {len(line.counts)} days to {line.last}"
+    words = f"{line.total:,} in the {len(line.counts)} days to {line.last}, {damaged.total:,} of them damaged or rejected now"
     return format_html('<svg class="active" height="{}" role="img" aria-label="{}">{}</svg>', _STRIP, words, days)
 
 

@@ -65,8 +65,7 @@ from inspector.views.streams import summaries, worst
 
 RECENT = 12
 FIRST_ROWS, FIRST_WORDS, WORDS_OF_LINE = 12, 208, 9
-WORDS_OF_HEADINGS = (7, 3)
-"""Of problems that are silent, and that are reported."""
+WORDS_OF_HEADING = 3
 FIRST_REPAIRS, FIRST_WORDS_OF_REPAIRS = 9, 215
 """Rows of the first screen at 1440 x 900, and their words: with what is around them it has below 250."""
 HOLDING = Q(is_trace=False) | Q(stream_count__gt=0) | Q(gone_stream_count__gt=0)
@@ -172,7 +171,7 @@ class InboxPage:
             rows = rows[:-1]
         others = sum(row.other_words(now) for row in rows) + (len(self.start.shown.split()) if self.start else WORDS_OF_LINE)
         ranks = [row.problem.rank for row in rows]
-        others += sum(WORDS_OF_HEADINGS[rank % 2] for rank in set(ranks)) if self.groups else sum(not rank % 2 for rank in ranks)
+        others += WORDS_OF_HEADING * len(set(ranks)) if self.groups else sum(not rank % 2 for rank in ranks)
         return _most(lambda most: sum(len(row.shortened(most).rstrip(" …").split()) for row in rows), others, FIRST_WORDS)
 
     @property

@@ -14,7 +14,7 @@ from inspector.middleware import OperatorRequest
 from inspector.models import Conversation, Occurrence, Problem, ProblemDay, Repair, Source
 from inspector.models.problem import SEVERITIES, WORST_FIRST, ProblemState, in_states, today
 from inspector.presentation.clock import age_words, day_of
-from inspector.presentation.conversation.verdict import REJECTED, NextRequest
+from inspector.presentation.conversation.verdict import PASSES, REJECTED, SILENT, NextRequest
 from inspector.presentation.json_text import Json, json_fields
 from inspector.presentation.sparkline import Sparkline, sparkline
 from inspector.presentation.visible import visible
@@ -170,6 +170,13 @@ class ProblemRow:
         return f"{self.rejected:,} of {self.problem.conversations:,} {REJECTED}"
 
     @property
+    def unnoticed(self) -> str:
+        """What is wrong although the next request passes, of a silent error; "" where it is rejected of one that has it."""
+        if self.rejected or self.next_request.state not in (PASSES, SILENT) or self.problem.rank:
+            return ""
+        return self.about.unnoticed if self.about else ""
+
+    @property
     def repairs(self) -> tuple[str, ...]:
         """The strategies of its rule that can change something in conversations of its source; none of a problem of streams."""
         if self.about is None or self.problem.is_of_streams:
@@ -186,11 +193,11 @@ class ProblemRow:
     def other_words(self, now: int) -> int:
         """Words of its row next to the summary: name, code, number, source, ages, outcome, repair, what was decided; a line without bars, or that it is silent. `now` in epoch milliseconds."""
         problem = self.problem
-        decided = (problem.state != "open") + min(2, len(problem.assigned_to.split()))
+        decided = (problem.state != "open") + 3 * (problem.fixed_at is not None) + min(2, len(problem.assigned_to.split()))
         aged = age_words(problem.last_seen, now) + (1 + age_words(problem.first_seen, now) if self.is_seen_again else 0)
         return (
             3
-            + len(self.outcomes.split())
+            + len((self.unnoticed or self.outcomes).split())
             + (not self.days.total)
             + (2 if self.waiting else bool(self.repair))
             + problem.is_of_streams
@@ -286,7 +293,7 @@ def tabs_of(rows: QuerySet[Problem]) -> dict[str, TabContent]:
 
 def waiting() -> QuerySet[Repair]:
     """Repairs, or groups of them, that wait for a review."""
-    return Repair.listed([Repair.State.PROPOSED])
+    return Repair.listed([Repair.State.PROPOSED]).filter(changes_by="")
 
 
 def to_review() -> QuerySet[Repair]:
@@ -344,12 +351,12 @@ def rows_of(problems: Iterable[Problem], last: date | None = None) -> tuple[Prob
 def _waiting(problems: Iterable[Problem]) -> dict[tuple[int, str], Repair]:
     """(source, code) of a rule -> the newest repair that leaves less of it, of those that wait."""
     rows = Repair.objects.filter(state__in=Repair.WAITING, conversation__source__in={problem.source_id for problem in problems})
-    named = rows.order_by("-pk").values_list("conversation__source", "counts", "oid", "state")[:MOST_WAITING]
+    named = rows.order_by("-pk").values_list("conversation__source", "counts", "oid", "state", "changes_by")[:MOST_WAITING]
     waiting: dict[tuple[int, str], Repair] = {}
-    for source, counts, oid, state in named:
+    for source, counts, oid, state, changes_by in named:
         for code, (before, after) in counts.items():
             if after < before:
-                waiting.setdefault((source, code), Repair(oid=oid, state=state))
+                waiting.setdefault((source, code), Repair(oid=oid, state=state, changes_by=changes_by))
     return waiting
 
 
@@ -392,9 +399,10 @@ def choices(sources: Iterable[Source], stores: Iterable[Source]) -> Choices:
 
 
 _PROBLEM = (
-    "id=problem.oid code rule=name severity silent=problem.silent effect rejected=is_rejecting next_request=outcome state=problem.state source=problem.source.oid "
+    "id=problem.oid code rule=name severity silent=problem.silent effect unnoticed rejected=is_rejecting next_request=outcome state=problem.state source=problem.source.oid "
     "rejected_conversations=rejected findings=problem.findings first_seen=problem.first_seen "
     "last_seen=problem.last_seen repaired_at=problem.repaired_at regressed_at=problem.regressed_at assigned_to=problem.assigned_to "
+    "fixed_in_version=problem.fixed_in fixed_at=problem.fixed_at fixed_by=problem.fixed_by "
     "reason=problem.reason until_it_occurs=problem.until_occurs decided_by=problem.decided_by decided_at=problem.decided_at"
 )
 

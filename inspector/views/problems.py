@@ -221,7 +221,16 @@ def _words_of(event: ProblemEvent) -> str:
     detail = event.detail
     words = f"{event.verb} to {detail.get('to') or 'nobody'}" if event.verb == DONE["assign"] else event.verb
     words += f" until {until}" if (until := detail.get("until")) else ""
+    if event.verb == DONE["fix"]:
+        return f"{words}{_in_version(detail.get('version', ''))}"
+    if "fixed_in" in detail:
+        by = f"client version {detail['version']}" if detail["version"] else "a client of unknown version"
+        return f"{words}, written by {by}, although marked as fixed{_in_version(detail['fixed_in'])}"
     return f"{words}: {reason}" if (reason := detail.get("reason")) else words
+
+
+def _in_version(version: str) -> str:
+    return f" in client version {version}" if version else ""
 
 
 def _repairs_of(problem: Problem, occurrences: Sequence[Occurrence]) -> tuple[Repair, ...]:
@@ -343,11 +352,17 @@ def problem_md(request: OperatorRequest, oid: str) -> HttpResponse:
 
 @accepts("POST")
 def decide(request: OperatorRequest) -> HttpResponse:
-    """`problem` names each that the person chose; `action`, `reason`, `end` and `to` are of the decision."""
+    """`problem` names each that the person chose; `action`, `reason`, `end`, `to` and `version` are of the decision."""
     form = request.POST
     action = form.get("action", "")
     to = request.operator if action == "assign-me" else form.get("to", "")
-    decision = Decision("assign" if action == "assign-me" else action, form.get("reason", ""), form.get("day") or form.get("end", ""), to)
+    decision = Decision(
+        "assign" if action == "assign-me" else action,
+        form.get("reason", ""),
+        form.get("day") or form.get("end", ""),
+        to,
+        form.get("version", "").strip(),
+    )
     try:
         number = decide_problem.decide(form.getlist("problem")[:CHOSEN], decision, request.operator)
         done = decide_problem.DONE[decision.action]

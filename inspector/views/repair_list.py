@@ -54,7 +54,7 @@ class Tab(NamedTuple):
 
 
 class RepairFilters(NamedTuple):
-    """`mine`: only those that ask the person who looks to review them."""
+    """`mine`: only those that ask the person who looks to review them, or to change what they proposed."""
 
     q: str
     source: str
@@ -111,7 +111,8 @@ def _chosen(rows: QuerySet[Repair], filters: RepairFilters, operator: str) -> Qu
         rows = rows.filter(about | written | Q(strategies__icontains=q) | Q(counts__icontains=f'"{q}'))
     if filters.proposer:
         rows = rows.filter(proposed_by=filters.proposer)
-    return rows.filter(reviewers__contains=json.dumps(operator)) if filters.mine else rows
+    to_review = Q(reviewers__contains=json.dumps(operator), changes_by="")
+    return rows.filter(to_review | Q(proposed_by=operator) & ~Q(changes_by="")) if filters.mine else rows
 
 
 def _repairs_of_tab(tab: str, filters: RepairFilters, operator: str) -> QuerySet[Repair]:

@@ -19,7 +19,7 @@ from inspector.access.permits import why_not
 from inspector.actions import reviewing
 from inspector.actions.apply_repair import apply_repair
 from inspector.actions.approvals import approvers_of, expires_at, why_lapsed
-from inspector.actions.decide_repair import STATEMENTS, approve_repair, reject_repair, statement_of, why_not_approve
+from inspector.actions.decide_repair import STATEMENTS, approve_repair, reject_repair, request_changes, statement_of, why_not_approve
 from inspector.actions.kept_previews import kept_preview
 from inspector.actions.planning import (
     mode_named,
@@ -51,7 +51,7 @@ from inspector.background import Work
 from inspector.conversation.tree import LEAF
 from inspector.environment import host_name
 from inspector.middleware import OperatorRequest, accepts, writes
-from inspector.models import Conversation, Repair, RepairComment, Source, loading
+from inspector.models import Conversation, Problem, Repair, RepairComment, Source, loading
 from inspector.models.problem import SEVERITIES
 from inspector.models.transactions import one_snapshot
 from inspector.presentation import markdown
@@ -265,6 +265,11 @@ class RepairPage:
     hunks: tuple[ShownHunk, ...] = ()
     comments: tuple[RepairComment, ...] = ()
     """On the whole repair, on hunks that are not shown, and the decisions."""
+    changes: RepairComment | None = None
+    """What who proposed it was asked to change, while that is so, and who looks at it again where they are asked."""
+    next_reviewers: str = ""
+    fixed: tuple[Problem, ...] = ()
+    """Of the problems that it repairs, those that somebody marked as fixed in code."""
     why_not_approve: str = ""
     """Why who looks cannot approve it."""
     lapsed: str = ""
@@ -277,6 +282,15 @@ class RepairPage:
     accounts: tuple[str, ...] = ()
     also: "tuple[AlsoRepairs, ...]" = ()
     """What else repairs rules that remain."""
+
+    @property
+    def on_hunks(self) -> list[tuple[ShownHunk, RepairComment]]:
+        """The comments that are next to the rows that they are about."""
+        return [(hunk, comment) for hunk in self.hunks for comment in hunk.comments]
+
+    @property
+    def comment_count(self) -> int:
+        return len(self.comments) + len(self.on_hunks)
 
     @property
     def others(self) -> list[Repair]:
@@ -686,13 +700,18 @@ def _review(repair: Repair, operator: str, part: PreviewPart | None) -> dict[str
     hunks = _hunks(part, repair.plan_digest, comments)
     shown = {hunk.anchor for hunk in hunks if hunk.anchor}
     row, choice = repair.conversation, RepairChoice(tuple(repair.strategies), repair.mode, repair.reader, repair.options.get(LEAF) or "")
-    written, also = Written(repair.reason, repair.incident, ", ".join(repair.reviewers)), tuple[AlsoRepairs, ...]()
+    requested = comments[::-1] if is_waiting and repair.changes_by else ()
+    reviewers = ", ".join(dict.fromkeys(filter(None, (*repair.reviewers, repair.changes_by))))
+    written, also = Written(repair.reason, repair.incident, reviewers), tuple[AlsoRepairs, ...]()
     if is_waiting and part is not None and not repair.is_moved and (is_offer_kept(row, choice.leaf) or not is_kept_of(repair)):
         offer = offered(row, choice.leaf)
         also = _also(part, choice, written, row.source.format, offer.named, offer.recommended)
     return {
         "hunks": hunks,
         "comments": tuple(comment for comment in comments if comment.anchor not in shown),
+        "changes": next((comment for comment in requested if comment.verdict == RepairComment.Verdict.CHANGES), None),
+        "next_reviewers": reviewers,
+        "fixed": _fixed(repair) if repair.state == Repair.State.PROPOSED else (),
         "why_not_approve": why_not_approve(repair, operator) if repair.state == Repair.State.PROPOSED else "",
         "lapsed": why_lapsed(repair),
         "expires": expires_at(repair),
@@ -701,6 +720,11 @@ def _review(repair: Repair, operator: str, part: PreviewPart | None) -> dict[str
         "accounts": accounts(row.source) if is_waiting else (),
         "also": also,
     }
+
+
+def _fixed(repair: Repair) -> tuple[Problem, ...]:
+    codes = [code for code, (before, after) in repair.counts.items() if after < before]
+    return tuple(Problem.objects.filter(source=repair.conversation.source, code__in=codes, fixed_at__isnull=False))
 
 
 def _open(repair: Repair, interrupted: Sequence[Interrupted]) -> str:
@@ -736,7 +760,8 @@ def _steps(repair: Repair) -> tuple[tuple[str, str], ...]:
     if state in order:
         at = order.index(state)
         done = ((name, "done") for name in order[: at + 1])
-        return (*done, *((_WAITS_FOR[name], "now") for name in order[at + 1 : at + 2]), *((name, "") for name in order[at + 2 :]))
+        waits_for = {**_WAITS_FOR, "approved": "waits for changes"} if repair.changes_by else _WAITS_FOR
+        return (*done, *((waits_for[name], "now") for name in order[at + 1 : at + 2]), *((name, "") for name in order[at + 2 :]))
     reached = {"rejected": 1, "stale": 1 + bool(repair.approved_digest), "failed": 2, "undone": 4, "overwritten": 4}.get(state, 1)
     return (*((name, "done") for name in order[:reached]), (state, "end"))
 
@@ -756,7 +781,7 @@ def repair(request: OperatorRequest, oid: str) -> HttpResponse:
 
 def facts_of(repair: Repair) -> Json:
     people, times = (" ".join(f"{step}_{what}" for step in ("proposed", "approved", "applied", "undone")) for what in ("by", "at"))
-    review = "reason incident reviewers summary regression regressed_at checked_at"
+    review = "reason incident reviewers changes_requested_by=changes_by summary regression regressed_at checked_at"
     group = {"group": repair.group.oid if repair.group else ""}
     return json_fields(repair, f"repair=oid state outcome strategies rehearsal {people} {times} {review}") | {
         "expires_at": expires_at(repair),
@@ -862,6 +887,13 @@ def approve(request: OperatorRequest, oid: str) -> HttpResponse:
 def reject(request: OperatorRequest, oid: str) -> HttpResponse:
     text = request.POST.get("comment", "")
     return _act(request, oid, lambda repair: reject_repair(repair, request.operator, text), "Rejected. Nothing was written.")
+
+
+@accepts("POST")
+def changes(request: OperatorRequest, oid: str) -> HttpResponse:
+    text = request.POST.get("comment", "")
+    done = "Changes requested: the repair waits for who proposed it."
+    return _act(request, oid, lambda repair: request_changes(repair, request.operator, text), done)
 
 
 @accepts("POST")

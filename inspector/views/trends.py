@@ -6,7 +6,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from string import ascii_uppercase
 from urllib.parse import urlencode
 
-from django.db.models import Count, F, Max, Min, QuerySet, Sum, Value
+from django.db.models import Count, F, Max, Min, Q, QuerySet, Sum, Value
 from django.http import HttpResponse
 
 from inspector.middleware import OperatorRequest
@@ -93,12 +93,17 @@ class TrendsPage:
     """Of everything, those that are left out too."""
     parts: dict[str, Sparkline]
     """By severity, the worst first: they add up to `total`."""
+    in_streams: int
+    """Those of `total` that are in captured streams, not in conversations."""
     active: Sparkline
     """Conversations that were active last on each day, damaged or not, whatever rule is chosen."""
+    active_damaged: Sparkline
+    """Those of `active` that are damaged or rejected now."""
     latest: date | None
     """The last day on which any began at all, in the span or later."""
     before: int
     open: int
+    open_in_streams: int
     open_problems: int
     """The problems of the tab Open that `open` are the occurrences of."""
     repaired: int
@@ -108,6 +113,14 @@ class TrendsPage:
     marks: tuple[Mark, ...]
     groups: tuple[tuple[str, str], ...]
     rules: tuple[tuple[str, str], ...]
+
+    @property
+    def total_places(self) -> str:
+        return _places(self.total.total, self.in_streams)
+
+    @property
+    def open_places(self) -> str:
+        return _places(self.open, self.open_in_streams)
 
     @property
     def days_old(self) -> int:
@@ -264,7 +277,8 @@ def _page(request: OperatorRequest) -> TrendsPage:
     )
     repaired = repaired.filter(problem__code=code) if code else repaired
     rows, more = _rows(of_span, of_span_before, repaired, by, code, last, days)
-    total, parts = _by_severity(of_span, last, days)
+    total, parts, in_streams = _by_severity(of_span, last, days)
+    open_in_streams = Sum("conversations", filter=Q(source__is_trace=True), default=0)
     occurring = {code, *Problem.objects.counted().order_by().values_list("code", flat=True).distinct()}
     return TrendsPage(
         by=by,
@@ -276,10 +290,12 @@ def _page(request: OperatorRequest) -> TrendsPage:
         end=end,
         total=total,
         parts=parts,
-        active=_active(start, last, days),
+        in_streams=in_streams,
+        active=_active(Conversation.objects.counted(), start, last, days),
+        active_damaged=_active(Conversation.objects.counted().filter(is_damaged=True), start, last, days),
         latest=latest,
         before=of_span_before.aggregate(n=Sum("occurrences", default=0))["n"],
-        **_open_problems(code).aggregate(open=Sum("conversations", default=0), open_problems=Count("pk")),
+        **_open_problems(code).aggregate(open=Sum("conversations", default=0), open_in_streams=open_in_streams, open_problems=Count("pk")),
         repaired=repaired.count(),
         rows=rows,
         more=more,
@@ -308,11 +324,19 @@ def _days(request: OperatorRequest, end: date, of_all: QuerySet[ProblemDay]) -> 
     return min(LONGEST, (last - first).days + 1), last, True
 
 
-def _active(before: date, last: date, days: int) -> Sparkline:
-    """By the index of the list of conversations."""
+def _places(number: int, in_streams: int) -> str:
+    """In what so many occurrences are."""
+    rest = number - in_streams
+    if not in_streams or not rest:
+        return "in streams" if in_streams else "in conversations"
+    return f"{rest:,} in conversations, {in_streams:,} in streams"
+
+
+def _active(conversations: QuerySet[Conversation], before: date, last: date, days: int) -> Sparkline:
+    """By an index of the list of conversations, all or damaged ones."""
     is_demo = is_of_demo("")
     since, until = (first_of(day.isoformat()) + DAY for day in (before, last))
-    active = Conversation.objects.counted().filter(counting.places_between(since, until, is_demo), is_gone=False).order_by()
+    active = conversations.filter(counting.places_between(since, until, is_demo), is_gone=False).order_by()
     # Of whole numbers the quotient is one.
     of_days = active.annotate(number=(Value(DEMO_PLACE if is_demo else 0) - F("place")) / DAY).values_list("number").annotate(Count("pk"))
     return sparkline({date(1970, 1, 1) + timedelta(days=number): count for number, count in of_days}, last, days)
@@ -333,13 +357,16 @@ def _marks(of_days: QuerySet[ProblemDay], before: date, total: Sparkline) -> tup
     return tuple(Mark(ascii_uppercase[at], day, places[at], total.counts[places[at]], tuple(names[day])) for at, day in enumerate(days))
 
 
-def _by_severity(of_days: QuerySet[ProblemDay], last: date, days: int) -> tuple[Sparkline, dict[str, Sparkline]]:
+def _by_severity(of_days: QuerySet[ProblemDay], last: date, days: int) -> tuple[Sparkline, dict[str, Sparkline], int]:
+    """Of all, of each severity, and how many are in streams."""
+    in_streams, stream_codes = 0, {rule.code for rule in ALL_STREAM_RULES}
     all_: Counter[date] = Counter()
     parts: dict[str, Counter[date]] = {str(severity): Counter() for severity in Severity}
     for code, day, number in of_days.values_list("problem__code", "day").annotate(n=Sum("occurrences")):
         all_[day] += number
+        in_streams += number if code in stream_codes else 0
         parts[_severity(code)][day] += number
-    return sparkline(all_, last, days), {name: sparkline(part, last, days) for name, part in parts.items() if part}
+    return sparkline(all_, last, days), {name: sparkline(part, last, days) for name, part in parts.items() if part}, in_streams
 
 
 def _severity(code: str) -> str:
@@ -423,9 +450,12 @@ def trends_json(request: OperatorRequest) -> HttpResponse:
             "newest": content.newest.isoformat() if content.newest else None,
             "days_to": content.last.isoformat(),
             "active": content.active.counts,
+            "active_damaged": content.active_damaged.counts,
             "total": content.total.total,
             "before": content.before,
+            "in_streams": content.in_streams,
             "open": content.open,
+            "open_in_streams": content.open_in_streams,
             "repaired": content.repaired,
             "more": content.more,
             "firsts": [{"day": mark.day.isoformat(), "what": what, "name": name} for mark in content.marks for what, name, _ in mark.names],

@@ -92,6 +92,7 @@ POST = {
     "repair-groups/<slug:oid>/undo": "undo",
     "repairs/<slug:oid>/apply": "apply",
     "repairs/<slug:oid>/approve": "approve",
+    "repairs/<slug:oid>/changes": "request changes",
     "repairs/<slug:oid>/comments": "comment",
     "repairs/<slug:oid>/reject": "reject",
     "repairs/<slug:oid>/reviewers": "ask",

@@ -15,7 +15,7 @@ from pytest_django import Settings
 from inspector.actions import audit
 from inspector.actions.apply_repair import apply_repair
 from inspector.actions.approvals import BY_COMMAND, expires_at, why_lapsed
-from inspector.actions.decide_repair import approve_repair, reject_repair
+from inspector.actions.decide_repair import approve_repair, reject_repair, request_changes
 from inspector.actions.planning import request_for
 from inspector.actions.problems import Refused
 from inspector.actions.propose_repair import propose_repair
@@ -23,6 +23,7 @@ from inspector.actions.reviewing import comment, incident_link, request_reviewer
 from inspector.actions.undo_repair import undo_repair
 from inspector.actions.verification import verify_due
 from inspector.models import AuditEntry, Conversation, Repair, RepairComment, loading
+from inspector.models.repair import waiting_for_review
 from tests.accounts import account
 from tests.actions.building import (
     WHO,
@@ -45,6 +46,7 @@ from tests.actions.building import (
 pytestmark = pytest.mark.django_db
 
 RENUMBER = "renumber-messages"
+AT = 1782000000000
 TOKEN = "ghp_" + "Ab3dEf7hIj1LmN0pQrStUvWxYz0123456789"
 
 
@@ -113,6 +115,57 @@ def test_a_comment_is_masked_limited_and_in_the_log(conversation: Conversation) 
             comment(repair, "ann", text)
     with pytest.raises(Refused, match="no hunk of the plan"):
         comment(repair, "ann", "x", "<b>")
+
+
+def test_changes_are_requested_of_who_proposed_it_until_somebody_is_asked_again(conversation: Conversation) -> None:
+    repair = proposed(conversation, RENUMBER)
+    with pytest.raises(Refused, match="say in the comment what is to be changed"):
+        request_changes(repair, "bob", " \n")
+    assert waiting_for_review()["n"] == 1
+    request_changes(repair, "bob", f"keep the original {TOKEN}")
+    assert (repair.state, repair.changes_by, repair.waits_for) == ("proposed", "bob", "waits for changes") and waiting_for_review()[
+        "n"
+    ] == 0
+    kept = RepairComment.objects.get()
+    assert (kept.who, kept.verdict) == ("bob", "changes") and kept.text.startswith("keep the original [masked")
+    assert AuditEntry.objects.get(verb="request changes").who == "bob" and not problems()
+    request_reviewers(repair, WHO, "")
+    assert repair.changes_by == "bob", "nobody was asked again"
+    request_reviewers(repair, WHO, "bob")
+    assert (repair.changes_by, repair.reviewers, waiting_for_review()["n"]) == ("", ["bob"], 1) and not problems()
+    Repair.objects.update(changes_by="eve")
+    assert problems()
+
+
+def test_another_proposal_of_the_same_person_replaces_the_one_to_be_changed(conversation: Conversation) -> None:
+    alone, asked = proposed(conversation, RENUMBER, mode="fork"), proposed(conversation, RENUMBER)
+    request_changes(asked, "bob", "keep the original")
+    request = request_for(conversation.source, loading.stored(conversation), [RENUMBER], "fork", now=AT)
+    by_another = propose_repair(conversation, request, "ann")
+    asked.refresh_from_db()
+    assert (by_another.state, asked.state) == ("proposed", "proposed"), "it is for who proposed it to take it back"
+    newer = propose_repair(conversation, request, WHO)
+    for repair in (alone, asked):
+        repair.refresh_from_db()
+    assert (alone.state, asked.state, asked.approved_by, asked.changes_by) == ("proposed", "rejected", WHO, "")
+    assert asked.comments.get(verdict="reject").text == f"Replaced by repair {newer.oid}." and not problems()
+
+
+def test_so_does_one_that_waits_already_but_not_the_same_plan(conversation: Conversation) -> None:
+    request = request_for(conversation.source, loading.stored(conversation), [RENUMBER], "fork", now=AT)
+    waits, asked = propose_repair(conversation, request, WHO), proposed(conversation, RENUMBER)
+    request_changes(asked, "bob", "keep the original")
+    assert proposed(conversation, RENUMBER) == asked and Repair.objects.get(pk=asked.pk).changes_by == "bob"
+    assert propose_repair(conversation, request, WHO) == waits and Repair.objects.get(pk=asked.pk).state == "rejected"
+
+
+def test_changes_are_requested_before_the_decision_and_a_decision_ends_that(conversation: Conversation) -> None:
+    repair = proposed(conversation, RENUMBER)
+    request_changes(repair, "bob", "keep the original")
+    approve_repair(repair, "bob", repair.plan_digest, "fixed")
+    assert (repair.state, repair.changes_by) == ("approved", "")
+    with pytest.raises(Refused, match="This repair is approved; changes are requested to a proposed one"):
+        request_changes(repair, "bob", "keep the original")
 
 
 @pytest.mark.parametrize("change", [{"text": "another"}, {"who": "the boss"}, {"verdict": "approve"}, {"anchor": "1" * 10}, None], ids=str)

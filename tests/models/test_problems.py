@@ -11,6 +11,8 @@ from django.apps import apps
 from django.db import connection
 from django.test import Client
 
+from inspector.actions import decide_problem
+from inspector.actions.decide_problem import Decision
 from inspector.actions.import_source import import_targets
 from inspector.actions.purge import purge
 from inspector.actions.set_deployed_reader import set_deployed_reader
@@ -326,6 +328,55 @@ def test_problems_go_with_their_source(tmp_path: Path) -> None:
     store(tmp_path / "b.db", rows("one", MERGED))
     Source.objects.get(path__endswith="a.db").delete()
     assert [row.source.name for row in Problem.objects.all()] == [Source.objects.get().name]
+
+
+def rollout(folder: Path, number: int, version: str, at: str = "2026-08-01T10:00:00.000Z", kind: str = "function_call_output") -> None:
+    """A thread that a client of this version wrote, with a result without its call."""
+    thread = f"019c0000-0000-7000-8000-{number:012d}"
+    payload = {"id": thread, "timestamp": at, "cwd": "/r", "originator": "o", "cli_version": version}
+    lines = [
+        {"timestamp": at, "type": "session_meta", "payload": payload},
+        {"timestamp": at, "type": "response_item", "payload": {"type": kind, "call_id": "c", "output": "x"}},
+    ]
+    path = folder / f"rollout-2026-08-01T10-00-00-{thread}.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+
+@pytest.mark.parametrize(
+    ("fixed_in", "version", "at", "state"),
+    [
+        pytest.param("0.146.0", "0.146.0", "2026-08-01T10:00:00.000Z", "regressed", id="of the version"),
+        pytest.param("0.146.0", "0.150.1", "2026-08-01T10:00:00.000Z", "regressed", id="of a later version, whenever it was active"),
+        pytest.param("0.146.0", "0.99.0", "2999-08-01T10:00:00.000Z", "open", id="of an older version, which is still in use"),
+        pytest.param("0.146.0", "", "2999-08-01T10:00:00.000Z", "regressed", id="of an unknown version, active after it was said"),
+        pytest.param("0.146.0", "", "2026-08-01T10:00:00.000Z", "open", id="of an unknown version, active before"),
+        pytest.param("", "0.99.0", "2999-08-01T10:00:00.000Z", "regressed", id="without a version, active after it was said"),
+        pytest.param("", "0.99.0", "2026-08-01T10:00:00.000Z", "open", id="without a version, active before"),
+    ],
+)
+@pytest.mark.parametrize("is_repaired", [False, True], ids=["with old ones that are open", "with none that is open"])
+def test_after_it_is_marked_as_fixed_a_new_occurrence_of_that_version_is_a_regression(
+    tmp_path: Path, fixed_in: str, version: str, at: str, state: str, is_repaired: bool
+) -> None:
+    rollout(tmp_path, 1, "0.90.0")
+    import_targets([str(tmp_path)], "tester")
+    row = Problem.objects.get(code="TOOL202")
+    decide_problem.decide([row.oid], Decision("fix", version=fixed_in), "ann")
+    if is_repaired:
+        rollout(tmp_path, 1, "0.90.0", kind="ghost_snapshot")
+        import_targets([str(tmp_path)], "tester")
+    rollout(tmp_path, 2, version, at)
+    import_targets([str(tmp_path)], "tester")
+    row.refresh_from_db()
+    assert (row.state, row.total, row.fixed_at is None) == (state, 2, state == "regressed")
+    assert [event.detail for event in row.events.filter(verb="occurred again")] == (
+        [{"version": version, "fixed_in": fixed_in}] if state == "regressed" else []
+    )
+    before = row.regressed_at
+    rollout(tmp_path, 3, version, at)
+    import_targets([str(tmp_path)], "tester")
+    row.refresh_from_db()
+    assert row.total == 3 and row.regressed_at == before, "what was no fix is one no more"
 
 
 def test_the_version_of_the_client_and_the_model_are_those_of_the_conversation(tmp_path: Path) -> None:

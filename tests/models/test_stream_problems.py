@@ -233,6 +233,17 @@ def test_trends_have_it_by_rule_and_source(client: Client, captured: Problem) ->
     assert captured.rule in client.get("/trends/").content.decode()
 
 
+def test_trends_say_how_many_occurrences_are_in_streams_and_how_many_in_conversations(client: Client, captured: Problem) -> None:
+    report = client.get("/trends.json").json()
+    streams, conversations = (
+        sum(problem.conversations for problem in Problem.objects.filter(source__is_trace=is_trace)) for is_trace in (True, False)
+    )
+    assert streams >= 2 and conversations
+    assert (report["total"], report["in_streams"]) == (report["open"], report["open_in_streams"]) == (streams + conversations, streams)
+    assert client.get("/trends/").content.decode().count(f": {conversations} in conversations, {streams} in streams") == 2
+    assert "2</b> new occurrences: in streams" in client.get(f"/trends/?rule={CODE}").content.decode()
+
+
 def test_the_model_of_an_occurrence_is_that_of_the_answer(tmp_path: Path) -> None:
     written(tmp_path / "x.har", CUT.replace(b'"model": "m"', b'"model": "gpt-5\\u202e"'))
     assert Stream.objects.get().model == "gpt-5\\u202e" == ProblemDay.objects.filter(problem__code=CODE)[0].model

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from django.test import Client
+from django.utils import timezone
 
 from inspector.actions.undo_repair import undo_repair
 from inspector.models import AuditEntry, Conversation, Problem, ProblemDay, Repair, SavedView, Source
@@ -115,7 +116,23 @@ def test_a_silent_problem_says_also_that_the_next_request_is_rejected(client: Cl
     warnings = {row["code"] for row in client.get("/index.json?severity=warning").json()["problems"]}
     assert "MSG201" in warnings and "rejected" not in {outcomes[code] for code in warnings}, "they are not why"
     Conversation.objects.update(refused=False, next_request=["silent", "wrong silently", "passes all known rules"])
-    assert set(outcomes_of(client).values()) == {"wrong silently"}
+    outcomes = outcomes_of(client)
+    assert (outcomes.pop("MSG101"), outcomes.pop("MSG102"), outcomes.pop("THINK301")) == ("roles wrong", "roles wrong", "call not run")
+    assert set(outcomes.values()) == {"wrong silently"}
+
+
+def test_a_silent_error_says_what_is_wrong_where_the_next_request_passes(client: Client, problem: Problem) -> None:
+    Conversation.objects.update(refused=False, next_request=["passes", "passes", ""])
+    row = client.get("/").content.decode().partition('<td class="next"')[2].partition("</td>")[0]
+    assert '<span class="caution" title="The next request passes all known rules, and nothing reports this">roles wrong</span>' in row
+    assert '<span class="caution">roles wrong</span>, and accepted' in client.get(f"/problems/{problem.oid}/").content.decode()
+    (listed,) = client.get("/index.json").json()["problems"]
+    assert (listed["next_request"], listed["unnoticed"]) == ("passes", "roles wrong")
+    Problem.objects.update(rank=1)
+    assert outcomes_of(client) == {"MSG101": "passes"}, "what is reported is noticed"
+    Problem.objects.update(rank=0)
+    Conversation.objects.filter(native_id="one").update(refused=True)
+    assert outcomes_of(client) == {"MSG101": "1 of 2 rejected"}
 
 
 def test_a_problem_says_in_how_many_conversations_the_next_request_is_rejected(
@@ -143,7 +160,7 @@ def outcomes_of(client: Client) -> dict[str, str]:
 def headings_of(page: str) -> list[tuple[str, int, int]]:
     """(heading, its number, rows below it) of each group of an inbox."""
     groups = re.split(r'<tr class="group">', page)[1:]
-    words = [re.search(r"colspan=\"8\">([\w ]+) <span class=\"count\">([\d,]+)</span>", group) for group in groups]
+    words = [re.search(r"colspan=\"8\"[^>]*>([\w ]+) <span class=\"count\">([\d,]+)</span>", group) for group in groups]
     return [(match[1], int(match[2]), group.count('<td class="check">')) for match, group in zip(words, groups, strict=True) if match]
 
 
@@ -252,6 +269,28 @@ def test_a_decision_is_in_the_history_and_in_the_audit_trail(client: Client, pro
     ]  # fmt: skip
 
 
+def test_it_is_marked_as_fixed_in_a_version_and_what_comes_back_says_so(client: Client, problem: Problem) -> None:
+    address = f"/problems/{problem.oid}"
+    problem.days.update(client_version="2.1.107")
+    Problem.objects.update(regressed_at=timezone.now())
+    page = client.get(f"{address}/").content.decode()
+    assert '<option value="2.1.107">' in page and 'placeholder="2.1.107"' in page and "Not fixed" not in page and "regressed" in page
+    assert "1 problem marked as fixed" in decide(client, "fix", problem, version=" 2.1.108 ", page=problem.oid)
+    assert "Nothing changed" in decide(client, "fix", problem, version="2.1.108")
+    page = client.get(f"{address}/").content.decode()
+    assert "client version <b>2.1.108</b>" in page and "what older clients wrote still needs it" in page and "regressed" not in page
+    twin = client.get(f"{address}.json").json()
+    assert (twin["state"], twin["fixed_in_version"], twin["fixed_by"]) == ("open", "2.1.108", twin["events"][0]["who"]) and twin["fixed_at"]
+    entry = AuditEntry.objects.get(verb="fix problem")
+    assert (entry.detail["problem"], entry.detail["version"]) == (problem.oid, "2.1.108")
+    problem.events.create(at=entry.at, verb="occurred again", detail={"version": "2.1.109", "fixed_in": "2.1.108"})
+    page = client.get(f"{address}/").content.decode()
+    assert "marked as fixed in client version 2.1.108" in page
+    assert "occurred again, written by client version 2.1.109, although marked as fixed in client version 2.1.108" in page
+    assert "1 problem marked as not fixed" in decide(client, "unfix", problem) and "Nothing changed" in decide(client, "unfix", problem)
+    assert "1 problem marked as fixed" in decide(client, "fix", problem) and "<b>yes</b>" in client.get(f"{address}/").content.decode()
+
+
 def test_many_are_decided_at_once_and_the_choice_stays(client: Client, kept: Kept) -> None:
     kept("example", example)
     chosen = list(Problem.objects.all()[:3])
@@ -270,6 +309,8 @@ def test_many_are_decided_at_once_and_the_choice_stays(client: Client, kept: Kep
         ({"action": "acknowledge", "problem": ["' OR 1=1 --", "\x00", "zzz"]}, "Choose at least one problem"),
         ({"action": "delete"}, "This is no action on problems"),
         ({}, "This is no action on problems"),
+        ({"action": "fix", "version": "soon"}, "This is no version"),
+        ({"action": "fix", "version": "1.0<script>"}, "This is no version"),
         ({"action": "ignore"}, "Say why the problem is ignored"),
         ({"action": "ignore", "reason": "x", "day": "soon"}, "This is no day"),
         ({"action": "ignore", "reason": "x", "day": "2026-02-31"}, "This is no day"),
@@ -464,6 +505,21 @@ def test_trends_are_drawn_by_severity_and_count_what_was_repaired(client: Client
     assert all(row["repaired"] == 0 for row in client.get("/trends.json?by=version").json()["rows"])
 
 
+def test_trends_say_how_many_of_the_conversations_of_the_days_are_damaged(client: Client, tmp_path: Path) -> None:
+    store(tmp_path / "a.db", rows("one", MERGED) + rows("two", MERGED) + rows("well", HEALTHY) + rows("later", HEALTHY, at=AT + DAY))
+    report = client.get("/trends.json?since=2026-06-21&until=2026-06-22").json()
+    assert (report["active"], report["active_damaged"]) == ([3, 1], [2, 0])
+    address = "/trends/?since=2026-06-21&until=2026-06-22"
+    assert "4 conversations by day of last activity, 2 damaged or rejected now" in words_of(client, address)
+    strip = client.get(address).content.decode().partition('<svg class="active"')[2].partition("</svg>")[0]
+    heights = [
+        (float(whole), float(part))
+        for whole, part in re.findall(r'height="([\d.]+)"/><rect class="damaged"[^>]*height="([\d.]+)"/>', strip)
+    ]
+    assert [round(part / whole, 2) for whole, part in heights] == [0.67, 0]
+    assert "2026-06-21: 3 last active, 2 of them damaged or rejected now" in strip
+
+
 def of_rule(code: str) -> Problem:
     return Problem.objects.create(source=Source.objects.get(), oid=code, code=code, rule="x", rank=0, first_seen=0, last_seen=0)
 
@@ -491,7 +547,7 @@ def test_trends_name_the_day_with_the_most_and_the_version_that_began_on_it(clie
         "6 of 8 new occurrences began on 2026-06-20 . that day merged-messages 5, unanswered-call . All have client version 2.0 &lt;i&gt; ,"
         " which is new that day." in page
     )
-    assert "5 began from 2026-04-23 to 2026-05-22, the 30 days before." in page
+    assert "5 occurrences began from 2026-04-23 to 2026-05-22, the 30 days before." in page
     assert "New: unanswered-call . More: merged-messages (2 → 6). None any more: merged-into-assistant (3 → 0)." in page
     assert "A 06-20 first with client version 2.0 &lt;i&gt; , 6 of 6 new" in page and "with client version 1.0" not in page, (
         "it was there before"
@@ -560,7 +616,7 @@ def test_trends_go_on_to_the_newest_conversation_so_that_quiet_days_are_seen(cli
     assert "since then None began in the 40 days after 2026-06-21 , up to the newest conversation. before None" in whole
     last_days = words_of(client, "/trends/?days=30")
     assert "None began in these 30 days . since then None began in the 40 days after 2026-06-21 , up to the newest" in last_days
-    assert "before 1 began from 2026-06-02 to 2026-07-01, the 30 days before." in last_days
+    assert "before 1 occurrence began from 2026-06-02 to 2026-07-01, the 30 days before." in last_days
     assert (
         client.get("/trends.json?days=30").json()["days_to"] == client.get("/index.json").json()["problems"][0]["days_to"] == "2026-07-31"
     )

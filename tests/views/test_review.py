@@ -13,7 +13,7 @@ from pytest_django import Settings
 from inspector.actions.approvals import expires_at
 from inspector.actions.import_source import import_targets
 from inspector.actions.reviewing import comment, request_reviewers
-from inspector.models import Conversation, Repair, RepairComment
+from inspector.models import Conversation, Problem, Repair, RepairComment
 from tests.accounts import account
 from tests.actions.building import (
     WHO,
@@ -133,6 +133,60 @@ def test_a_reviewer_goes_on_with_other_options_from_what_is_proposed(client: Cli
     options = text(client, unescape(href))
     assert "the server is fixed</textarea>" in options and 'value="ann, bob"' in options and '<details class="fold" open>' in options
     assert re.findall(r'value="([^"]*)" checked', options) == [RENUMBER, "same-rows"]
+
+
+def test_a_reviewer_requests_changes_and_the_pages_say_whose_turn_it_is(client: Client, conversation: Conversation) -> None:
+    repair = proposed(conversation, RENUMBER)
+    address = f"/repairs/{repair.oid}/"
+    refused = client.post(f"{address}changes/", {"comment": ""}, follow=True).content.decode()
+    assert "say in the comment what is to be changed" in refused and Repair.objects.get().changes_by == ""
+    client.post(f"{address}changes/", {"comment": f"keep the original {HOSTILE}"})
+    page = text(client, address)
+    assert "waits for changes" in page and "Waits for <b>tester</b>" in page and "Waits for <b>one approval</b>" not in page
+    assert "keep the original &lt;script&gt;" in page and "<script>alert" not in page and "\u202e" not in page
+    by = client.get(f"/repairs/{repair.oid}.json").json()["changes_requested_by"]
+    assert by and f"by <b>tester</b>, requested by {by}" in text(client, "/repairs/")
+    assert client.get("/index.json").json()["tabs"]["review"] == 0 and "waits for changes" in text(client, "/")
+    (href,) = re.findall(r'href="([^"]*)">Propose it with other options</a>', page)
+    assert f'value="{by}"' in text(client, unescape(href)), "who asked for it reviews it"
+    (names,) = re.findall(r'<input type="hidden" name="reviewers" value="([^"]*)"', page)
+    client.post(f"{address}reviewers/", {"reviewers": names})
+    page = text(client, address)
+    assert f"Waits for <b>one approval</b>: <b>{by}</b> is asked." in page and "requested changes</span>" in page
+    assert client.get("/index.json").json()["tabs"]["review"] == 1
+
+
+def test_a_list_of_what_asks_me_has_what_i_am_to_change_and_not_what_another_is(client: Client, conversation: Conversation) -> None:
+    repair = proposed(conversation, RENUMBER)
+    me = client.get("/repairs.json").wsgi_request.operator
+
+    def is_listed(**fields: object) -> bool:
+        Repair.objects.update(**fields)
+        return repair.oid in text(client, "/repairs/?mine=1")
+
+    assert not is_listed(proposed_by=me) and is_listed(changes_by="bob") and not is_listed(proposed_by="ann", reviewers=[me])
+    assert is_listed(changes_by="")
+
+
+def test_the_comments_on_rows_are_counted_there_and_at_the_top(client: Client, conversation: Conversation) -> None:
+    repair = proposed(conversation, RENUMBER)
+    (at,) = re.findall(r'name="at" value="(\d+)"', text(client, f"/repairs/{repair.oid}/"))
+    for words in ("why seq 4?", "and seq 2?"):
+        client.post(f"/repairs/{repair.oid}/comments/", {"text": words, "at": at})
+    client.post(f"/repairs/{repair.oid}/comments/", {"text": "of the whole"})
+    page = text(client, f"/repairs/{repair.oid}/")
+    first, second, _ = RepairComment.objects.order_by("pk").values_list("pk", flat=True)
+    assert '<a href="#talk">3 comments</a>' in page and f'<a href="#comment-{first}">2 comments</a>' in page
+    assert f'href="#comment-{second}">' in page.partition('id="talk"')[2] and page.count(f'id="comment-{first}"') == 1
+
+
+def test_who_states_whether_the_program_is_fixed_reads_what_was_said_about_the_problem(client: Client, conversation: Conversation) -> None:
+    repair = proposed(conversation, RENUMBER)
+    assert "is marked as fixed" not in text(client, f"/repairs/{repair.oid}/")
+    Problem.objects.filter(code="MSG101").update(fixed_at=repair.proposed_at, fixed_by="ann", fixed_in="2.1.108")
+    assert "MSG101</a> is marked as fixed in client version <b>2.1.108</b> by ann." in text(client, f"/repairs/{repair.oid}/")
+    Repair.objects.update(counts={"MSG101": [1, 1]})
+    assert "is marked as fixed" not in text(client, f"/repairs/{repair.oid}/")
 
 
 def test_what_a_proposed_repair_leaves_has_the_way_to_repair_it_too(client: Client, tmp_path: Path) -> None:

@@ -114,6 +114,7 @@ RULE = Rule(
     silent=True,
     origin=Origin.STORE,
     summary="a line names a parent that is in no line, so that a resume begins there and has forgotten what was before",
+    unnoticed="history hidden",
     why=(
         "The parent was never written, or its line is torn or was deleted without its children being led elsewhere. A resume walks from parent to parent and stops there "
         "without an error: the session opens, and the model knows nothing of what was said before."

@@ -30,6 +30,7 @@ RULE = Rule(
     silent=True,
     origin=Origin.STORE,
     summary="a line labeled as the user's holds an answer of the model",
+    unnoticed="roles wrong",
     why="Nothing raises an error: providers take two messages of the user's in a row. The model is told that the user said what it said itself, and goes on from that.",
     example='@format claude-code\n1 user 1.0 text go\n2 user 2.0 text "I look." about={"type":"user","message":{"id":"msg_1","model":"claude-opus-4-5"}}',
     check=check,

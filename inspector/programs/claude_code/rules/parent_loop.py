@@ -55,6 +55,7 @@ RULE = Rule(
     silent=True,
     origin=Origin.STORE,
     summary="the parents of lines form a loop, so that a resume stops there, or never ends",
+    unnoticed="history hidden",
     why="Versions before 2.1.30 never end the walk over the parents, versions before 2.1.108 cut the session off at a line that is its own parent; later ones stop there.",
     example="@format claude-code\n1 user 1.0 text go\n2 assistant 2.0 text done entry=a1 parent=u2\n3 user 3.0 text more entry=u2 parent=a1",
     check=check,

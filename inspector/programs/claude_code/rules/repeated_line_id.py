@@ -77,6 +77,7 @@ RULE = Rule(
     silent=True,
     origin=Origin.STORE,
     summary="several lines have one uuid, of which a resume reads one",
+    unnoticed="content hidden",
     why=(
         "Lines are found by their uuid, and Claude Code 2.1.332 reads the last of two with one uuid. What another line of that uuid says is hidden, and lines that name it as their "
         "parent continue from the one that is read, in a circle where that comes after them."

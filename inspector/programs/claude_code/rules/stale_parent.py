@@ -64,6 +64,7 @@ RULE = Rule(
     silent=True,
     origin=Origin.STORE,
     summary="a line names a parent from before a compaction, so that what was said since the compaction is hidden",
+    unnoticed="history hidden",
     why=(
         "A process that did not see the compaction, or resumed from an old place, hangs its lines below a message of the old segment. The path then goes around the boundary: "
         "the summary is not sent, the old messages are, and the newer ones are on no path."

@@ -52,6 +52,7 @@ RULE = Rule(
     silent=True,
     origin=Origin.STORE,
     summary="lines hang below lines of a type that a resume does not read, such as saved_hook_context",
+    unnoticed="history hidden",
     why=(
         "A version wrote the context of hooks into the chain of parents, all of a session with one uuid. A version that leaves such lines out takes what hangs below them for the beginning "
         "of the session; one that reads them goes round in a circle, or past all that is between two of them."

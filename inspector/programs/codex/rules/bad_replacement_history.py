@@ -34,6 +34,7 @@ RULE = Rule(
     silent=True,
     origin=Origin.STORE,
     summary="the history that a compaction put in place is not as Codex reads it",
+    unnoticed="compaction lost",
     why=(
         "A compaction replaces all that was before it. Where its record cannot be parsed, Codex skips it without an error: the next request holds everything that "
         "was compacted away, and may be too long for the model. An item of a type that it does not know is sent as one that no provider takes."

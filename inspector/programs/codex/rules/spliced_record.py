@@ -34,6 +34,7 @@ RULE = Rule(
     silent=True,
     origin=Origin.STORE,
     summary="several records of a thread are on one line, and Codex reads none of them",
+    unnoticed="content lost",
     why=(
         "A write that was cut off left a line without its end, and the next record went onto it; or two processes wrote at once. Codex skips such a line without an "
         "error: calls lose their outputs, and what was said is missing from every request."

@@ -36,6 +36,7 @@ RULE = Rule(
     silent=True,
     origin=Origin.STORE,
     summary="a record is not of the shape that Codex parses, and is left out without a word",
+    unnoticed="content lost",
     why=(
         "Codex reads each record into a fixed shape. One that another program or a provider wrote otherwise (arguments as an object, content as a string, a member "
         "that is missing, half a character) is skipped: the model does not get it, and its output or its call is then alone."

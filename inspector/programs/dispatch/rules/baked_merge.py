@@ -70,6 +70,7 @@ RULE = Rule(
     silent=True,
     origin=Origin.STORE,
     summary="compaction stored a merged message, with its wrong role",
+    unnoticed="roles wrong",
     why=(
         "Compaction writes back what load() returned. What was merged only when read is from then on merged in the rows: the wrong role is stored, "
         "the boundary is gone, and no reader can repair it. The archive still has the rows as they were."

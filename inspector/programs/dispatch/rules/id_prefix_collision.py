@@ -37,6 +37,7 @@ RULE = Rule(
     silent=True,
     origin=Origin.READER,
     summary="another conversation's rows are read as part of this one",
+    unnoticed="foreign content",
     why=(
         "Rows are listed with LIKE, which ignores ASCII case and takes _ and % for wildcards; ids are chosen by clients and are not escaped, "
         "and one that goes on with :chunk: after another reads as a row of it. "

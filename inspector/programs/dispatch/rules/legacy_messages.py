@@ -47,6 +47,7 @@ RULE = Rule(
     silent=True,
     origin=Origin.STORE,
     summary="messages of an older generation of the store are never read again",
+    unnoticed="history lost",
     why=(
         "The upgrade to one row per chunk brought no migration: whole-message rows stay where they are and nothing reads them, while the counter is used on. "
         "Users find their chats empty, and the model knows nothing of what was said."

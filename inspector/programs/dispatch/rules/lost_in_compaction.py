@@ -102,6 +102,7 @@ RULE = Rule(
     silent=True,
     origin=Origin.STORE,
     summary="what the user said while compaction ran is gone from the rows",
+    unnoticed="content lost",
     why=(
         "Compaction reads the history, asks for a summary, and then replaces every row by what it read before. It does not wait for turns: "
         "what a turn stored meanwhile is deleted, and nothing errors."

@@ -22,6 +22,7 @@ RULE = Rule(
     silent=True,
     origin=Origin.STORE,
     summary="a row is JSON but lacks what a chunk row must have",
+    unnoticed="content lost",
     why=(
         "In dispatch.db of today only the parsing of a row is guarded: on null, or a row without chunk, load throws; "
         "a row without msgIdx is gathered into a message that is never emitted. In the old store (tables chunks and tabs) what the row lacks was taken for empty."

@@ -63,6 +63,7 @@ def _rule(
         silent=True,
         origin=Origin.READER,
         summary=summary,
+        unnoticed="roles wrong" if severity is Severity.ERROR else "",
         why=why,
         example=example,
         check=check,

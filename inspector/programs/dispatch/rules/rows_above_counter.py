@@ -28,6 +28,7 @@ RULE = Rule(
     silent=True,
     origin=Origin.STORE,
     summary="rows are above the counter and will be overwritten",
+    unnoticed="overwritten next",
     why="An append writes its rows first and the counter last, each on its own. A crash in between leaves a tail that is read, shown, and then overwritten piece by piece by the next turns.",
     example="@counter 1\n1 user 0.0 text go\n2 assistant 1.0 text ok",
     check=check,

@@ -32,6 +32,7 @@ RULE = Rule(
     silent=True,
     origin=Origin.STORE,
     summary="the counter is missing, no number, or too high",
+    unnoticed="overwritten next",
     why="A counter that does not parse counts as 0: the next append overwrites the history from seq 1, and nothing errors.",
     example="@counter x\n1 user 0.0 text go\n2 assistant 1.0 text ok",
     check=check,

@@ -29,6 +29,7 @@ RULE = Rule(
     silent=True,
     origin=Origin.READER,
     summary="the client would write the next turn at an index that is taken",
+    unnoticed="turn lost",
     why=(
         "gbrain keeps no counter: versions before #2820, and pull request 1934, take the number of rows for the next index. Where indexes have gaps that one is taken, the insert does nothing, "
         "the turn is lost, and its first call is answered with the stored output of another tool."

@@ -27,6 +27,7 @@ RULE = Rule(
     silent=True,
     origin=Origin.STORE,
     summary="a rewind to a record that is not there cleared the chat",
+    unnoticed="history lost",
     why="The loader drops the named record and all after it, and every record where it does not know the name. Nothing says so: the chat seems to begin later.",
     example='@format gemini-cli\n@badRewinds 3\n1 user 0.0 text payload={"type":"text","text":"go","chat":{"why":"lost"}}',
     check=check,

@@ -31,6 +31,7 @@ RULE = Rule(
     silent=True,
     origin=Origin.STORE,
     summary="a session, a message or its parts are missing that others refer to",
+    unnoticed="content lost",
     why=(
         "The move from JSON files to the database skipped parts and sessions where it was cut off, and later versions do not try again. "
         "The old tree may still have them."

@@ -79,6 +79,7 @@ RULE = Rule(
     silent=True,
     origin=Origin.STORE,
     summary="an entry names a parent that is in no line, so what was above it is hidden",
+    unnoticed="history hidden",
     why=(
         "The parent never reached the disk, or its line is torn, or was deleted without its children being led elsewhere. The programs walk from parent to parent "
         "and stop there without an error: the session opens, and has forgotten all that was said before."

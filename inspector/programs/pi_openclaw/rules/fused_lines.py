@@ -94,6 +94,7 @@ RULE = Rule(
     silent=True,
     origin=Origin.STORE,
     summary="several records are on one line, and programs read none of them",
+    unnoticed="content lost",
     why="A file that ended without an LF was written on, or two processes wrote at once. The line is no JSON, so that it is skipped without an error, though every record in it is whole.",
     example=(
         '@format pi\n1 user 1.0 text go\n2 assistant 2.0 text done entry=a1 about={"fused":1}\n3 user 2.0 text more entry=u2 parent=a1 about={"fused":2}\n4 assistant 4.0 text ok parent=u2'

@@ -27,6 +27,7 @@ RULE = Rule(
     silent=True,
     origin=Origin.STORE,
     summary="a line of the session file holds NUL bytes",
+    unnoticed="content lost",
     why="The length of the file reached the disk and its bytes did not, before the power went. What was written last is gone, and what was hung below it has no parent.",
     example='@format pi\n1 user 1.0 text go\n2 - 2.- unreadable "" damage=nul reason="512 of its 512 bytes are NUL"',
     check=check,

@@ -66,6 +66,7 @@ RULE = Rule(
     silent=True,
     origin=Origin.STORE,
     summary="a compaction keeps entries from one on that is not on the path, so it keeps none, or that parts a call from its result",
+    unnoticed="history hidden",
     why=(
         "The programs send the summary, then the entries from firstKeptEntryId on. Where that entry is on no line or on another branch, all of it is left out "
         "without an error: the model has a summary, and nothing of the turns that were to be kept. Where it is a result whose call comes before it, pi's requests are refused."

@@ -38,6 +38,7 @@ RULE = Rule(
     silent=True,
     origin=Origin.STORE,
     summary="a line of the session is cut off or damaged",
+    unnoticed="content lost",
     why="A crash or a full disk in the middle of a write, or two processes at once. The programs skip such a line without an error: its message is lost, and its children have no parent.",
     example='@format pi\n1 user 1.0 text go\n2 - 2.- unreadable "{\\"type\\":\\"mess" damage=torn reason="not JSON"',
     check=check,

@@ -41,6 +41,7 @@ RULE = Rule(
     silent=True,
     origin=Origin.STORE,
     summary="the messages file of a session that went on is empty",
+    unnoticed="history lost",
     why="save() empties messages.jsonl before it calls a method that does not exist: the session stays listed, opens as a new one, and all that was said is gone.",
     example="@trajectory messages.jsonl holds 0 bytes and no message\n@format rollouts\n@status completed\n@branchPoint 12",
     check=check,

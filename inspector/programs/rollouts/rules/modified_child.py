@@ -35,6 +35,7 @@ RULE = Rule(
     silent=True,
     origin=Origin.STORE,
     summary="a session that the doctor fixed has none of the tool results of its parent",
+    unnoticed="results lost",
     why=(
         "Since 974ed60 the doctor looks for calls among objects of the wrong type, finds none, takes every result for an orphan and leaves all of them out. "
         "The child loads, and each call gets a synthetic result: the model reads that nothing came back."
