@@ -5,7 +5,7 @@ The program writes a `last-prompt` line with the uuid of the line that the sessi
 (`tests/published_programs/claude_code.py`).
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 
 from inspector.conversation.model import Kind
 from inspector.conversation.tree import Entry
@@ -17,13 +17,15 @@ ENDS_LAST = (2, 1, 92)  # not 2.1.86
 ENDS_AT_CHECKPOINTS = (2, 1, 200)  # not 2.1.112
 ENDS_NEWEST = (2, 1, 332)  # not 2.1.200
 
-ParentOf = Callable[[Entry], str | None]
-
 
 def leaf(
-    all_lines: Sequence[Entry], loaded: Sequence[Entry], by_id: Mapping[str, Entry], parent_of: ParentOf, version: tuple[int, int, int]
+    all_lines: Sequence[Entry],
+    loaded: Sequence[Entry],
+    by_id: Mapping[str, Entry],
+    parents: Mapping[str, str],
+    version: tuple[int, int, int],
 ) -> Entry | None:
-    """None where the person went back to before the first message, or where there is none."""
+    """None where the person went back to before the first message, or where there is none. `parents`: of lines that a compaction puts elsewhere."""
     if version < ENDS_LAST:
         return _newest_message(loaded)
     if version < ENDS_AT_CHECKPOINTS:
@@ -34,11 +36,11 @@ def leaf(
     if last is None:
         return last_message(loaded)
     end = by_id.get(checkpoint or "")
-    if end is None or (not is_explicit and _follows(last, end, by_id, parent_of)):
+    if end is None or (not is_explicit and _follows(last, end, by_id, parents)):
         end = last
     if checkpoint is None and version >= ENDS_NEWEST:
-        end = _newest_below(last, loaded, by_id, parent_of)
-    return next((entry for entry in _upward(end, by_id, parent_of) if is_message(entry)), None) or last_message(loaded)
+        end = _newest_below(last, loaded, by_id, parents)
+    return next((entry for entry in _upward(end, by_id, parents) if is_message(entry)), None) or last_message(loaded)
 
 
 def _without_children(loaded: Sequence[Entry], by_id: Mapping[str, Entry]) -> list[Entry]:
@@ -73,14 +75,14 @@ def _is_own(entry: Entry) -> bool:
     return entry.type != "progress" and not is_side(entry)
 
 
-def _follows(last: Entry, end: Entry, by_id: Mapping[str, Entry], parent_of: ParentOf) -> bool:
+def _follows(last: Entry, end: Entry, by_id: Mapping[str, Entry], parents: Mapping[str, str]) -> bool:
     """Whether `last` is below `end`, or below another piece of the same answer, or a result of one of its calls: parallel calls have a branch each."""
-    above = by_id.get(parent_of(end) or "")
+    above = by_id.get(parents.get(end.id) or end.parent or "")
     answers = {answer for entry in (end, above) if entry is not None and calls_in(entry) and (answer := answer_of(entry))}
-    return any(entry.id == end.id or answer_of(entry) in answers for entry in _upward(last, by_id, parent_of))
+    return any(entry.id == end.id or answer_of(entry) in answers for entry in _upward(last, by_id, parents))
 
 
-def _newest_below(last: Entry, loaded: Sequence[Entry], by_id: Mapping[str, Entry], parent_of: ParentOf) -> Entry:
+def _newest_below(last: Entry, loaded: Sequence[Entry], by_id: Mapping[str, Entry], parents: Mapping[str, str]) -> Entry:
     """The newest of the lines below the last one of the file, where a later one was put before it; `last` itself as a rule."""
     times = [entry.chunks[0].at or 0 for entry in loaded]
     if max(times, default=0) <= (last.chunks[0].at or 0):
@@ -90,7 +92,7 @@ def _newest_below(last: Entry, loaded: Sequence[Entry], by_id: Mapping[str, Entr
     for entry, time in zip(loaded, times, strict=True):
         walked: list[str] = []
         is_below = False
-        for line in _upward(entry, by_id, parent_of):
+        for line in _upward(entry, by_id, parents):
             if line.id in below:
                 is_below = below[line.id]
                 break
@@ -101,13 +103,13 @@ def _newest_below(last: Entry, loaded: Sequence[Entry], by_id: Mapping[str, Entr
     return end
 
 
-def _upward(entry: Entry, by_id: Mapping[str, Entry], parent_of: ParentOf) -> Iterator[Entry]:
+def _upward(entry: Entry, by_id: Mapping[str, Entry], parents: Mapping[str, str]) -> Iterator[Entry]:
     walked: set[str] = set()
     line: Entry | None = entry
     while line is not None and line.id not in walked:
         walked.add(line.id)
         yield line
-        line = by_id.get(parent_of(line) or "")
+        line = by_id.get(parents.get(line.id) or line.parent or "")
 
 
 def last_message(loaded: Sequence[Entry]) -> Entry | None:

@@ -5,9 +5,10 @@ neighbors. Measured with published versions from 1.0.72 to 2.1.332 (`tests/publi
 does it, and the newest that does not is in its comment.
 """
 
-from bisect import bisect_left
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
+from operator import itemgetter
 
 from inspector.conversation.model import Conversation, Fact, Kind
 from inspector.conversation.tree import LEAF, Entry, as_path, entries, walk
@@ -78,10 +79,10 @@ def _chain(tree: Conversation, loader: Loader) -> tuple[tuple[Entry, ...], str]:
     loaded = tuple(entry for entry in loaded_entries(tree, loader.version) if leads_on(entry))
     # Of several lines with one id the last counts, in every version.
     by_id = {entry.id: entry for entry in loaded}
-    bridged = _bridges(loaded, by_id, loader.version) if loader.version >= BRIDGES else {}
-    parent_of = _parent_of(by_id, kept(by_id, loader.version), bridged)
-    end = _chosen(tree, loaded) or leaf(entries(tree), loaded, by_id, parent_of, loader.version)
-    chain, why = walk(by_id, end, parent_of)
+    of_compaction = kept(by_id, loader.version)
+    parent_of = _parent_of(by_id, of_compaction)
+    end = _chosen(tree, loaded) or leaf(entries(tree), loaded, by_id, of_compaction.parents, loader.version)
+    chain, why = walk(by_id, end, _bridging(parent_of, by_id, loader.version) if loader.version >= BRIDGES else parent_of)
     if loader.version >= FETCHES:
         chain = tuple(_with_branches(chain, by_id, loader.version))
     return tuple(_joined(chain)) if loader.version >= JOINS else chain, why
@@ -93,31 +94,63 @@ def loaded_entries(tree: Conversation, version: tuple[int, int, int] = READS_FIR
     return tuple(entry for entry in entries(tree) if entry.id and place_on_line(entry) <= most)
 
 
-def _bridges(loaded: Sequence[Entry], by_id: Mapping[str, Entry], version: tuple[int, int, int]) -> dict[int, str]:
-    """Of each line whose parent is nowhere the id of the line that takes its place, by its index: the newest of those that are not newer."""
-    lost = [entry for entry in loaded if entry.parent is not None and entry.parent not in by_id]
-    bridges: dict[int, str] = {}
-    by_side: dict[bool, list[tuple[int, int, str]]] = {}
-    for entry in loaded if lost else ():
-        if (at := entry.chunks[0].at) is not None:
-            by_side.setdefault(version >= BRIDGES_MAIN and is_side(entry), []).append((at, entry.index, entry.id))
-    for moments in by_side.values():
-        moments.sort()
-    for entry in lost:
-        at = entry.chunks[0].at
-        moments = by_side.get(version >= BRIDGES_MAIN and is_side(entry), [])
-        place = bisect_left(moments, (at, entry.index, "")) if at is not None else 0
-        if at is not None and place and at - moments[place - 1][0] <= BRIDGED:
-            bridges[entry.index] = moments[place - 1][2]
-    return bridges
+@dataclass(slots=True)
+class _Moments:
+    """The lines of one conversation, or of all its agents, by their time; of lines of one time the first in the file comes last."""
+
+    times: list[int] = field(default_factory=list)
+    ids: list[str] = field(default_factory=list)
+    before: list[int] = field(default_factory=list)
+
+    def last(self, at: int, walked: Set[str]) -> str | None:
+        """The newest line that is not newer than `at`, and not walked over; None where it is too old."""
+        place = bisect_right(self.times, at) - 1
+        skipped: list[int] = []
+        while place >= 0 and self.ids[place] in walked:
+            skipped.append(place)
+            place = self.before[place]
+        for number in skipped:
+            self.before[number] = place
+        return self.ids[place] if place >= 0 and at - self.times[place] <= BRIDGED else None
 
 
-def _parent_of(by_id: Mapping[str, Entry], of_compaction: Kept, bridged: Mapping[int, str]) -> Callable[[Entry], str | None]:
-    """The line above a line: its parent, what a compaction or a bridge puts in its place; above a compaction's boundary the line that it was put after."""
+def _bridging(
+    parent_of: Callable[[Entry], str | None], by_id: Mapping[str, Entry], version: tuple[int, int, int]
+) -> Callable[[Entry], str | None]:
+    """For one walk upward: of a line whose parent is nowhere, or was walked over, the line that takes its place."""
+    walked: set[str] = set()
+    of_side: dict[bool, _Moments] = {}
+
+    def side(entry: Entry) -> bool:
+        return version >= BRIDGES_MAIN and is_side(entry)
+
+    def above(entry: Entry) -> str | None:
+        walked.add(entry.id)
+        name, at = parent_of(entry), entry.chunks[0].at
+        if name is None or at is None or (name in by_id and name not in walked):
+            return name
+        if not of_side:
+            timed = [(time, -number, line) for number, line in enumerate(by_id.values()) if (time := line.chunks[0].at) is not None]
+            for time, _, line in sorted(timed, key=itemgetter(0, 1)):
+                moments = of_side.setdefault(side(line), _Moments())
+                moments.before.append(len(moments.times) - 1)
+                moments.times.append(time)
+                moments.ids.append(line.id)
+        return of_side.get(side(entry), _Moments()).last(at, walked) or name
+
+    return above
+
+
+def _parent_of(by_id: Mapping[str, Entry], of_compaction: Kept) -> Callable[[Entry], str | None]:
+    """The line above a line: its parent, or what a compaction puts in its place; above a compaction's boundary the line that it was put after."""
     ids = frozenset(of_compaction.ids)
 
     def parent_of(entry: Entry) -> str | None:
-        above = bridged.get(entry.index) or of_compaction.parents.get(entry.id) or _above(entry, by_id)
+        above = of_compaction.parents.get(entry.id) or entry.parent
+        if above is None and is_boundary(entry.about):
+            # It names no parent, and elsewhere the line that it was put after.
+            before = entry.about.get("logicalParentUuid")
+            above = before if isinstance(before, str) and before in by_id else None
         if above in ids and (entry.id in of_compaction.gone or is_boundary(entry.about)):
             # What was kept comes after the boundary, and not once more where it was said.
             for _ in ids:
@@ -125,14 +158,6 @@ def _parent_of(by_id: Mapping[str, Entry], of_compaction: Kept, bridged: Mapping
         return above
 
     return parent_of
-
-
-def _above(entry: Entry, by_id: Mapping[str, Entry]) -> str | None:
-    """The parent of a line; of a compaction's boundary, which names none, the line that it was put after, as far as the file holds it."""
-    if not is_boundary(entry.about) or entry.parent is not None:
-        return entry.parent
-    before = entry.about.get("logicalParentUuid")
-    return before if isinstance(before, str) and before in by_id else None
 
 
 def apart(tree: Conversation) -> frozenset[str]:

@@ -17,11 +17,13 @@ from inspector.programs.claude_code.sending import (
     COMMAND,
     DROPS_EMPTY_TEXTS,
     DROPS_ERRORS,
+    FILLS_ANSWERS,
     SENDS_COMMANDS,
     SENDS_UNKNOWN,
     Left,
     Version,
     answer_id,
+    filled,
     last_calls,
     paired,
     sent_lines,
@@ -131,7 +133,8 @@ def _whole(chunk: Chunk) -> Chunk:
 
 def _as_resumed(lines: list[Message], version: Version, settled: Sequence[Chunk]) -> tuple[list[Message], Left]:
     kept, left = sent_lines(lines, version, settled)
-    messages = paired(_joined(kept), version, left)
+    answers = _joined(kept)
+    messages = paired(filled(answers, left) if version >= FILLS_ANSWERS else answers, version, left)
     return without_empty_texts(messages, left) if version >= DROPS_EMPTY_TEXTS else messages, left
 
 

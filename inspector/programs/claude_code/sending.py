@@ -70,8 +70,6 @@ def sent_lines(lines: Sequence[Message], version: Version, settled: Sequence[Chu
 
     `settled` are calls that get a result which says that none was recorded, where they have none."""
     left: Left = {}
-    if version >= FILLS_ANSWERS:
-        lines = [_filled(line, left) if line.role == ASSISTANT else line for line in lines]
     if version >= SKIPS_UNREAD:
         lines = _readable(lines, left)
     # A call without an id is answered by a result without one.
@@ -105,26 +103,19 @@ def sent_lines(lines: Sequence[Message], version: Version, settled: Sequence[Chu
     return (_results_after_calls(spoken) if version >= SETTLES else spoken), left
 
 
-def _filled(answer: Message, left: Left) -> Message:
-    if len(answer.chunks) != 1 or answer.chunks[0].kind is not Kind.CONTROL or answer.chunks[0].payload.get("empty") != "[]":
-        return answer
-    left.setdefault(HOLLOW, []).extend(answer.chunks)
-    return _synthetic(ASSISTANT, answer.chunks[0], NO_CONTENT)
-
-
 def _readable(lines: Sequence[Message], left: Left) -> Sequence[Message]:
     """Without blocks in whose place something else is, and without empty texts of an answer."""
     result: list[Message] = []
     for line in lines:
-        unread = [chunk for chunk in line.chunks if chunk.kind in _ODD and _is_unread(chunk) and not _is_empty_words(line, chunk)]
+        unread = [chunk for chunk in line.chunks if chunk.kind in _ODD and _is_unread(chunk) and not _is_empty(line, chunk)]
         empty = [chunk for chunk in line.chunks if line.role == ASSISTANT and chunk.kind is Kind.TEXT and not chunk.text]
         result.append(_left_out(_left_out(line, unread, UNREAD, left), empty, EMPTY, left))
     return result
 
 
-def _is_empty_words(line: Message, chunk: Chunk) -> bool:
-    """An empty text of the user's that is the whole content is sent as it is."""
-    return line.role != ASSISTANT and chunk.payload.get("empty") == ""
+def _is_empty(line: Message, chunk: Chunk) -> bool:
+    """What is no block, and yet is sent: an empty text of the user's, and an answer without blocks, which gets words."""
+    return chunk.payload.get("empty") == ("[]" if line.role == ASSISTANT else "")
 
 
 def _is_unread(chunk: Chunk) -> bool:
@@ -256,6 +247,17 @@ def paired(messages: Sequence[Message], version: Version, left: Left) -> list[Me
             given = {chunk.call_id for message in following for chunk in message.chunks if _is_result(chunk)}
             result += [_synthetic("tool", call, MISSING) for call in answer.chunks if _is_call(call) and call.call_id not in given]
         result += _results_first(following) if version >= HOISTS else following
+    return result
+
+
+def filled(answers: Sequence[Message], left: Left) -> list[Message]:
+    """With words in answers that have no content on any of their lines."""
+    result = list(answers)
+    for number, answer in enumerate(answers):
+        hollow = [chunk for chunk in answer.chunks if chunk.kind is Kind.CONTROL and _is_empty(answer, chunk)]
+        if hollow and answer.role == ASSISTANT:
+            left.setdefault(HOLLOW, []).extend(hollow)
+            result[number] = _without(answer, hollow) if len(hollow) < len(answer.chunks) else _synthetic(ASSISTANT, hollow[0], NO_CONTENT)
     return result
 
 
