@@ -12,6 +12,7 @@ from inspector.profiles.base import Judgement
 from inspector.programs.formats import UNREAD, unread_chunk
 from inspector.rules.base import Case, Finding, Origin, Severity
 from inspector.rules.catalogue import RULES
+from inspector.text.counted import counted
 
 NAMED = 3
 LEAKED = "tool-call-in-thinking"
@@ -60,7 +61,9 @@ def verdict(case: Case, findings: Sequence[Finding], judgement: Judgement) -> Ve
     if reason := case.conversation.fact(UNREAD):
         return Verdict(f"The conversation was not read: it {reason}.", NextRequest("", NOT_KNOWN, "the conversation was not read"))
     if not case.conversation.chunks:
-        return Verdict(f"The store has no chunks of this conversation{_first_finding(findings)}.")
+        off_path = sum(bool(chunk.role) for chunk in case.tree.chunks) if case.tree else 0
+        nothing = f"{case.reading.reader} reads none of the {counted(off_path, 'message chunk')} of this conversation: a resume begins anew"
+        return Verdict(f"{nothing if off_path else 'The store has no chunks of this conversation'}{_first_finding(findings)}.")
     if case.reading.failure:
         failed = f"{case.reading.reader} cannot open it: {case.reading.failure}"
         return Verdict(_sentence(f"{_where(serious)}, and {failed}"), listed=_sentence(f"{_summarized(serious)}, and {failed}"))

@@ -43,6 +43,11 @@ def leaf(
     return next((entry for entry in _upward(end, by_id, parents) if is_message(entry)), None) or last_message(loaded)
 
 
+def is_left_by_hand(all_lines: Sequence[Entry], loaded: Sequence[Entry]) -> bool:
+    """Whether the person went back to the line with which the newest version ends, and said nothing since."""
+    return _checkpoint(all_lines, {entry.index for entry in loaded})[1]
+
+
 def _without_children(loaded: Sequence[Entry], by_id: Mapping[str, Entry]) -> list[Entry]:
     """Messages below which there is no other, in the order in which their ids come first."""
     parents = {entry.parent for entry in loaded if is_message(entry)}

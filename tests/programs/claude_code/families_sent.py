@@ -1,10 +1,11 @@
 """Sessions that a resume changes before it sends them, in shapes in which versions of Claude Code differ; what they make of them is in
 `tests/published_programs/claude_code.json`."""
 
+import json
 from typing import Any
 
 from tests.programs.claude_code.families import with_model
-from tests.programs.claude_code.session_lines import a, boundary, call, line, r, text, thinking, u
+from tests.programs.claude_code.session_lines import ID, a, boundary, call, line, r, text, thinking, u
 
 Lines = tuple[dict[str, Any], ...]
 ABOVE = ""
@@ -44,11 +45,36 @@ def lost(when: str) -> Lines:
     )
 
 
+def kept(what: dict[str, Any]) -> dict[str, Any]:
+    """The boundary of a compaction that keeps messages by naming them."""
+    return boundary("k1", logicalParentUuid="b1", compactMetadata={"trigger": "auto", "preTokens": 9, **what})
+
+
+def checkpoint(leaf: str | None, **more: Any) -> dict[str, Any]:
+    """Where the session was left, as versions since 2.1.200 write it when they end."""
+    return {"type": "last-prompt", "lastPrompt": "go", "leafUuid": leaf, "sessionId": ID, **more}
+
+
+def escaped(values: Lines) -> tuple[bytes, ...]:
+    """As a writer spells them that knows ASCII only, which can spell half a character."""
+    return tuple(json.dumps(value).encode() for value in values)
+
+
+def hollow(id_: str, answer: str) -> dict[str, Any]:
+    value = a(id_, ABOVE, answer, text(""))
+    return {**value, "message": {**value["message"], "content": []}}
+
+
 START, END = u("u1", ABOVE), (a("z1", ABOVE, "msg_z", text("done")), u("z2", ABOVE, "go on"))
 ONE, CALL = a("a1", ABOVE, "msg_1", text("one")), a("a2", ABOVE, "msg_1", call("toolu_1"))
 SECOND, OTHER = a("a3", ABOVE, "msg_1", call("toolu_2")), a("b1", ABOVE, "msg_2", text("between"))
 MORE = (u("u2", ABOVE, "more"), *END)
-SESSIONS: dict[str, Lines] = {
+TALK = in_a_row(START, ONE, u("u2", ABOVE, "two"), OTHER, u("u3", ABOVE, "three"), a("c1", ABOVE, "msg_3", text("four")))
+OLD = (u("u1", ABOVE, "old"), ONE, u("u2", ABOVE, "keep me"), CALL, r("r1", ABOVE, "toolu_1", "kept"), OTHER)
+SEGMENT = {"headUuid": "u2", "anchorUuid": "s1", "tailUuid": "b1"}
+SUMMARY = u("s1", ABOVE, "This session is being continued.", isCompactSummary=True, isVisibleInTranscriptOnly=True)
+NEW = (SUMMARY, u("u3", ABOVE, "new"), a("d1", ABOVE, "msg_4", text("well")))
+SESSIONS: dict[str, Lines | tuple[bytes, ...]] = {
     "a pending call": in_a_row(START, ONE, CALL),
     "a pending call alone": in_a_row(START, CALL),
     "a call of an answer without words": in_a_row(START, CALL, u("u2", ABOVE, "stop"), *END),
@@ -142,4 +168,54 @@ SESSIONS: dict[str, Lines] = {
     "a block that is text": in_a_row(START, ONE, u("u2", ABOVE, [text("more"), "words"]), *END),
     "a text without text": in_a_row(START, ONE, u("u2", ABOVE, [{"type": "text"}, text("more")]), *END),
     "a call without an id": in_a_row(START, blocks("a1", "msg_1", text("one"), {"type": "tool_use", "name": "Bash", "input": {}}), *MORE),
+    "messages that a compaction keeps, from the first to the last": in_a_row(*OLD, kept({"preservedSegment": SEGMENT}), *NEW),
+    "messages that a compaction keeps, in a list": in_a_row(
+        *OLD, kept({"preservedMessages": {"anchorUuid": "s1", "uuids": ["u2", "b1"]}}), *NEW
+    ),
+    "messages that a compaction keeps, one of them nowhere": in_a_row(
+        *OLD, kept({"preservedSegment": {**SEGMENT, "headUuid": "gone"}}), *NEW
+    ),
+    "a compaction after one that keeps messages": in_a_row(
+        *OLD, kept({"preservedSegment": SEGMENT}), *NEW, boundary("k2", logicalParentUuid="d1"), SUMMARY | {"uuid": "s2"}, *END
+    ),
+    "left at a line in the middle": (*TALK, checkpoint("b1")),
+    "left by hand at a line in the middle": (*TALK, checkpoint("b1", explicit=True)),
+    "left by hand before the first message": (*TALK, checkpoint(None, explicit=True)),
+    "left by hand, and gone on": (*TALK, checkpoint("b1", explicit=True), u("v1", "b1", "again", timestamp="2026-08-01T10:00:30.000Z")),
+    "left on another branch": (*TALK, u("v1", "a1", "again", timestamp="2026-08-01T10:00:30.000Z"), checkpoint("b1")),
+    "left at one of two parallel calls": (
+        *in_a_row(START, CALL, {**SECOND, "parentUuid": "a2"}, {**r("r1", "a2", "toolu_1", "one")}, {**r("r2", "a3", "toolu_2", "two")}),
+        checkpoint("r1"),
+        u("v1", "r2", "on", timestamp="2026-08-01T10:00:30.000Z"),
+    ),
+    "a later line before an earlier one": in_a_row(START, ONE, u("u2", ABOVE, "two"), OTHER)[::-1],
+    "the first line once more at the end": (*TALK, TALK[0]),
+    "an answer without blocks": in_a_row(START, hollow("a1", "msg_1"), *MORE),
+    "an answer without blocks on one of its lines": in_a_row(START, hollow("a1", "msg_1"), CALL, r("r1", ABOVE, "toolu_1"), *END),
+    "an empty text that is all": in_a_row(START, ONE, u("u2", ABOVE, ""), *END),
+    "a result of no call at the beginning": in_a_row(r("r1", ABOVE, "toolu_9", "orphan"), ONE, *MORE),
+    "half a character": escaped(in_a_row(START, ONE, u("u2", ABOVE, "half \ud83d"), *END)),
+    "an answer with the role of nobody": in_a_row(START, {**ONE, "message": {**ONE["message"], "role": "zzz"}}, *MORE),
+    "words of the user with the role of an answer": in_a_row(
+        START, ONE, {**MORE[0], "message": {"role": "assistant", "content": "more"}}, *END
+    ),
+    "a piece of an answer below another line": in_a_row(
+        START, ONE, u("u2", ABOVE, "two"), {**SECOND, "uuid": "a4", "parentUuid": "u2"}, r("r2", ABOVE, "toolu_2", "two"), *END
+    ),
+    "a second result on another branch": in_a_row(
+        START, CALL, r("r1", ABOVE, "toolu_1", "first"), r("r2", "a2", "toolu_1", "second"), *END
+    ),
+    "a result and words on another branch": in_a_row(
+        START,
+        CALL,
+        {**SECOND, "parentUuid": "a2"},
+        {**results("r1", result("toolu_1", "one"), text("and")), "parentUuid": "a2"},
+        r("r2", "a3", "toolu_2", "two"),
+        *END,
+    ),
+    "a parent that is nowhere, and two lines of one time": (
+        *in_a_row(START, ONE)[:1],
+        {**in_a_row(START, ONE)[1], "uuid": "x1", "timestamp": "2026-08-01T10:00:01.000Z"},
+        u("v1", "gone", "on", timestamp="2026-08-01T10:00:02.000Z"),
+    ),
 }

@@ -4,9 +4,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from inspector.conversation.queries import span_text
-from inspector.conversation.tree import Entry
-from inspector.programs.claude_code.chain import Chain, chain_of, chunks_of, has_words, name
+from inspector.conversation.tree import Entry, entries
+from inspector.programs.claude_code.chain import Chain, chain_of, chunks_of, has_words, name, split_tree
 from inspector.programs.claude_code.facts import NOT_TYPED
+from inspector.programs.claude_code.leaf import is_left_by_hand
 from inspector.programs.claude_code.path import has_results_only
 from inspector.programs.claude_code.rules.repeated_line_id import words_of
 from inspector.programs.claude_code.versions import CHAIN, known_defects
@@ -29,6 +30,7 @@ def check(case: Case) -> Iterator[Match]:
     chain = chain_of(case)
     if not any(entry.index >= 0 for entry in chain.path):
         return
+    by_hand = is_left_by_hand(entries(split_tree(case)), chain.lines)
     lost: list[tuple[Branch, str]] = []
     left: list[Branch] = []
     all_branches = list(branches(chain))
@@ -37,7 +39,7 @@ def check(case: Case) -> Iterator[Match]:
         yield _unlinked(chain, unlinked)
         all_branches = [branch for branch in all_branches if branch.fork is not None]
     for branch in all_branches:
-        why = _suspicion(branch)
+        why = "" if by_hand else _suspicion(branch)
         if why:
             lost.append((branch, why))
         else:
@@ -46,10 +48,14 @@ def check(case: Case) -> Iterator[Match]:
     if left:
         messages = sorted((entry for branch in left for entry in branch.messages), key=lambda entry: entry.index)
         where = "Another branch holds" if len(left) == 1 else f"{len(left):,} other branches hold"
+        why = (
+            f"the person went back to {name(chain.path[-1])} before the session ended"
+            if by_hand
+            else "where the path goes on, the user said something else later, as after a rewind"
+        )
         yield Match(
             chunks_of(messages),
-            f"{where} {counted(len(messages), 'message')} (seq {span_text([entry.chunks[0].seq for entry in messages])}), which a resume does not send: "
-            f"where the path goes on, the user said something else later, as after a rewind; {chain.reach}.",
+            f"{where} {counted(len(messages), 'message')} (seq {span_text([entry.chunks[0].seq for entry in messages])}), which a resume does not send: {why}; {chain.reach}.",
             severity=Severity.NOTE,
             evidence=tuple(_evidence(branch) for branch in left[:8]),
         )
