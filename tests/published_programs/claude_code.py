@@ -167,7 +167,8 @@ def said(messages: Sequence[Any]) -> Said:
                 words = json.dumps(block)
             is_own = words.startswith(_OWN_BEGINS) or words in _OWN
             if role != "system" and not is_own:
-                blocks.append(f"{role}:{words}")
+                # Half a character, which older versions send, as its escape.
+                blocks.append(f"{role}:{words}".encode("utf-8", "backslashreplace").decode())
     return blocks
 
 

@@ -137,7 +137,8 @@ def about(value: Mapping[str, Any]) -> dict[str, Any]:
     entry: dict[str, Any] = _shared(value, _LARGE)
     id_, parent = entry.pop("uuid", None), entry.pop("parentUuid", None)
     entry["id"] = id_ if isinstance(id_, str) else None
-    entry["parentId"] = parent if isinstance(parent, str) else None
+    # An empty one is none to every version.
+    entry["parentId"] = parent if isinstance(parent, str) and parent else None
     message = value.get("message")
     if isinstance(message, dict):
         entry["message"] = _shared(message, _LARGE_OF_MESSAGE)

@@ -34,8 +34,10 @@ from inspector.readers.strict import strict_problems
 from inspector.text.surrogates import without_surrogates
 
 NAME = "claude-code"
-_FETCHED = "results of parallel calls are fetched from their branches"
-_BRIDGED = "a line whose parent is nowhere hangs below the line of the five seconds before it"
+_FETCHED = "pieces and results of an answer are fetched from their branches"
+_BRIDGED = "a line whose parent is nowhere, or closes a loop, hangs below the line of the five seconds before it"
+_KEPT = "what a compaction keeps by naming it follows its summary"
+_LEFT = "the session goes on where it was left"
 _PAIRED = (
     "calls without a result are left out, or get a synthetic one where theirs is not next to them, and results without a call are left out"
 )
@@ -44,22 +46,22 @@ LOADERS = (
         "claude-code",
         "2.1.281 and later",
         (2, 1, 332),
-        f"{_FETCHED}; {_BRIDGED}; {_PAIRED}; calls of the last answer get a result which says that none was recorded, results before their calls come behind them, "
+        f"{_LEFT}; {_KEPT}; {_FETCHED}; {_BRIDGED}; {_PAIRED}; calls of the last answer get a result which says that none was recorded, results before their calls come behind them, "
         "and malformed blocks are left out",
     ),
     Loader(
         "claude-code-2.1.126",
         "2.1.126 to 2.1.280",
         (2, 1, 200),
-        f"{_FETCHED}; {_BRIDGED}; {_PAIRED}; of several records on one line the first is read",
+        f"{_LEFT}; {_KEPT}; {_FETCHED}; {_BRIDGED}; {_PAIRED}; of several records on one line the first is read",
     ),
     Loader(
         "claude-code-2.1.92",
         "2.1.92 to 2.1.125",
         (2, 1, 112),
-        f"{_FETCHED}; {_BRIDGED}; {_PAIRED}; lines with several records are skipped",
+        f"{_KEPT}; {_FETCHED}; {_BRIDGED}; {_PAIRED}; lines with several records are skipped",
     ),
-    Loader("claude-code-2.1.80", "2.1.80 to 2.1.91", (2, 1, 86), f"{_FETCHED}; {_PAIRED}"),
+    Loader("claude-code-2.1.80", "2.1.80 to 2.1.91", (2, 1, 86), f"{_KEPT}; {_FETCHED}; {_PAIRED}"),
     Loader("claude-code-2.1.47", "2.1.27 to 2.1.79", (2, 1, 75), f"results on other branches are left out; {_PAIRED}"),
     Loader(
         "claude-code-2",
