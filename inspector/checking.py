@@ -30,7 +30,7 @@ from inspector.rules.base import Case, Finding, Severity, case_of, findings
 from inspector.rules.catalogue import RULES
 from inspector.sources import files, folders, reading
 from inspector.sources.opening import MAGIC
-from inspector.sources.problems import SourceProblem, shown
+from inspector.sources.problems import NOT_OPENED, NotReadable, SourceProblem, shown
 from inspector.sources.reading import Store
 from inspector.sources.streaming import OpenStore
 from inspector.sources.within import stores_within
@@ -125,7 +125,11 @@ def answers(history: History, profile_name: str | None, format_name: str | None,
                 raise
         # No program's folder: request bodies that somebody keeps together, say.
         is_any = False
-        for name in folders.names(history):
+        unread: SourceProblem = reading.NotRecognized(history)
+        listed = folders.listing(history)
+        for problem in (*listed.closed, *folders.not_followed(history, listed.links, lambda key: True)):
+            yield Problem(NOT_OPENED, str(problem))
+        for name in listed.keys:
             file = folders.root(history) / name
             below = history / name.partition("/")[2]
             try:
@@ -133,9 +137,10 @@ def answers(history: History, profile_name: str | None, format_name: str | None,
                     is_any = True
                     yield replace(answer, file=str(below)) if isinstance(answer, Checked) else answer
             except (NotARequest, SourceProblem) as problem:
+                unread = problem if isinstance(problem, NotReadable) else unread
                 yield Problem(str(below), str(problem))
         if not is_any:
-            raise reading.NotRecognized(history)
+            raise unread
 
 
 def _answers(history: History, profile_name: str | None, format_name: str | None, reader: str | None) -> Iterator[Checked | Problem]:

@@ -101,10 +101,12 @@ def real(path: Path) -> str:
 
 
 def exists(path: Path) -> bool:
-    """Raises OutOfReach: outside, not even this is reported."""
+    """True where nobody may look, since opening it says why. Raises OutOfReach: outside, not even this is reported."""
     reach.refuse(path)
     try:
         return path.exists()
+    except PermissionError:
+        return True
     except (OSError, ValueError):
         return False
 

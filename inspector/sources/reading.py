@@ -30,7 +30,7 @@ from inspector.sources import bundles, captures, clusters, files, folders, postg
 from inspector.sources.captures import Captures
 from inspector.sources.dsn import Dsn, Place
 from inspector.sources.postgres_problems import OffSearchPath
-from inspector.sources.problems import THE_FILE, LargeValue, NotAFile, SourceProblem, TooLarge, shown
+from inspector.sources.problems import NOT_OPENED, THE_FILE, LargeValue, NotAFile, NotReadable, SourceProblem, TooLarge, shown
 from inspector.sources.streaming import OpenStore
 from inspector.streams.captures.base import CaptureKind
 from inspector.streams.captures.catalogue import kind_named
@@ -53,9 +53,13 @@ class NotRecognized(SourceProblem):
     """A file that is none of the shapes we know."""
 
     tables: tuple[str, ...] = ()
+    unread: SourceProblem | None = None
+    """What of a folder may not be read: nobody knows what that is."""
 
     @property
     def sentence(self) -> str:
+        if self.unread:
+            return self.unread.sentence
         tables = f" (its tables: {shown(', '.join(self.tables))})" if self.tables else ""
         return f"{self.place} is no store, request body, trace database, journal or capture of a stream that Inspector knows{tables}: `formats` lists what it reads, --format NAME forces one."
 
@@ -282,6 +286,10 @@ def read_one(path: Place, format_: Format, native_id: str) -> Stored | None:
     exact = next((stored for stored in present if stored.conversation.native_id == native_id), None)
     # Our database has ids as they are shown: one that names its file may hold what is not.
     alike = [] if exact else [stored for stored in present if visible(stored.conversation.native_id) == native_id]
+    if exact is None and len(alike) != 1 and isinstance(format_, InFiles):
+        for problem in folders.unseen(path, format_.wants):
+            # It may be there.
+            raise problem
     return exact or (alike[0] if len(alike) == 1 else None)
 
 
@@ -317,12 +325,12 @@ def streamed(path: Dsn, format_: Format, native_id: str | None = None) -> Genera
 def _store(path: Path, format_: Format, check: bool = False) -> Store:
     try:
         return _read_at_once(path, format_, check)
-    except (LargeValue, TooLarge):
+    except (LargeValue, NotReadable, TooLarge):
         if isinstance(format_, InRows) and not streaming.is_streamed(format_):
             return sqlite.reread(path, lambda store: _within_limit(path, format_, store, check))
         if not streaming.is_streamed(format_):
             raise
-        # One conversation after the other: only that which is over the limit is not read.
+        # One conversation after the other: only that which is over the limit, or may not be read, is not read.
         with streaming.opened(path, format_, check, THE_KEYS) as store:
             problems = (*(damage(path) if check else ()), *store.problems, *_unread(path, format_))
             return Store(path, format_, _distinct(path, map(store.read, store.listed)), problems)
@@ -393,10 +401,16 @@ def _distinct(path: Path, conversations: Iterable[Stored]) -> tuple[Stored, ...]
 
 
 def _unread(path: Path, format_: Format) -> tuple[Problem, ...]:
-    """The files that are next to sessions and are none by their names: what is looked for may be in one of them."""
-    if not isinstance(format_, LeavesFiles) or not folders.is_folder(path):
+    """What of a folder is not read: what may not be, and the files next to sessions that are none by their names: what is looked for may be in one of them."""
+    if not isinstance(format_, InFiles) or not folders.is_folder(path):
         return ()
-    return tuple(Problem(UNREAD_FILES, reason) for reason in format_.unread(folders.names(path)))
+    reasons = format_.unread(folders.names(path)) if isinstance(format_, LeavesFiles) else ()
+    return (*not_opened(path, format_.wants), *(Problem(UNREAD_FILES, reason) for reason in reasons))
+
+
+def not_opened(path: Path, wants: Callable[[str], bool]) -> tuple[Problem, ...]:
+    """What of a folder may hold sessions and was not opened. Raises SourceProblem."""
+    return tuple(Problem(NOT_OPENED, str(problem)) for problem in folders.unseen(path, wants))
 
 
 def _may_be_a_request(shape: Shape) -> bool:
@@ -416,10 +430,11 @@ def _request_or_capture(path: Path, shape: Shape) -> str | CaptureKind:
     for format_ in FORMATS:
         if isinstance(format_, LeavesFiles) and (kinds := format_.copies(shape.files)):
             raise OnlyCopies(path, kinds)
+    unseen = list(folders.unseen(path, lambda key: True))
     if shape.tables or shape.files:
-        raise NotRecognized(path, tuple(shape.tables))
+        raise NotRecognized(path, tuple(shape.tables), next((problem for problem in unseen if isinstance(problem, NotReadable)), None))
     if folders.is_folder(path):
-        raise EmptyFolder(path)
+        raise unseen[0] if unseen else EmptyFolder(path)
     kind = captures.kind_of(captures.of_path(path), path.name)
     if not _may_be_a_request(shape):
         if kind is None:

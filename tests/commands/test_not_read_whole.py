@@ -1,15 +1,12 @@
 """What is over a limit of Inspector, or may not be read, is no all-clear, no damage, and nothing to repair across."""
 
 import json
-import os
 from pathlib import Path
 
 import pytest
 
 from inspector import check
-from inspector.management.commands.doctor import Survey, _examine
 from inspector.sources import folders
-from inspector.sources.homes import Extent, StorePlace
 from inspector.text import limits
 from tests.commands.running import run, run_in_process
 from tests.programs.claude_code import session_lines as cc
@@ -78,33 +75,6 @@ def test_nothing_is_extracted_of_what_was_not_read(folder: Path, tmp_path: Path)
     (folder / cc.PROJECT / f"{cc.ID}.jsonl").write_bytes(HEALTHY + b"\n" * (1 << 20))
     ran = run_in_process(tmp_path / "own.db", "extract", folder, "--out", tmp_path / "e.md", INSPECTOR_LARGEST_FILE="1")
     assert ran.status == 2 and "The conversation was not read" in ran.err and not (tmp_path / "e.md").exists()
-
-
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may read every file")
-def test_a_file_that_may_not_be_read_hides_no_other_session(folder: Path) -> None:
-    path = other(folder, HEALTHY)
-    path.chmod(0)
-    ran = run("doctor", folder)
-    assert ran.status == 1 and "may not be read" in ran.out and "The one session that was read can be resumed." in ran.out
-
-
-def test_a_folder_of_links_alone_is_not_read(folder: Path, tmp_path: Path) -> None:
-    (tmp_path / "links").mkdir()
-    (tmp_path / "links" / "project").symlink_to(folder / cc.PROJECT)
-    ran = run("doctor", tmp_path / "links")
-    assert ran.status == 1 and "holds no session but links, which are not followed" in ran.out
-
-
-def test_a_place_that_cannot_be_opened_is_no_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its folder may not be listed: why is known already."""
-
-    def closed(path: Path) -> None:
-        raise PermissionError(13, "Permission denied", str(path))
-
-    monkeypatch.setattr(Path, "iterdir", closed)
-    for problem in ("may not be read", ""):
-        survey = Survey(StorePlace("Claude Code", "claude-code", tmp_path), Extent(0, 0), problem=problem)
-        assert list(_examine(survey, False)) == [] and survey.problem == problem
 
 
 def test_each_folder_is_looked_at_for_other_programs(folder: Path) -> None:

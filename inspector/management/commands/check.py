@@ -18,6 +18,7 @@ from inspector.rules.base import Severity, at_least
 from inspector.sources import files
 from inspector.sources.opening import MAGIC
 from inspector.sources.places import is_dsn
+from inspector.sources.problems import NOT_OPENED
 from inspector.text import limits
 from inspector.traces.model import Problem
 
@@ -55,7 +56,8 @@ class Command(AnsweringCommand):
         except NotAHistory as problem:
             raise CommandError(str(problem)) from None
         if not checked:
-            raise CommandError(f"{options['history']} holds no conversations; give the file or folder that the agent really writes to.")
+            empty = f"{options['history']} holds no conversations; give the file or folder that the agent really writes to."
+            raise CommandError(next((problem.reason for problem in problems if problem.where == NOT_OPENED), empty))
         self._print("json" if options["json"] else options["output"], checked, problems)
         if not all(one.passes or one.unread for one in checked):
             sys.exit(1)
