@@ -73,7 +73,8 @@ def regular(path: Path) -> Path:
     """The real path of an existing regular file. Raises OutOfReach, Missing, NotAFile, NotReadable. A FIFO is refused here: opening it would hang."""
     try:
         real_path = reach.real(path)
-        mode = real_path.stat().st_mode
+        # A pipe of this process has a path, and its real path is none.
+        mode = path.stat().st_mode if path.is_fifo() else real_path.stat().st_mode
     except OSError as error:
         raise problem(error, path) from error
     except (ValueError, RuntimeError) as error:

@@ -121,6 +121,30 @@ def test_the_test_before_an_import_names_it_too(projects: Path, client: Client, 
     assert "<b>1 conversation</b>" in page and f"{SECOND.partition('/')[2]} may not be read" in page
 
 
+def test_a_pipe_of_the_shell_is_checked_and_no_other_pipe_is_waited_for(projects: Path, tmp_path: Path) -> None:
+    read, write = os.pipe()
+    os.write(write, SESSION)
+    os.close(write)
+    ran = run("check", f"/dev/fd/{read}")
+    assert ran.status == 0 and "next request" in ran.out
+    assert (
+        run("check", f"/dev/fd/{read}").err == f"/dev/fd/{read} is empty: pipe a request body or a session file into it, or name a path.\n"
+    )
+    os.mkfifo(tmp_path / "fifo")
+    for command in ("check", "scan", "doctor", "import_source"):
+        for name in (tmp_path / "fifo", *([f"/dev/fd/{read}"] if command != "check" else [])):
+            ran = run(command, name)
+            assert (ran.status, ran.err) == (2, f"{name} is a pipe, socket or device, not a file; give the path of the file itself.\n"), (
+                command
+            )
+    os.close(read)
+
+
+@pytest.mark.parametrize("command", ["doctor", "scan", "check", "import_source"])
+def test_what_does_not_exist_is_said_so(tmp_path: Path, command: str) -> None:
+    assert run(command, tmp_path / "none").err == f"{tmp_path}/none does not exist; check the path and try again.\n"
+
+
 def test_a_closed_folder_does_not_end_the_watch_of_the_others(projects: Path) -> None:
     before = watched.look(projects, "claude-code").mark
     with closed((projects.parent / SECOND).parent):

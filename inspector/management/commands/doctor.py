@@ -22,7 +22,7 @@ from inspector.presentation.visible import size
 from inspector.programs.registry import programs
 from inspector.sources import files, folders
 from inspector.sources.homes import Extent, StorePlace, closed_places, default_places, extent
-from inspector.sources.problems import CONVERSATIONS, NOT_OPENED, Missing, NotReadable, SourceProblem, shown
+from inspector.sources.problems import CONVERSATIONS, NOT_OPENED, NotReadable, SourceProblem, shown
 from inspector.text.shell_words import path_word
 
 if TYPE_CHECKING:
@@ -193,9 +193,9 @@ def _count(count: int) -> str:
     return "1 session is" if count == 1 else f"{count:,} sessions are"
 
 
-def _places(folders: list[str]) -> Iterator[Survey]:
+def _places(named: list[str]) -> Iterator[Survey]:
     """Raises CommandError, SourceProblem."""
-    if not folders:
+    if not named:
         for place in default_places():
             try:
                 yield Survey(place, extent(place))
@@ -203,10 +203,10 @@ def _places(folders: list[str]) -> Iterator[Survey]:
                 yield Survey(place, Extent(0, 0), problem=str(problem))
         for place in closed_places():
             yield Survey(place, Extent(0, 0), problem=str(NotReadable(place.path, "permission denied")))
-    for folder in folders:
+    for folder in named:
         path = Path(folder)
-        if not files.exists(path):
-            raise Missing(path)
+        if not folders.is_folder(path):
+            files.regular(path)
         place = StorePlace("", "", path)
         yield Survey(place, extent(place))
 
