@@ -30,7 +30,7 @@ from inspector.rules.base import Case, Finding, Severity, case_of, findings
 from inspector.rules.catalogue import RULES
 from inspector.sources import files, folders, reading
 from inspector.sources.opening import MAGIC
-from inspector.sources.problems import NOT_OPENED, NotReadable, SourceProblem, shown
+from inspector.sources.problems import DATABASES, NOT_OPENED, NotReadable, SourceProblem, shown
 from inspector.sources.reading import Store
 from inspector.sources.streaming import OpenStore
 from inspector.sources.within import stores_within
@@ -146,7 +146,7 @@ def answers(history: History, profile_name: str | None, format_name: str | None,
 def _answers(history: History, profile_name: str | None, format_name: str | None, reader: str | None) -> Iterator[Checked | Problem]:
     within = stores_within(history, format_name) if isinstance(history, Path) else None
     # Files of a folder that is no program's are gone through one by one, its databases among them.
-    if within is None or not any(folders.is_folder(store.path) for store in within.stores):
+    if within is None or all(store.path.suffix in DATABASES and not folders.is_folder(store.path) for store in within.stores):
         yield from _answers_of_one(history, profile_name, format_name, reader)
         return
     yield from within.skipped

@@ -93,10 +93,11 @@ def listing(path: Path) -> Listing:
             below.clear()
             continue
         inner = f"{base.name}/{at.relative_to(base).as_posix()}/" if at != base else f"{base.name}/"
-        links += [inner + name for name in (*below, *file_names) if (at / name).is_symlink()]
+        regular_names = {name for name in file_names if is_regular(at / name)}
+        keys += [inner + name for name in regular_names]
+        links += [inner + name for name in (*below, *file_names) if name not in regular_names and (at / name).is_symlink()]
         if inner.count("/") > DEPTH:
             below.clear()
-        keys += [inner + name for name in file_names if is_regular(at / name)]
         if len(keys) > MOST:
             raise TooMany(path, MOST)
     if closed and Path(str(closed[0].path)) == path:
@@ -164,13 +165,19 @@ def heads(path: Path, keys: Iterable[str]) -> tuple[bytes, ...]:
             folder = key.rpartition("/")[0]
             lines.append((places[folder], key))
             places[folder] += 1
-    return tuple(_head(root(path) / key) for _, key in nsmallest(HEADS, lines))
+    base = root(path)
+    return tuple(beginning(base / key) for _, key in nsmallest(HEADS, lines))
 
 
-def _head(path: Path) -> bytes:
-    """b"" where it cannot be read: what reads it later says why."""
-    with suppress(OSError, SourceProblem), files.opened(path) as file:
-        return file.read(HEAD)
+def beginning(path: Path) -> bytes:
+    """How a file of a listing begins; b"" where it cannot be read: what reads it later says why. Of a folder there may be many thousands."""
+    with suppress(OSError, SourceProblem):
+        # It may be a pipe by now.
+        descriptor = os.open(reach.real(path) if reach.is_limited() else path, os.O_RDONLY | files.NOFOLLOW | os.O_NONBLOCK)
+        try:
+            return os.read(descriptor, HEAD)
+        finally:
+            os.close(descriptor)
     return b""
 
 

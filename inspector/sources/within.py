@@ -48,6 +48,8 @@ def stores_within(path: Path, format_name: str | None = None) -> StoresWithin:
     if len(titles | _sure(shape)) > 1 and len(titles | _titles(path)) > 1:
         return _apart(path)
     main = _best(shape, FORMATS, _SURE if databases else 0.0)
+    if main is not None and _others(path, shape, main):
+        return _apart(path)
     if main is None and not databases:
         return StoresWithin((itself,), tuple(skipped))
     trees = list(_trees(path, shape, main, program_of((main or databases[0][1]).name)))
@@ -118,6 +120,16 @@ def _apart(path: Path) -> StoresWithin:
 def _sure(shape: Shape) -> set[str]:
     """The programs whose files these may be."""
     return {_title(format_) for format_ in FORMATS if format_.sniff(shape) >= _SURE}
+
+
+def _others(path: Path, shape: Shape, main: Format) -> bool:
+    """Whether a file of lines is of another program than the folder: of many files, the shape has the heads of some."""
+    lines = [key for key in shape.files if key.endswith(_LINES)]
+    if len(lines) <= len(shape.heads):
+        return False
+    own, base = {_title(main)}, folders.root(path)
+    heads = (Shape(folders.beginning(base / key), {}, key.rpartition("/")[2]) for key in lines)
+    return any(main.sniff(head) <= 0 and _sure(head) - own for head in heads)
 
 
 def _titles(path: Path) -> set[str]:

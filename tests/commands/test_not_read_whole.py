@@ -7,8 +7,10 @@ import pytest
 
 from inspector import check
 from inspector.sources import folders
+from inspector.sources.within import stores_within
 from inspector.text import limits
 from tests.commands.running import run, run_in_process
+from tests.commands.test_doctor import ASK, CALLED, GO_ON, RESULT, session
 from tests.programs.claude_code import session_lines as cc
 
 HEALTHY = cc.lines(cc.u("u1", None, "hi"), cc.a("a1", "u1", "m1", cc.text("ok")))
@@ -86,6 +88,36 @@ def test_each_folder_is_looked_at_for_other_programs(folder: Path) -> None:
     (folder / "sessions" / "s.jsonl").write_text(json.dumps(header) + "\n")
     ran = run("doctor", folder)
     assert f"Claude Code: {folder}" in ran.out and f"pi and OpenClaw: {folder}/sessions" in ran.out
+
+
+@pytest.mark.parametrize("name", ["0.jsonl", "m.jsonl", "z.jsonl"])
+def test_no_file_among_many_of_another_program_goes_unread(tmp_path: Path, name: str) -> None:
+    """Two results for one call, which a reader of the others would pass over."""
+    for number in range(folders.HEADS + 1):
+        (tmp_path / f"a{number:07}-0000-4000-8000-000000000001.jsonl").write_bytes(HEALTHY)
+    session(tmp_path / name, ASK, CALLED, RESULT, RESULT, GO_ON)
+    ran = run("doctor", tmp_path)
+    assert ran.status == 1 and f"1 of {folders.HEADS + 2} sessions cannot be resumed" in ran.out and f"repair {tmp_path / name} " in ran.out
+    assert len(ran.out.splitlines()) < 30, "a store for each file, and not all are printed"
+    assert run("check", tmp_path).out.endswith(f"{folders.HEADS + 1} of {folders.HEADS + 2} conversations pass.\n")
+    scanned = run("scan", tmp_path, "--json").json
+    assert scanned["source"]["stores"][-1 if name > "a" else 0] == {"path": str(tmp_path / name), "format": "pi"}
+
+
+def test_many_files_of_one_program_are_one_store(tmp_path: Path) -> None:
+    """With what is not of it: a file that begins as no session does, an empty one, notes."""
+    for number in range(folders.HEADS + 1):
+        (tmp_path / f"a{number:07}-0000-4000-8000-000000000001.jsonl").write_bytes(HEALTHY)
+    (tmp_path / "z.jsonl").write_bytes(b'{"anything":1}\n')
+    (tmp_path / "zz.jsonl").write_bytes(b"")
+    (tmp_path / "notes.md").write_text("milk")
+    assert [store.path for store in stores_within(tmp_path).stores] == [tmp_path]
+
+
+def test_a_few_files_of_two_programs_are_checked_as_what_they_are(tmp_path: Path) -> None:
+    (tmp_path / "a0000000-0000-4000-8000-000000000001.jsonl").write_bytes(HEALTHY)
+    session(tmp_path / "z.jsonl", ASK, CALLED, RESULT, RESULT, GO_ON)
+    assert run("check", tmp_path).out.endswith("1 of 2 conversations pass.\n")
 
 
 def test_a_file_of_json_lines_of_anything_is_no_fault(tmp_path: Path) -> None:

@@ -117,8 +117,10 @@ class Command(AnsweringCommand):
         if [part.place.path for part in parts] == [place.path]:
             parts = [Survey(parts[0].place, survey.extent)]
         elif is_text:
-            for part in parts:
+            for part in parts[:SHOWN]:
                 self._say_place(part)
+            if (more := len(parts) - SHOWN) > 0:
+                self.say(f"… and {more:,} more {'stores' if more > 1 else 'store'}: --json lists all.")
         parts[0].skipped = [problem.reason for problem in within.skipped]
         parts[0].unread = [problem.reason for problem in within.skipped if problem.where == NOT_OPENED]
         return parts
