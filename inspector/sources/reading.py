@@ -12,6 +12,7 @@ from inspector.programs import not_read
 from inspector.programs.catalogue import FORMATS, format_named, sealed_as
 from inspector.programs.formats import (
     UNREAD,
+    Exported,
     Format,
     InFiles,
     InRelations,
@@ -44,6 +45,8 @@ from inspector.wires.layout import NotARequest
 
 TRACE_FORMATS = (dispatch_traces.NAME, dispatch_traces.JOURNAL)
 THE_KEYS, UNREAD_FILES = "its keys", "files next to the sessions"
+SURE = 0.5
+"""How sure a format must be of a folder that holds something else too: below that it goes by how the name of a file ends."""
 _NAMED, _LOOKED_AT = 5, 50
 """The place of a problem in a store: records of which the format knows no meaning, and files that it does not read."""
 
@@ -243,6 +246,8 @@ def _recognized(path: Place, format_name: str | None) -> "Format | Callable[[], 
         scores: list[tuple[float, str]] = [(format_.sniff(shape), format_.name) for format_ in FORMATS]
         scores += [(dispatch_traces.sniff(shape), dispatch_traces.NAME), (dispatch_traces.sniff_journal(shape), dispatch_traces.JOURNAL)]
         score, format_name = max(scores)
+        if score > 0 and format_name not in TRACE_FORMATS and reads_nothing(path, shape, format_named(format_name)):
+            score, format_name = max(entry for entry in scores if entry[1] != format_name)
         if score <= 0:
             if isinstance(path, Dsn):
                 raise _strange(path, shape)
@@ -259,6 +264,21 @@ def _recognized(path: Place, format_name: str | None) -> "Format | Callable[[], 
             raise OtherShape(path, format_name)
         return partial(_journal, path)
     return format_named(format_name)
+
+
+def reads_nothing(path: Place, shape: Shape, format_: Format) -> bool:
+    """Whether a folder was taken for an export by how the name of a file in it ends, and that holds no row of one: then the other files say what it is."""
+    if not isinstance(format_, Exported) or format_.sniff(shape) >= SURE or all(map(format_.wants, shape.files)):
+        return False
+    assert isinstance(path, Path)
+    try:
+        stores.unpacked(path, format_)
+    except stores.OfAnother:
+        return True
+    except SourceProblem:
+        # Whoever reads it is told why it cannot be read.
+        pass
+    return False
 
 
 def read_store(path: Place, format_name: str | None = None) -> Store:

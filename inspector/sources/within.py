@@ -22,8 +22,6 @@ from inspector.sources.problems import DATABASES, NOT_OPENED, Empty, SourceProbl
 from inspector.sources.replacing import is_regular
 from inspector.traces.model import Problem
 
-_SURE = 0.5
-"""How sure a format must be of a folder that holds something else too: below that it goes by how the name of a file ends."""
 _LINES = ".jsonl"
 _LOOKED_AT = 50
 """Files of one folder that are asked whose they are."""
@@ -47,7 +45,9 @@ def stores_within(path: Path, format_name: str | None = None) -> StoresWithin:
     titles = {_title(format_) for _, format_ in databases}
     if len(titles | _sure(shape)) > 1 and len(titles | _titles(path)) > 1:
         return _apart(path)
-    main = _best(shape, FORMATS, _SURE if databases else 0.0)
+    main = _best(shape, FORMATS, reading.SURE if databases else 0.0)
+    if main is not None and reading.reads_nothing(path, shape, main):
+        main = _best(shape, [format_ for format_ in FORMATS if format_ is not main], reading.SURE if databases else 0.0)
     if main is not None and _others(path, shape, main):
         return _apart(path)
     if main is None and not databases:
@@ -119,7 +119,7 @@ def _apart(path: Path) -> StoresWithin:
 
 def _sure(shape: Shape) -> set[str]:
     """The programs whose files these may be."""
-    return {_title(format_) for format_ in FORMATS if format_.sniff(shape) >= _SURE}
+    return {_title(format_) for format_ in FORMATS if format_.sniff(shape) >= reading.SURE}
 
 
 def _others(path: Path, shape: Shape, main: Format) -> bool:

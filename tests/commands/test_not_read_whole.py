@@ -12,6 +12,7 @@ from inspector.text import limits
 from tests.commands.running import run, run_in_process
 from tests.commands.test_doctor import ASK, CALLED, GO_ON, RESULT, session
 from tests.programs.claude_code import session_lines as cc
+from tests.programs.gbrain.test_exports import COPY_MESSAGES, HEAD, ROW, TAIL
 
 HEALTHY = cc.lines(cc.u("u1", None, "hi"), cc.a("a1", "u1", "m1", cc.text("ok")))
 DEEP = cc.lines(
@@ -118,6 +119,44 @@ def test_a_few_files_of_two_programs_are_checked_as_what_they_are(tmp_path: Path
     (tmp_path / "a0000000-0000-4000-8000-000000000001.jsonl").write_bytes(HEALTHY)
     session(tmp_path / "z.jsonl", ASK, CALLED, RESULT, RESULT, GO_ON)
     assert run("check", tmp_path).out.endswith("1 of 2 conversations pass.\n")
+
+
+DUMP = f"{HEAD}{COPY_MESSAGES}{ROW}\\.\n{TAIL}"
+BODY = '{"model":"claude-sonnet-4","max_tokens":9,"messages":[{"role":"user","content":"hi"}]}'
+
+
+@pytest.fixture
+def mixed(tmp_path: Path) -> Path:
+    """A request body, and a dump of a database that is none of gbrain, in a folder with its name."""
+    folder = tmp_path / "gbrain"
+    folder.mkdir()
+    (folder / "body.json").write_text(BODY)
+    (folder / "dump.sql").write_text(DUMP.replace("subagent_messages", "pages"))
+    return folder
+
+
+def test_a_dump_of_another_database_says_nothing_of_the_files_next_to_it(mixed: Path) -> None:
+    for command in ("doctor", "scan", "import_source"):
+        ran = run(command, mixed)
+        assert ran.status == 2 and ran.err.startswith(f"{mixed} is no store, "), command
+    checked = run("check", mixed, "--json").json
+    assert [one["file"] for one in checked["histories"]] == [str(mixed / "body.json")]
+    assert [problem["where"] for problem in checked["problems"]] == [str(mixed / "dump.sql")]
+
+
+def test_a_dump_of_gbrain_is_read_next_to_other_files(mixed: Path) -> None:
+    (mixed / "dump.sql").write_text(DUMP)
+    assert run("scan", mixed, "--json").json["source"]["format"] == "gbrain-export"
+
+
+def test_a_dump_that_is_alone_in_its_folder_says_which_table_it_lacks(mixed: Path) -> None:
+    (mixed / "body.json").unlink()
+    assert "holds no table subagent_messages; export " in run("scan", mixed).err
+
+
+def test_a_packed_dump_of_gbrain_says_what_to_do(mixed: Path) -> None:
+    (mixed / "dump.dump").write_bytes(b"PGDMP\x01\x0e\x00")
+    assert "pg_restore --data-only" in run("scan", mixed).err
 
 
 def test_a_file_of_json_lines_of_anything_is_no_fault(tmp_path: Path) -> None:
