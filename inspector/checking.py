@@ -30,7 +30,7 @@ from inspector.rules.base import Case, Finding, Severity, case_of, findings
 from inspector.rules.catalogue import RULES
 from inspector.sources import files, folders, reading
 from inspector.sources.opening import MAGIC
-from inspector.sources.problems import DATABASES, NOT_OPENED, NotReadable, SourceProblem, shown
+from inspector.sources.problems import DATABASES, NOT_OPENED, SourceProblem, shown
 from inspector.sources.reading import Store
 from inspector.sources.streaming import OpenStore
 from inspector.sources.within import stores_within
@@ -120,12 +120,12 @@ def answers(history: History, profile_name: str | None, format_name: str | None,
             wire = profile(profile_name).wire
             yield from _answers(history, profile_name, next(name for name, of in WIRES.items() if of == wire), reader)
             return
-        except reading.NotRecognized:
+        except reading.NotRecognized as strange:
             if not isinstance(history, Path) or not folders.is_folder(history):
                 raise
+            unread = strange
         # No program's folder: request bodies that somebody keeps together, say.
         is_any = False
-        unread: SourceProblem = reading.NotRecognized(history)
         listed = folders.listing(history)
         for problem in (*listed.closed, *folders.not_followed(history, listed.links, lambda key: True)):
             yield Problem(NOT_OPENED, str(problem))
@@ -137,7 +137,6 @@ def answers(history: History, profile_name: str | None, format_name: str | None,
                     is_any = True
                     yield replace(answer, file=str(below)) if isinstance(answer, Checked) else answer
             except (NotARequest, SourceProblem) as problem:
-                unread = problem if isinstance(problem, NotReadable) else unread
                 yield Problem(str(below), str(problem))
         if not is_any:
             raise unread

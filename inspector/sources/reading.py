@@ -4,6 +4,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 
 from inspector import bundle
@@ -31,7 +32,18 @@ from inspector.sources import bundles, captures, clusters, files, folders, postg
 from inspector.sources.captures import Captures
 from inspector.sources.dsn import Dsn, Place
 from inspector.sources.postgres_problems import OffSearchPath
-from inspector.sources.problems import NOT_OPENED, THE_FILE, LargeValue, NotAFile, NotReadable, SourceProblem, TooLarge, shown
+from inspector.sources.problems import (
+    DATABASES,
+    NOT_OPENED,
+    THE_FILE,
+    Empty,
+    LargeValue,
+    NotAFile,
+    NotReadable,
+    SourceProblem,
+    TooLarge,
+    shown,
+)
 from inspector.sources.streaming import OpenStore
 from inspector.streams.captures.base import CaptureKind
 from inspector.streams.captures.catalogue import kind_named
@@ -57,7 +69,7 @@ class NotRecognized(SourceProblem):
 
     tables: tuple[str, ...] = ()
     unread: SourceProblem | None = None
-    """What of a folder may not be read: nobody knows what that is."""
+    """Why a file of a folder is not read, which may be what it is a folder of."""
 
     @property
     def sentence(self) -> str:
@@ -450,11 +462,10 @@ def _request_or_capture(path: Path, shape: Shape) -> str | CaptureKind:
     for format_ in FORMATS:
         if isinstance(format_, LeavesFiles) and (kinds := format_.copies(shape.files)):
             raise OnlyCopies(path, kinds)
-    unseen = list(folders.unseen(path, lambda key: True))
     if shape.tables or shape.files:
-        raise NotRecognized(path, tuple(shape.tables), next((problem for problem in unseen if isinstance(problem, NotReadable)), None))
+        raise NotRecognized(path, tuple(shape.tables), _unread_in(path, shape))
     if folders.is_folder(path):
-        raise unseen[0] if unseen else EmptyFolder(path)
+        raise next(folders.unseen(path, lambda key: True), EmptyFolder(path))
     kind = captures.kind_of(captures.of_path(path), path.name)
     if not _may_be_a_request(shape):
         if kind is None:
@@ -468,6 +479,24 @@ def _request_or_capture(path: Path, shape: Shape) -> str | CaptureKind:
         if kind is None:
             raise
         return kind
+
+
+def _unread_in(path: Path, shape: Shape) -> SourceProblem | None:
+    """Of a folder that is no program's: what may not be read, or a database that cannot be or is not read yet."""
+    problems = (problem for problem in folders.unseen(path, lambda key: True) if isinstance(problem, NotReadable))
+    return next(chain(problems, (problem for key in shape.files if (problem := _of_database(path / key.partition("/")[2])))), None)
+
+
+def _of_database(place: Path) -> SourceProblem | None:
+    if place.suffix not in DATABASES:
+        return None
+    try:
+        what = not_read.of_shape(stores.identify(place))
+    except Empty:
+        return None
+    except SourceProblem as problem:
+        return problem
+    return NotReadYet(place, what) if what else None
 
 
 def captures_in(path: Path) -> Iterator[tuple[str, Captures | SourceProblem]]:

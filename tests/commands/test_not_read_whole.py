@@ -1,6 +1,8 @@
 """What is over a limit of Inspector, or may not be read, is no all-clear, no damage, and nothing to repair across."""
 
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -157,6 +159,18 @@ def test_a_dump_that_is_alone_in_its_folder_says_which_table_it_lacks(mixed: Pat
 def test_a_packed_dump_of_gbrain_says_what_to_do(mixed: Path) -> None:
     (mixed / "dump.dump").write_bytes(b"PGDMP\x01\x0e\x00")
     assert "pg_restore --data-only" in run("scan", mixed).err
+
+
+@pytest.mark.parametrize("command", ["doctor", "scan", "check", "import_source"])
+def test_a_folder_of_a_program_that_is_not_read_yet_says_which(tmp_path: Path, command: str) -> None:
+    with closing(sqlite3.connect(tmp_path / "sessions.db")) as connection:
+        for table in ("agent_sessions", "agent_messages"):
+            connection.execute(f"CREATE TABLE {table} (id text)")
+        connection.commit()
+    (tmp_path / "notes.md").write_text("milk")
+    assert (
+        f"{tmp_path}/sessions.db holds sessions of the OpenAI Agents SDK, which Inspector does not read yet" in run(command, tmp_path).err
+    )
 
 
 def test_a_file_of_json_lines_of_anything_is_no_fault(tmp_path: Path) -> None:
