@@ -150,7 +150,12 @@ def _answers(history: History, profile_name: str | None, format_name: str | None
         return
     yield from within.skipped
     for store in within.stores:
-        yield from _answers_of_one(store.path, profile_name, store.format or None, reader)
+        try:
+            yield from _answers_of_one(store.path, profile_name, store.format or None, reader)
+        except SourceProblem as problem:
+            if len(within.stores) == 1:
+                raise
+            yield Problem(NOT_OPENED, str(problem))
 
 
 def _answers_of_one(history: History, profile_name: str | None, format_name: str | None, reader: str | None) -> Iterator[Checked | Problem]:

@@ -60,6 +60,22 @@ def test_what_may_not_be_read_hides_no_other_session(projects: Path, command: st
     assert run(command, projects).status == 0
 
 
+@pytest.mark.parametrize(
+    ("command", "status", "rest"),
+    [("doctor", 1, "All 2 sessions that were read"), ("scan", 1, "Healthy: 2 of 2"), ("check", 2, "2 of 2 conversations pass")],
+)
+def test_a_store_that_cannot_be_read_hides_no_other_store(home: Path, command: str, status: int, rest: str) -> None:
+    """rollouts keeps a session in several files: without one of them the others would look damaged, and none is read."""
+    files = {"messages.jsonl": session_files.lines(session_files.u()), "session.json": session_files.GOLDEN_SESSION.encode()}
+    store = session_files.write(home, {f"sessions/{session_files.ID}/{name}": data for name, data in files.items()})
+    assert run(command, home).status == 0
+    part = store / "sessions" / session_files.ID / "messages.jsonl"
+    with closed(part):
+        ran = run(command, home)
+        assert run("scan", store).status == 2
+    assert ran.status == status and f"{part} may not be read" in ran.out + ran.err and rest in ran.out
+
+
 @pytest.mark.parametrize("name", ["projects/-home-dev-b", "projects", "."])
 def test_doctor_names_a_closed_folder_on_the_way_to_a_default_place(home: Path, name: str) -> None:
     codex(home)
@@ -151,22 +167,6 @@ def test_a_closed_folder_does_not_end_the_watch_of_the_others(projects: Path) ->
         assert watched.look(projects, "claude-code").mark != before
         (projects.parent / FIRST).write_bytes(SESSION * 2)
         assert watched.look(projects, "claude-code").mark != before
-
-
-def test_a_program_of_which_a_conversation_is_many_files_is_refused_whole(tmp_path: Path) -> None:
-    """Without one of them the others would look damaged."""
-    store = session_files.write(
-        tmp_path,
-        {
-            f"sessions/{session_files.ID}/messages.jsonl": session_files.lines(session_files.u()),
-            f"sessions/{session_files.ID}/session.json": session_files.GOLDEN_SESSION.encode(),
-        },
-    )
-    part = next(store.rglob("messages.jsonl"))
-    assert run("scan", store).status == 0
-    with closed(part):
-        ran = run("scan", store)
-    assert ran.status == 2 and f"{part} may not be read" in ran.err
 
 
 @pytest.fixture
