@@ -149,7 +149,7 @@ class Command(AnsweringCommand):
 
     def _in_folder_around(self, target: Target, chosen: Chosen, options: dict[str, Any]) -> Target | None:
         """The conversation as one of the imported folder that this path is a part of, read again; None where there is none. Raises SourceProblem, Refused."""
-        around = None if target.is_piped or chosen.row else folder_around(target.path)
+        around = None if target.is_piped or chosen.row or read_only(chosen.format.name) else folder_around(target.path)
         if around is None or around.format != chosen.format.name:
             return None
         import_targets([around.path], os_user(), around.format)
