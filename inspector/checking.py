@@ -30,7 +30,7 @@ from inspector.rules.base import Case, Finding, Severity, case_of, findings
 from inspector.rules.catalogue import RULES
 from inspector.sources import files, folders, reading
 from inspector.sources.opening import MAGIC
-from inspector.sources.problems import SourceProblem, shown
+from inspector.sources.problems import DATABASES, NOT_OPENED, SourceProblem, shown
 from inspector.sources.reading import Store
 from inspector.sources.streaming import OpenStore
 from inspector.sources.within import stores_within
@@ -120,12 +120,16 @@ def answers(history: History, profile_name: str | None, format_name: str | None,
             wire = profile(profile_name).wire
             yield from _answers(history, profile_name, next(name for name, of in WIRES.items() if of == wire), reader)
             return
-        except reading.NotRecognized:
+        except reading.NotRecognized as strange:
             if not isinstance(history, Path) or not folders.is_folder(history):
                 raise
+            unread = strange
         # No program's folder: request bodies that somebody keeps together, say.
         is_any = False
-        for name in folders.names(history):
+        listed = folders.listing(history)
+        for problem in (*listed.closed, *folders.not_followed(history, listed.links, lambda key: True)):
+            yield Problem(NOT_OPENED, str(problem))
+        for name in listed.keys:
             file = folders.root(history) / name
             below = history / name.partition("/")[2]
             try:
@@ -135,18 +139,23 @@ def answers(history: History, profile_name: str | None, format_name: str | None,
             except (NotARequest, SourceProblem) as problem:
                 yield Problem(str(below), str(problem))
         if not is_any:
-            raise reading.NotRecognized(history)
+            raise unread
 
 
 def _answers(history: History, profile_name: str | None, format_name: str | None, reader: str | None) -> Iterator[Checked | Problem]:
     within = stores_within(history, format_name) if isinstance(history, Path) else None
     # Files of a folder that is no program's are gone through one by one, its databases among them.
-    if within is None or not any(folders.is_folder(store.path) for store in within.stores):
+    if within is None or all(store.path.suffix in DATABASES and not folders.is_folder(store.path) for store in within.stores):
         yield from _answers_of_one(history, profile_name, format_name, reader)
         return
     yield from within.skipped
     for store in within.stores:
-        yield from _answers_of_one(store.path, profile_name, store.format or None, reader)
+        try:
+            yield from _answers_of_one(store.path, profile_name, store.format or None, reader)
+        except SourceProblem as problem:
+            if len(within.stores) == 1:
+                raise
+            yield Problem(NOT_OPENED, str(problem))
 
 
 def _answers_of_one(history: History, profile_name: str | None, format_name: str | None, reader: str | None) -> Iterator[Checked | Problem]:

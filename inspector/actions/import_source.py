@@ -36,7 +36,7 @@ from inspector.sources.captures import Captures
 from inspector.sources.dsn import Dsn, Place
 from inspector.sources.opening import TRIES
 from inspector.sources.places import place, real
-from inspector.sources.problems import Changing, NotShown, SourceProblem
+from inspector.sources.problems import NOT_OPENED, Changing, NotShown, SourceProblem
 from inspector.sources.reading import Content, Server, Store, Traces, read
 from inspector.sources.stores import native_ids
 from inspector.sources.streaming import OpenStore
@@ -141,7 +141,8 @@ def import_targets(
     examine_all(touched)
     with one_writer():
         for path, imported in zip(paths, done, strict=True):
-            imported.source.stamp = "" if imported.source.is_trace else stamps.get(path, "")
+            # What may be read depends on who reads.
+            imported.source.stamp = "" if imported.source.is_trace or is_part(imported.source) else stamps.get(path, "")
             if came_from is not None:
                 imported.source.came_from = visible(" ".join(came_from.split()))[:FROM_KEPT]
             is_last = Source.objects.filter(pk=imported.source.pk, read_at=imported.source.read_at).exists()
@@ -157,6 +158,11 @@ def import_targets(
     for imported in done:
         verify_source(imported.source, operator)
     return done
+
+
+def is_part(source: Source) -> bool:
+    """Whether something of it was not opened, so that what it lacks may be there."""
+    return any(problem["where"] == NOT_OPENED for problem in source.problems)
 
 
 def _imported_from(path: str) -> Source | None:

@@ -22,7 +22,7 @@ from inspector.presentation.conversation.work import LONG, Done, Known, Task, do
 from inspector.presentation.visible import visible
 from inspector.programs.formats import UNREAD, Stored
 from inspector.sources import reach, reading
-from inspector.sources.problems import SourceProblem
+from inspector.sources.problems import NOT_OPENED, SourceProblem
 from inspector.sources.reading import Server, Store
 from inspector.sources.streaming import OpenStore
 from inspector.sources.workers import Workers
@@ -122,6 +122,8 @@ class StoreImport:
 
     def mark_gone(self) -> int:
         """Conversations that the store does not have any more; only after all of it was read. A later import of the store knows better."""
+        if not isinstance(self.store, Server) and any(problem.where == NOT_OPENED for problem in self.store.problems):
+            return 0
         if not self.is_last(Source.objects.get(pk=self.source.pk)):
             return 0
         unexamined = self.store.unexamined if isinstance(self.store, OpenStore) else ()

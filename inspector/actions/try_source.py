@@ -22,7 +22,7 @@ from inspector.sources import homes, reading
 from inspector.sources.captures import Captures
 from inspector.sources.homes import StorePlace
 from inspector.sources.places import is_dsn
-from inspector.sources.problems import SourceProblem
+from inspector.sources.problems import NOT_OPENED, SourceProblem
 from inspector.sources.streaming import OpenStore
 from inspector.sources.within import stores_within
 from inspector.streams.captures.catalogue import kind_named
@@ -95,7 +95,8 @@ def trials(path: str) -> tuple[Trial, ...]:
     if is_dsn(path):
         raise Refused("A database is asked only when it is imported: each look would be a login there.")
     within = stores_within(Path(path))
-    return tuple(_trial(store.path) for store in within.stores)
+    not_opened = (problem.reason for problem in within.skipped if problem.where == NOT_OPENED)
+    return (*(_trial(store.path) for store in within.stores), *(Trial(known_as(path), problem=visible(reason)) for reason in not_opened))
 
 
 def _trial(path: Path) -> Trial:

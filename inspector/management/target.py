@@ -29,7 +29,7 @@ from inspector.sources import places, reading, stores
 from inspector.sources.captures import Captures
 from inspector.sources.dsn import Dsn, Place
 from inspector.sources.places import is_dsn, place
-from inspector.sources.problems import Missing, SourceProblem, shown
+from inspector.sources.problems import NOT_OPENED, Missing, SourceProblem, shown
 from inspector.sources.reading import ACapture, Store, Traces, read_store
 from inspector.sources.streaming import OpenStore
 from inspector.sources.within import stores_within
@@ -228,14 +228,21 @@ def _passing_stores(name: str, format_name: str | None, traces: Sequence[Traces]
         except SourceProblem as problem:
             if len(within.stores) == 1:
                 raise
-            skipped.append((str(store.path), str(problem)))
+            skipped.append((NOT_OPENED, str(problem)))
     if len(targets) == 1:
         return replace(targets[0], problems=(*targets[0].problems, *skipped))
     return LazyTarget(
         name,
         ", ".join(dict.fromkeys(target.format for target in targets)),
         chain.from_iterable(target.waiting for target in targets),
-        (*((f"{target.path}, {where}", reason) for target in targets for where, reason in target.problems), *skipped),
+        (
+            *(
+                (where if where == NOT_OPENED else f"{target.path}, {where}", reason)
+                for target in targets
+                for where, reason in target.problems
+            ),
+            *skipped,
+        ),
         sum(target.total or 0 for target in targets),
         captures,
         tuple((target.path, target.format) for target in targets),

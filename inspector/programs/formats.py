@@ -161,6 +161,10 @@ class NotAnExport(Exception):
         self.reason = reason
 
 
+class OfAnotherDatabase(NotAnExport):
+    """They hold no table that is read here."""
+
+
 @dataclass(frozen=True, slots=True)
 class Unpacked:
     """`notes`: what was left out or is missing, as sentences for a person."""

@@ -73,7 +73,8 @@ def regular(path: Path) -> Path:
     """The real path of an existing regular file. Raises OutOfReach, Missing, NotAFile, NotReadable. A FIFO is refused here: opening it would hang."""
     try:
         real_path = reach.real(path)
-        mode = real_path.stat().st_mode
+        # A pipe of this process has a path, and its real path is none.
+        mode = path.stat().st_mode if path.is_fifo() else real_path.stat().st_mode
     except OSError as error:
         raise problem(error, path) from error
     except (ValueError, RuntimeError) as error:
@@ -101,10 +102,12 @@ def real(path: Path) -> str:
 
 
 def exists(path: Path) -> bool:
-    """Raises OutOfReach: outside, not even this is reported."""
+    """True where nobody may look, since opening it says why. Raises OutOfReach: outside, not even this is reported."""
     reach.refuse(path)
     try:
         return path.exists()
+    except PermissionError:
+        return True
     except (OSError, ValueError):
         return False
 

@@ -3,13 +3,15 @@
 A record's key is its path below the folder that holds the source, with slashes: `request.json`, `.rollouts/sessions/ID/session.json`.
 """
 
+import errno
 import hashlib
 import os
 import shutil
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from heapq import nsmallest
+from itertools import islice
 from pathlib import Path
 from time import perf_counter
 from typing import NamedTuple
@@ -21,6 +23,7 @@ from inspector.sources.appending import Interleaved, append, is_append, piece_of
 from inspector.sources.carrying import carry_over, link_of, link_old, opened_files, refuse_late_writers
 from inspector.sources.elements import ChangeState
 from inspector.sources.problems import (
+    DATABASES,
     NAMED,
     AlreadyThere,
     Changing,
@@ -28,6 +31,8 @@ from inspector.sources.problems import (
     Missing,
     Moved,
     NoRoom,
+    NotFollowed,
+    NotReadable,
     NotWritable,
     OverLimit,
     SourceProblem,
@@ -38,6 +43,8 @@ from inspector.sources.replacing import fill, is_regular, place_of, prepared, pu
 MOST = 200_000
 DEPTH = 6
 TRIES = 4
+LINKED = 1_000
+"""Names of files and folders that are looked at, in a folder to which a link leads."""
 HEADS, HEAD = 64, 4096
 """Files of a folder whose first bytes are read to detect its format, and how many bytes. Measured: 64 heads of sessions of Claude Code are read in 3 ms, and all formats look at them in 4 ms."""
 
@@ -51,26 +58,96 @@ def is_folder(path: Path) -> bool:
         return False
 
 
+class Listing(NamedTuple):
+    """`keys` of the regular files, sorted. `closed`: folders in it that may not be looked into, which could hold anything. `links`: their keys, whatever they lead to."""
+
+    keys: tuple[str, ...]
+    closed: tuple[SourceProblem, ...] = ()
+    links: tuple[str, ...] = ()
+
+
 def names(path: Path) -> tuple[str, ...]:
-    """Keys of the regular files of the source, sorted; links are not followed and nothing below DEPTH folders is looked at. Raises OutOfReach, TooMany, NotReadable."""
+    """Keys of the regular files of the source that may be seen, sorted; see `listing`."""
+    return listing(path).keys
+
+
+def listing(path: Path) -> Listing:
+    """Links are not followed and nothing below DEPTH folders is looked at. Raises OutOfReach, TooMany, and NotReadable of the folder itself."""
     if not is_folder(path):
-        return (reach.real(path).name,)
+        return Listing((reach.real(path).name,))
     keys: list[str] = []
+    links: list[str] = []
+    closed: list[SourceProblem] = []
     base = reach.real(path)
-    for folder, below, file_names in os.walk(base, onerror=_refuse_closed):
+
+    def note(error: OSError) -> None:
+        # One that went away meanwhile holds nothing.
+        if not isinstance(error, FileNotFoundError):
+            closed.append(files.problem(error, path / Path(error.filename).relative_to(base)))
+
+    for folder, below, file_names in os.walk(base, onerror=note):
         at = Path(folder)
-        if len(at.relative_to(base).parts) >= DEPTH:
+        if not is_readable(at, os.X_OK):
+            # Its names are seen, and nothing else of them.
+            note(PermissionError(errno.EACCES, os.strerror(errno.EACCES), folder))
             below.clear()
-        keys += [f"{base.name}/{(at / name).relative_to(base).as_posix()}" for name in file_names if is_regular(at / name)]
+            continue
+        inner = f"{base.name}/{at.relative_to(base).as_posix()}/" if at != base else f"{base.name}/"
+        regular_names = {name for name in file_names if is_regular(at / name)}
+        keys += [inner + name for name in regular_names]
+        links += [inner + name for name in (*below, *file_names) if name not in regular_names and (at / name).is_symlink()]
+        if inner.count("/") > DEPTH:
+            below.clear()
         if len(keys) > MOST:
             raise TooMany(path, MOST)
-    return tuple(sorted(keys))
+    if closed and Path(str(closed[0].path)) == path:
+        raise closed[0]
+    return Listing(tuple(sorted(keys)), tuple(closed), tuple(sorted(links)))
 
 
-def _refuse_closed(error: OSError) -> None:
-    """A folder that may not be read could hold anything; one that went away meanwhile holds nothing."""
-    if not isinstance(error, FileNotFoundError):
-        raise files.problem(error, Path(error.filename)) from error
+def unseen(path: Path, wants: Callable[[str], bool]) -> Iterator[SourceProblem]:
+    """What is in a folder and was not looked at: folders and wanted files that may not be read, and links to what is wanted."""
+    if not is_folder(path):
+        return
+    listed, base = listing(path), root(path)
+    yield from listed.closed
+    for key in listed.keys:
+        if wants(key) and not is_readable(base / key):
+            yield NotReadable(path / key.partition("/")[2], "permission denied")
+    yield from not_followed(path, listed.links, wants)
+
+
+def not_followed(path: Path, links: Iterable[str], wants: Callable[[str], bool]) -> Iterator[NotFollowed]:
+    """One for those of these links of a folder that lead to what is wanted, or to a database, which any program's may be."""
+
+    def is_wanted(key: str) -> bool:
+        return wants(key) or key.endswith(DATABASES)
+
+    if wanted := [key.partition("/")[2] for key in links if _leads_to_wanted(root(path), key, is_wanted)]:
+        yield NotFollowed(path, wanted)
+
+
+def is_readable(place: Path, mode: int = os.R_OK) -> bool:
+    """Whether this process may read it (or look into it: os.X_OK), as far as the system says that without opening it."""
+    return os.access(place, mode, effective_ids=os.access in os.supports_effective_ids)
+
+
+def _leads_to_wanted(base: Path, key: str, wants: Callable[[str], bool]) -> bool:
+    """Whether a link leads out of the folder to a file that is wanted, or to a folder with one; True where that cannot be known."""
+    link = base / key
+    try:
+        if reach.real(link).is_relative_to(base / key.partition("/")[0]):
+            # It is read there.
+            return False
+        if not is_folder(link):
+            return wants(key)
+    except SourceProblem:
+        return True
+    except (OSError, RuntimeError):
+        return wants(key)
+    below = ((Path(folder), name) for folder, inner, file_names in os.walk(link) for name in (*inner, *file_names))
+    looked_at = list(islice(below, LINKED))
+    return len(looked_at) == LINKED or any(wants(f"{key}/{(at / name).relative_to(link).as_posix()}") for at, name in looked_at)
 
 
 def shape(path: Path) -> Shape:
@@ -88,13 +165,19 @@ def heads(path: Path, keys: Iterable[str]) -> tuple[bytes, ...]:
             folder = key.rpartition("/")[0]
             lines.append((places[folder], key))
             places[folder] += 1
-    return tuple(_head(root(path) / key) for _, key in nsmallest(HEADS, lines))
+    base = root(path)
+    return tuple(beginning(base / key) for _, key in nsmallest(HEADS, lines))
 
 
-def _head(path: Path) -> bytes:
-    """b"" where it cannot be read: what reads it later says why."""
-    with suppress(OSError, SourceProblem), files.opened(path) as file:
-        return file.read(HEAD)
+def beginning(path: Path) -> bytes:
+    """How a file of a listing begins; b"" where it cannot be read: what reads it later says why. Of a folder there may be many thousands."""
+    with suppress(OSError, SourceProblem):
+        # It may be a pipe by now.
+        descriptor = os.open(reach.real(path) if reach.is_limited() else path, os.O_RDONLY | files.NOFOLLOW | os.O_NONBLOCK)
+        try:
+            return os.read(descriptor, HEAD)
+        finally:
+            os.close(descriptor)
     return b""
 
 
@@ -108,7 +191,10 @@ def records(path: Path, format_: InFiles) -> list[Record]:
     if not files.exists(path):
         raise Missing(path)
     for _ in range(TRIES):
-        file_names = [name for name in names(path) if format_.wants(name)]
+        listed = listing(path)
+        for problem in listed.closed:
+            raise problem
+        file_names = [name for name in listed.keys if format_.wants(name)]
         before = {name: _stamp(root(path) / name) for name in file_names}
         try:
             contents = [Record(_key(name), Cell(files.read_bytes(root(path) / name), "file")) for name in file_names]

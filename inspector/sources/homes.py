@@ -9,7 +9,7 @@ from pathlib import Path
 from inspector.programs.base import Home
 from inspector.programs.formats import Format, InFiles
 from inspector.programs.registry import programs_one_by_one
-from inspector.sources import folders
+from inspector.sources import files, folders
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,15 +42,51 @@ def default_places() -> Iterator[StorePlace]:
                     yield StorePlace(program.title, home.format, path)
 
 
-def paths(home: Home) -> list[Path]:
-    """The places of this home that exist, sorted. A person without a home folder has none below it."""
+def _base(home: Home) -> Path | None:
+    """None of a person without a home folder."""
     named = os.environ.get(home.moved_by, "").strip() if home.moved_by else ""
-    try:
-        base = Path(named or home.base).expanduser()
-    except RuntimeError:
+    with suppress(RuntimeError):
+        return Path(named or home.base).expanduser()
+    return None
+
+
+def paths(home: Home) -> list[Path]:
+    """The places of this home that exist, sorted."""
+    base = _base(home)
+    if base is None:
         return []
     places = base.glob(home.below) if home.below else [base]
-    return sorted(path for path in places if path.exists())
+    with suppress(PermissionError):
+        return sorted(path for path in places if path.exists())
+    return []
+
+
+def closed_places() -> Iterator[StorePlace]:
+    """Folders that may not be looked into and in which a program may keep its sessions, once each."""
+    closed: dict[Path, StorePlace] = {}
+    for program in programs_one_by_one():
+        for home in program.homes:
+            for folder in _closed(home):
+                closed.setdefault(folder, StorePlace(program.title, home.format, folder))
+    yield from closed.values()
+
+
+def _closed(home: Home) -> Iterator[Path]:
+    """The folders on the way to this home that may not be looked into."""
+    base = _base(home)
+    if base is None:
+        return
+    for folder in reversed(base.absolute().parents):
+        if folder.is_dir() and not folders.is_readable(folder, os.X_OK):
+            yield folder
+            return
+    places = [base]
+    for part in Path(home.below).parts:
+        # A name that is known is opened where none may be listed.
+        mode = os.X_OK | os.R_OK if "*" in part else os.X_OK
+        inner = [place for place in places if place.is_dir()]
+        yield from (place for place in inner if not folders.is_readable(place, mode))
+        places = [path for place in inner if folders.is_readable(place, mode) for path in place.glob(part)]
 
 
 def _format(name: str) -> Format:
@@ -66,8 +102,12 @@ def extent(place: StorePlace) -> Extent:
     for name in names:
         if isinstance(wanted, InFiles) and not wanted.wants(name):
             continue
-        with suppress(OSError):
+        try:
             status = (folders.root(place.path) / name).stat()
-            size, written = size + status.st_size, max(written, status.st_mtime_ns // 1_000_000)
-            count += 1
+        except PermissionError as error:
+            raise files.problem(error, place.path) from error
+        except OSError:
+            continue
+        size, written = size + status.st_size, max(written, status.st_mtime_ns // 1_000_000)
+        count += 1
     return Extent(count, size, written or None)

@@ -14,6 +14,8 @@ THE_FILE = "the file"
 """The place of damage that SQLite finds."""
 CONVERSATIONS = "its conversations"
 """The place of a problem with many of them."""
+NOT_OPENED = "files and folders"
+"""The place of a problem with files and folders that may hold sessions: what was read is not all that is there."""
 
 NAMED = 20
 """How many moved records a sentence and `Moved.changed` name; `Moved.total` counts all."""
@@ -107,6 +109,19 @@ class NotShown(SourceProblem):
 class NotWritable(SourceProblem):
     detail: str
     template = "{place} may not be written ({detail}) and is unchanged; run as a user who may write the file and its folder."
+
+
+@dataclass(eq=False)
+class NotFollowed(SourceProblem):
+    """Links in a folder, by their paths below it: what they lead to may be anywhere, and may be read already."""
+
+    links: Sequence[str]
+
+    @property
+    def sentence(self) -> str:
+        is_one = len(self.links) == 1
+        named = ", ".join(shown(link) for link in self.links[:NAMED]) + (", …" if len(self.links) > NAMED else "")
+        return f"{'1 link' if is_one else f'{len(self.links):,} links'} in {self.place} {'was' if is_one else 'were'} not followed ({named}): name what {'it leads' if is_one else 'they lead'} to, to have that read as well."
 
 
 @dataclass(eq=False)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 
 from inspector import bundle
@@ -12,6 +13,7 @@ from inspector.programs import not_read
 from inspector.programs.catalogue import FORMATS, format_named, sealed_as
 from inspector.programs.formats import (
     UNREAD,
+    Exported,
     Format,
     InFiles,
     InRelations,
@@ -30,7 +32,18 @@ from inspector.sources import bundles, captures, clusters, files, folders, postg
 from inspector.sources.captures import Captures
 from inspector.sources.dsn import Dsn, Place
 from inspector.sources.postgres_problems import OffSearchPath
-from inspector.sources.problems import THE_FILE, LargeValue, NotAFile, SourceProblem, TooLarge, shown
+from inspector.sources.problems import (
+    DATABASES,
+    NOT_OPENED,
+    THE_FILE,
+    Empty,
+    LargeValue,
+    NotAFile,
+    NotReadable,
+    SourceProblem,
+    TooLarge,
+    shown,
+)
 from inspector.sources.streaming import OpenStore
 from inspector.streams.captures.base import CaptureKind
 from inspector.streams.captures.catalogue import kind_named
@@ -44,6 +57,8 @@ from inspector.wires.layout import NotARequest
 
 TRACE_FORMATS = (dispatch_traces.NAME, dispatch_traces.JOURNAL)
 THE_KEYS, UNREAD_FILES = "its keys", "files next to the sessions"
+SURE = 0.5
+"""How sure a format must be of a folder that holds something else too: below that it goes by how the name of a file ends."""
 _NAMED, _LOOKED_AT = 5, 50
 """The place of a problem in a store: records of which the format knows no meaning, and files that it does not read."""
 
@@ -53,9 +68,13 @@ class NotRecognized(SourceProblem):
     """A file that is none of the shapes we know."""
 
     tables: tuple[str, ...] = ()
+    unread: SourceProblem | None = None
+    """Why a file of a folder is not read, which may be what it is a folder of."""
 
     @property
     def sentence(self) -> str:
+        if self.unread:
+            return self.unread.sentence
         tables = f" (its tables: {shown(', '.join(self.tables))})" if self.tables else ""
         return f"{self.place} is no store, request body, trace database, journal or capture of a stream that Inspector knows{tables}: `formats` lists what it reads, --format NAME forces one."
 
@@ -239,6 +258,8 @@ def _recognized(path: Place, format_name: str | None) -> "Format | Callable[[], 
         scores: list[tuple[float, str]] = [(format_.sniff(shape), format_.name) for format_ in FORMATS]
         scores += [(dispatch_traces.sniff(shape), dispatch_traces.NAME), (dispatch_traces.sniff_journal(shape), dispatch_traces.JOURNAL)]
         score, format_name = max(scores)
+        if score > 0 and format_name not in TRACE_FORMATS and reads_nothing(path, shape, format_named(format_name)):
+            score, format_name = max(entry for entry in scores if entry[1] != format_name)
         if score <= 0:
             if isinstance(path, Dsn):
                 raise _strange(path, shape)
@@ -255,6 +276,21 @@ def _recognized(path: Place, format_name: str | None) -> "Format | Callable[[], 
             raise OtherShape(path, format_name)
         return partial(_journal, path)
     return format_named(format_name)
+
+
+def reads_nothing(path: Place, shape: Shape, format_: Format) -> bool:
+    """Whether a folder was taken for an export by how the name of a file in it ends, and that holds no row of one: then the other files say what it is."""
+    if not isinstance(format_, Exported) or format_.sniff(shape) >= SURE or all(map(format_.wants, shape.files)):
+        return False
+    assert isinstance(path, Path)
+    try:
+        stores.unpacked(path, format_)
+    except stores.OfAnother:
+        return True
+    except SourceProblem:
+        # Whoever reads it is told why it cannot be read.
+        pass
+    return False
 
 
 def read_store(path: Place, format_name: str | None = None) -> Store:
@@ -282,6 +318,10 @@ def read_one(path: Place, format_: Format, native_id: str) -> Stored | None:
     exact = next((stored for stored in present if stored.conversation.native_id == native_id), None)
     # Our database has ids as they are shown: one that names its file may hold what is not.
     alike = [] if exact else [stored for stored in present if visible(stored.conversation.native_id) == native_id]
+    if exact is None and len(alike) != 1 and isinstance(format_, InFiles):
+        for problem in folders.unseen(path, format_.wants):
+            # It may be there.
+            raise problem
     return exact or (alike[0] if len(alike) == 1 else None)
 
 
@@ -317,12 +357,12 @@ def streamed(path: Dsn, format_: Format, native_id: str | None = None) -> Genera
 def _store(path: Path, format_: Format, check: bool = False) -> Store:
     try:
         return _read_at_once(path, format_, check)
-    except (LargeValue, TooLarge):
+    except (LargeValue, NotReadable, TooLarge):
         if isinstance(format_, InRows) and not streaming.is_streamed(format_):
             return sqlite.reread(path, lambda store: _within_limit(path, format_, store, check))
         if not streaming.is_streamed(format_):
             raise
-        # One conversation after the other: only that which is over the limit is not read.
+        # One conversation after the other: only that which is over the limit, or may not be read, is not read.
         with streaming.opened(path, format_, check, THE_KEYS) as store:
             problems = (*(damage(path) if check else ()), *store.problems, *_unread(path, format_))
             return Store(path, format_, _distinct(path, map(store.read, store.listed)), problems)
@@ -393,10 +433,16 @@ def _distinct(path: Path, conversations: Iterable[Stored]) -> tuple[Stored, ...]
 
 
 def _unread(path: Path, format_: Format) -> tuple[Problem, ...]:
-    """The files that are next to sessions and are none by their names: what is looked for may be in one of them."""
-    if not isinstance(format_, LeavesFiles) or not folders.is_folder(path):
+    """What of a folder is not read: what may not be, and the files next to sessions that are none by their names: what is looked for may be in one of them."""
+    if not isinstance(format_, InFiles) or not folders.is_folder(path):
         return ()
-    return tuple(Problem(UNREAD_FILES, reason) for reason in format_.unread(folders.names(path)))
+    reasons = format_.unread(folders.names(path)) if isinstance(format_, LeavesFiles) else ()
+    return (*not_opened(path, format_.wants), *(Problem(UNREAD_FILES, reason) for reason in reasons))
+
+
+def not_opened(path: Path, wants: Callable[[str], bool]) -> tuple[Problem, ...]:
+    """What of a folder may hold sessions and was not opened. Raises SourceProblem."""
+    return tuple(Problem(NOT_OPENED, str(problem)) for problem in folders.unseen(path, wants))
 
 
 def _may_be_a_request(shape: Shape) -> bool:
@@ -417,9 +463,9 @@ def _request_or_capture(path: Path, shape: Shape) -> str | CaptureKind:
         if isinstance(format_, LeavesFiles) and (kinds := format_.copies(shape.files)):
             raise OnlyCopies(path, kinds)
     if shape.tables or shape.files:
-        raise NotRecognized(path, tuple(shape.tables))
+        raise NotRecognized(path, tuple(shape.tables), _unread_in(path, shape))
     if folders.is_folder(path):
-        raise EmptyFolder(path)
+        raise next(folders.unseen(path, lambda key: True), EmptyFolder(path))
     kind = captures.kind_of(captures.of_path(path), path.name)
     if not _may_be_a_request(shape):
         if kind is None:
@@ -433,6 +479,24 @@ def _request_or_capture(path: Path, shape: Shape) -> str | CaptureKind:
         if kind is None:
             raise
         return kind
+
+
+def _unread_in(path: Path, shape: Shape) -> SourceProblem | None:
+    """Of a folder that is no program's: what may not be read, or a database that cannot be or is not read yet."""
+    problems = (problem for problem in folders.unseen(path, lambda key: True) if isinstance(problem, NotReadable))
+    return next(chain(problems, (problem for key in shape.files if (problem := _of_database(path / key.partition("/")[2])))), None)
+
+
+def _of_database(place: Path) -> SourceProblem | None:
+    if place.suffix not in DATABASES:
+        return None
+    try:
+        what = not_read.of_shape(stores.identify(place))
+    except Empty:
+        return None
+    except SourceProblem as problem:
+        return problem
+    return NotReadYet(place, what) if what else None
 
 
 def captures_in(path: Path) -> Iterator[tuple[str, Captures | SourceProblem]]:

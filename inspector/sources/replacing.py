@@ -1,6 +1,7 @@
 """One file put in the place of another: complete next to it, with its owner, mode and times, before it takes its name."""
 
 import os
+import stat
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -13,8 +14,8 @@ _TEMPORARY = ".inspector-new"
 
 
 def is_regular(path: Path) -> bool:
-    with suppress(OSError):
-        return path.is_file() and not path.is_symlink()
+    with suppress(OSError, ValueError):
+        return stat.S_ISREG(path.lstat().st_mode)
     return False
 
 

@@ -13,6 +13,7 @@ from inspector.programs.formats import (
     InRelations,
     InRows,
     NotAnExport,
+    OfAnotherDatabase,
     Record,
     Relation,
     Shape,
@@ -43,6 +44,10 @@ class NoExport(SourceProblem):
     reason: str
     template = "{place} {reason}"
     text_limit = 1000
+
+
+class OfAnother(NoExport):
+    """An export of another database."""
 
 
 class OnlyRows(SourceProblem):
@@ -101,7 +106,7 @@ def unpacked(place: Path, format_: InFiles) -> Unpacked:
         format_.weigh(folders.size(place, format_))
         return format_.unpack(folders.records(place, format_))
     except NotAnExport as problem:
-        raise NoExport(place, problem.reason) from None
+        raise (OfAnother if isinstance(problem, OfAnotherDatabase) else NoExport)(place, problem.reason) from None
 
 
 def from_snapshot(store: sqlite.Snapshot, format_: Format) -> list[Record]:

@@ -199,13 +199,20 @@ def _files(path: Path, format_: Format) -> OpenStore:
     groups: dict[str, list[str]] = {}
     shared = index_rows.of(path, format_, list(all_places))
     sizes: dict[str, int] = {}
+    is_folder = folders.is_folder(path)
+    closed: set[str] = set()
+    """Groups of which a file may not be read: a part of a conversation would look damaged."""
     for key, place in places.items():
         name = format_.group_of(key)
-        if name is None:
+        if is_folder and not folders.is_readable(place):
+            closed.add(name or "")
+        elif name is None:
             shared.append(folders.record(path, WholeFile(key, place, 0)))
         elif name:
             groups.setdefault(name, []).append(key)
             sizes[key] = _size(path, place)
+    for name in closed:
+        groups.pop(name, None)
 
     starts: dict[str, Start] = {}
 

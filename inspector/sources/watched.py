@@ -86,7 +86,9 @@ def _below(path: Path, base: str) -> Iterator[_Entry]:
             if folder == base:
                 raise
         except PermissionError as error:
-            raise NotReadable(Path(folder), "permission denied") from error
+            # What is in a folder below is read when it may be, and its names come with it.
+            if folder == base:
+                raise NotReadable(Path(folder), "permission denied") from error
 
 
 def _entry(name: str, status: os.stat_result) -> _Entry:

@@ -18,12 +18,11 @@ from inspector.programs.registry import program_of
 from inspector.sources import folders, reading, stores
 from inspector.sources.homes import StorePlace
 from inspector.sources.opening import MAGIC
-from inspector.sources.problems import DATABASES, Empty, SourceProblem, shown
+from inspector.sources.problems import DATABASES, NOT_OPENED, Empty, SourceProblem, shown
 from inspector.sources.replacing import is_regular
 from inspector.traces.model import Problem
 
-_SURE = 0.5
-"""How sure a format must be of a folder that holds something else too: below that it goes by how the name of a file ends."""
+_LINES = ".jsonl"
 _LOOKED_AT = 50
 """Files of one folder that are asked whose they are."""
 
@@ -46,7 +45,11 @@ def stores_within(path: Path, format_name: str | None = None) -> StoresWithin:
     titles = {_title(format_) for _, format_ in databases}
     if len(titles | _sure(shape)) > 1 and len(titles | _titles(path)) > 1:
         return _apart(path)
-    main = _best(shape, FORMATS, _SURE if databases else 0.0)
+    main = _best(shape, FORMATS, reading.SURE if databases else 0.0)
+    if main is not None and reading.reads_nothing(path, shape, main):
+        main = _best(shape, [format_ for format_ in FORMATS if format_ is not main], reading.SURE if databases else 0.0)
+    if main is not None and _others(path, shape, main):
+        return _apart(path)
     if main is None and not databases:
         return StoresWithin((itself,), tuple(skipped))
     trees = list(_trees(path, shape, main, program_of((main or databases[0][1]).name)))
@@ -61,18 +64,39 @@ def stores_within(path: Path, format_name: str | None = None) -> StoresWithin:
     if len(trees) == 1 and not databases:
         return StoresWithin((replace(itself, format=trees[0][0].name),), tuple(skipped))
     places = [(_narrowed(path, format_, keys), format_) for format_, keys in trees]
+    skipped += _outside(path, [place for place, _ in places])
     return StoresWithin(tuple(StorePlace(_title(format_), format_.name, place) for place, format_ in (*databases, *places)), tuple(skipped))
+
+
+def _outside(path: Path, places: Sequence[Path]) -> Iterator[Problem]:
+    """What was not opened of a folder, but for what is in one of these: who reads that finds the rest."""
+
+    def is_outside(place: Path) -> bool:
+        return not any(place.is_relative_to(other) for other in places)
+
+    def wants(key: str) -> bool:
+        return key.endswith(_LINES) and is_outside(path / key.partition("/")[2])
+
+    if is_outside(path):
+        for problem in folders.unseen(path, wants):
+            if is_outside(Path(str(problem.path))):
+                yield Problem(NOT_OPENED, str(problem))
 
 
 def _apart(path: Path) -> StoresWithin:
     """Those of each folder in the folder, and its files one by one; nothing of what holds no sessions. Raises SourceProblem."""
     parts: list[StorePlace] = []
-    skipped: list[Problem] = []
+    links = [key for key in folders.listing(path).links if key.count("/") == 1]
+    skipped = [Problem(NOT_OPENED, str(problem)) for problem in folders.not_followed(path, links, lambda key: key.endswith(_LINES))]
     for child in sorted(path.iterdir()):
         if child.is_symlink():
             continue
         if folders.is_folder(child):
-            within = stores_within(child)
+            try:
+                within = stores_within(child)
+            except SourceProblem as problem:
+                skipped.append(Problem(NOT_OPENED, str(problem)))
+                continue
             parts += within.stores
             skipped += within.skipped
         elif child.suffix in DATABASES:
@@ -85,7 +109,7 @@ def _apart(path: Path) -> StoresWithin:
             except Empty:
                 continue
             except SourceProblem as problem:
-                skipped.append(Problem(reading.UNREAD_FILES, str(problem)))
+                skipped.append(Problem(NOT_OPENED, str(problem)))
                 continue
             parts += [StorePlace("", format_.name, child)] if format_ else []
     titles = {format_.name: _title(format_) for format_ in FORMATS}
@@ -95,7 +119,17 @@ def _apart(path: Path) -> StoresWithin:
 
 def _sure(shape: Shape) -> set[str]:
     """The programs whose files these may be."""
-    return {_title(format_) for format_ in FORMATS if format_.sniff(shape) >= _SURE}
+    return {_title(format_) for format_ in FORMATS if format_.sniff(shape) >= reading.SURE}
+
+
+def _others(path: Path, shape: Shape, main: Format) -> bool:
+    """Whether a file of lines is of another program than the folder: of many files, the shape has the heads of some."""
+    lines = [key for key in shape.files if key.endswith(_LINES)]
+    if len(lines) <= len(shape.heads):
+        return False
+    own, base = {_title(main)}, folders.root(path)
+    heads = (Shape(folders.beginning(base / key), {}, key.rpartition("/")[2]) for key in lines)
+    return any(main.sniff(head) <= 0 and _sure(head) - own for head in heads)
 
 
 def _titles(path: Path) -> set[str]:
@@ -135,7 +169,7 @@ def _databases(path: Path, keys: Sequence[str]) -> tuple[list[tuple[Path, Format
         except Empty:
             continue
         except SourceProblem as problem:
-            problems.append(Problem(reading.UNREAD_FILES, str(problem)))
+            problems.append(Problem(NOT_OPENED, str(problem)))
             continue
         if not shape.head.startswith(MAGIC):
             continue

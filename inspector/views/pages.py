@@ -463,6 +463,8 @@ def _missing(request: HttpRequest, sentence: str, tombstone: Tombstone | None = 
         return MissingPage("There is nothing at this address", sentence, "", "/", "To the inbox", tombstone)
     what, address, words = _LISTS[match[1]]
     name = "" if tombstone else visible(match[2])[:64]
+    if not (tombstone or sentence) and request.path != f"/{match[1]}/{match[2]}/" and source_of_page(request) is not None:
+        sentence = f"The {what} is here, and has no such page."
     if tombstone or sentence:
         title = f"This {tombstone.kind} was {tombstone.act}" if tombstone else "There is nothing at this address"
         is_part = not tombstone and request.path != f"/{match[1]}/{match[2]}/"

@@ -229,11 +229,14 @@ def test_a_role_that_was_taken_away_ends_what_it_was_for(tmp_path: Path, people:
     ann, bob = account("ann", "approver", source), account("bob", "approver", group=group)
     as_ann, as_bob = signed_in(ann), signed_in(bob)
     assert as_bob.get(f"/repairs/{repair.oid}/").status_code == 200
+    nonsense = f"/repairs/{repair.oid}/nonsense/"
+    assert "The repair is here" in as_bob.get(nonsense).content.decode()
     with limited_to(access_of(bob)):
         approve_repair(repair, "bob", repair.plan_digest, "unfixed")
     # Groups that are emptied or removed leave no role on all.
     group.sources.clear()
     assert as_bob.get(f"/repairs/{repair.oid}/").status_code == 404 and access_of(bob).sources == frozenset()
+    assert "No repair here has the id" in as_bob.get(nonsense).content.decode()
     group.sources.add(source)
     remove_group("boss", group)
     assert as_bob.get("/sources.json").json()["sources"] == [] and not Grant.objects.filter(user=bob).exists()

@@ -76,7 +76,8 @@ def test_what_is_not_read_is_a_problem_of_each_command(both: Path) -> None:
         (problem,) = _problems(run(command, both, "--json").json)
         assert problem["reason"].startswith(f"{both}/torn.db ")
     assert f"Not read: {both}/torn.db " in run("doctor", both).out
-    assert run("doctor", both, "--json").json["places"][0]["skipped"][0].startswith(f"{both}/torn.db ")
+    doctor = run("doctor", both, "--json")
+    assert doctor.status == 1 and doctor.json["places"][0]["skipped"][0].startswith(f"{both}/torn.db ")
 
 
 def _problems(report: dict[str, object]) -> list[dict[str, str]]:

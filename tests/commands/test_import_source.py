@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 
 from inspector.actions.remove_source import begin_removal, finish_removal
-from inspector.models import Conversation, Source
+from inspector.models import Conversation, Repair, Source
 from tests.commands.running import run
 from tests.programs.claude_code import session_lines as cc
 
@@ -65,12 +65,33 @@ def test_a_folder_next_to_another_or_without_its_conversations_is_no_part_of_it(
         assert run("import_source", other).err == ""
 
 
-def test_a_repair_in_a_part_says_that_the_whole_is_imported_too(tmp_path: Path) -> None:
-    killed = cc.lines(cc.u("u1", None), cc.a("a1", "u1", "m1", cc.call("toolu_1")), cc.u("u2", "a1", "and now?"))
-    projects = cc.write(tmp_path, {f"projects/-one/{cc.ID}.jsonl": killed}) / "projects"
+KILLED = cc.lines(cc.u("u1", None), cc.a("a1", "u1", "m1", cc.call("toolu_1")), cc.u("u2", "a1", "and now?"))
+
+
+@pytest.mark.parametrize("part", ["-one", f"-one/{cc.ID}.jsonl"])
+@pytest.mark.parametrize("mode", ["same-file", "fork"])
+def test_a_repair_in_a_part_is_made_in_the_whole(tmp_path: Path, part: str, mode: str) -> None:
+    projects = cc.write(tmp_path, {f"projects/-one/{cc.ID}.jsonl": KILLED, "projects/-two/x.jsonl": LINES}) / "projects"
     run("import_source", projects)
+    command = ("repair", projects / part, "--conversation", cc.ID, "--strategy", "insert-interrupted-result", "--mode", mode, "--apply")
+    ran = run(*command)
+    assert (
+        ran.status == 0
+        and "which is imported already: it is repaired there" in ran.err
+        and "listed twice" not in ran.err.split(": it is")[0]
+    )
+    assert Source.objects.get().path == str(projects) and Repair.objects.get().conversation.native_id == cc.ID
+    again = run(*command)
+    assert again.status == 0 and "was applied before, and nothing was written now" in again.out
+    assert run("undo", Repair.objects.get().oid).status == 0
+    assert (projects / "-one" / f"{cc.ID}.jsonl").read_bytes() == KILLED and len([*projects.rglob("*.jsonl")]) == 2
+
+
+def test_a_repair_of_what_is_in_no_imported_folder_makes_a_source_of_its_own(tmp_path: Path) -> None:
+    projects = cc.write(tmp_path, {f"projects/-one/{cc.ID}.jsonl": KILLED, "projects/-two/x.jsonl": LINES}) / "projects"
+    run("import_source", projects / "-two")
     ran = run("repair", projects / "-one", "--strategy", "insert-interrupted-result", "--apply")
-    assert ran.status == 0 and "its one conversation is listed twice" in ran.err
+    assert ran.status == 0 and "imported already" not in ran.err and Source.objects.count() == 2
 
 
 def test_what_was_a_source_of_its_own_before_stays_one(projects: Path) -> None:

@@ -1,18 +1,20 @@
 """What is over a limit of Inspector, or may not be read, is no all-clear, no damage, and nothing to repair across."""
 
 import json
-import os
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from inspector import check
-from inspector.management.commands.doctor import Survey, _examine
 from inspector.sources import folders
-from inspector.sources.homes import Extent, StorePlace
+from inspector.sources.within import stores_within
 from inspector.text import limits
 from tests.commands.running import run, run_in_process
+from tests.commands.test_doctor import ASK, CALLED, GO_ON, RESULT, session
 from tests.programs.claude_code import session_lines as cc
+from tests.programs.gbrain.test_exports import COPY_MESSAGES, HEAD, ROW, TAIL
 
 HEALTHY = cc.lines(cc.u("u1", None, "hi"), cc.a("a1", "u1", "m1", cc.text("ok")))
 DEEP = cc.lines(
@@ -88,33 +90,6 @@ def test_nothing_is_extracted_of_what_was_not_read(folder: Path, tmp_path: Path)
     assert ran.status == 2 and "The conversation was not read" in ran.err and not (tmp_path / "e.md").exists()
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may read every file")
-def test_a_file_that_may_not_be_read_hides_no_other_session(folder: Path) -> None:
-    path = other(folder, HEALTHY)
-    path.chmod(0)
-    ran = run("doctor", folder)
-    assert ran.status == 1 and "may not be read" in ran.out and "The one session that was read can be resumed." in ran.out
-
-
-def test_a_folder_of_links_alone_is_not_read(folder: Path, tmp_path: Path) -> None:
-    (tmp_path / "links").mkdir()
-    (tmp_path / "links" / "project").symlink_to(folder / cc.PROJECT)
-    ran = run("doctor", tmp_path / "links")
-    assert ran.status == 1 and "holds no session but links, which are not followed" in ran.out
-
-
-def test_a_place_that_cannot_be_opened_is_no_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its folder may not be listed: why is known already."""
-
-    def closed(path: Path) -> None:
-        raise PermissionError(13, "Permission denied", str(path))
-
-    monkeypatch.setattr(Path, "iterdir", closed)
-    for problem in ("may not be read", ""):
-        survey = Survey(StorePlace("Claude Code", "claude-code", tmp_path), Extent(0, 0), problem=problem)
-        assert list(_examine(survey, False)) == [] and survey.problem == problem
-
-
 def test_each_folder_is_looked_at_for_other_programs(folder: Path) -> None:
     """The first files of a home folder may all be of one program."""
     for number in range(folders.HEADS + 1):
@@ -124,6 +99,86 @@ def test_each_folder_is_looked_at_for_other_programs(folder: Path) -> None:
     (folder / "sessions" / "s.jsonl").write_text(json.dumps(header) + "\n")
     ran = run("doctor", folder)
     assert f"Claude Code: {folder}" in ran.out and f"pi and OpenClaw: {folder}/sessions" in ran.out
+
+
+@pytest.mark.parametrize("name", ["0.jsonl", "m.jsonl", "z.jsonl"])
+def test_no_file_among_many_of_another_program_goes_unread(tmp_path: Path, name: str) -> None:
+    """Two results for one call, which a reader of the others would pass over."""
+    for number in range(folders.HEADS + 1):
+        (tmp_path / f"a{number:07}-0000-4000-8000-000000000001.jsonl").write_bytes(HEALTHY)
+    session(tmp_path / name, ASK, CALLED, RESULT, RESULT, GO_ON)
+    ran = run("doctor", tmp_path)
+    assert ran.status == 1 and f"1 of {folders.HEADS + 2} sessions cannot be resumed" in ran.out and f"repair {tmp_path / name} " in ran.out
+    assert len(ran.out.splitlines()) < 30, "a store for each file, and not all are printed"
+    assert run("check", tmp_path).out.endswith(f"{folders.HEADS + 1} of {folders.HEADS + 2} conversations pass.\n")
+    scanned = run("scan", tmp_path, "--json").json
+    assert scanned["source"]["stores"][-1 if name > "a" else 0] == {"path": str(tmp_path / name), "format": "pi"}
+
+
+def test_many_files_of_one_program_are_one_store(tmp_path: Path) -> None:
+    """With what is not of it: a file that begins as no session does, an empty one, notes."""
+    for number in range(folders.HEADS + 1):
+        (tmp_path / f"a{number:07}-0000-4000-8000-000000000001.jsonl").write_bytes(HEALTHY)
+    (tmp_path / "z.jsonl").write_bytes(b'{"anything":1}\n')
+    (tmp_path / "zz.jsonl").write_bytes(b"")
+    (tmp_path / "notes.md").write_text("milk")
+    assert [store.path for store in stores_within(tmp_path).stores] == [tmp_path]
+
+
+def test_a_few_files_of_two_programs_are_checked_as_what_they_are(tmp_path: Path) -> None:
+    (tmp_path / "a0000000-0000-4000-8000-000000000001.jsonl").write_bytes(HEALTHY)
+    session(tmp_path / "z.jsonl", ASK, CALLED, RESULT, RESULT, GO_ON)
+    assert run("check", tmp_path).out.endswith("1 of 2 conversations pass.\n")
+
+
+DUMP = f"{HEAD}{COPY_MESSAGES}{ROW}\\.\n{TAIL}"
+BODY = '{"model":"claude-sonnet-4","max_tokens":9,"messages":[{"role":"user","content":"hi"}]}'
+
+
+@pytest.fixture
+def mixed(tmp_path: Path) -> Path:
+    """A request body, and a dump of a database that is none of gbrain, in a folder with its name."""
+    folder = tmp_path / "gbrain"
+    folder.mkdir()
+    (folder / "body.json").write_text(BODY)
+    (folder / "dump.sql").write_text(DUMP.replace("subagent_messages", "pages"))
+    return folder
+
+
+def test_a_dump_of_another_database_says_nothing_of_the_files_next_to_it(mixed: Path) -> None:
+    for command in ("doctor", "scan", "import_source"):
+        ran = run(command, mixed)
+        assert ran.status == 2 and ran.err.startswith(f"{mixed} is no store, "), command
+    checked = run("check", mixed, "--json").json
+    assert [one["file"] for one in checked["histories"]] == [str(mixed / "body.json")]
+    assert [problem["where"] for problem in checked["problems"]] == [str(mixed / "dump.sql")]
+
+
+def test_a_dump_of_gbrain_is_read_next_to_other_files(mixed: Path) -> None:
+    (mixed / "dump.sql").write_text(DUMP)
+    assert run("scan", mixed, "--json").json["source"]["format"] == "gbrain-export"
+
+
+def test_a_dump_that_is_alone_in_its_folder_says_which_table_it_lacks(mixed: Path) -> None:
+    (mixed / "body.json").unlink()
+    assert "holds no table subagent_messages; export " in run("scan", mixed).err
+
+
+def test_a_packed_dump_of_gbrain_says_what_to_do(mixed: Path) -> None:
+    (mixed / "dump.dump").write_bytes(b"PGDMP\x01\x0e\x00")
+    assert "pg_restore --data-only" in run("scan", mixed).err
+
+
+@pytest.mark.parametrize("command", ["doctor", "scan", "check", "import_source"])
+def test_a_folder_of_a_program_that_is_not_read_yet_says_which(tmp_path: Path, command: str) -> None:
+    with closing(sqlite3.connect(tmp_path / "sessions.db")) as connection:
+        for table in ("agent_sessions", "agent_messages"):
+            connection.execute(f"CREATE TABLE {table} (id text)")
+        connection.commit()
+    (tmp_path / "notes.md").write_text("milk")
+    assert (
+        f"{tmp_path}/sessions.db holds sessions of the OpenAI Agents SDK, which Inspector does not read yet" in run(command, tmp_path).err
+    )
 
 
 def test_a_file_of_json_lines_of_anything_is_no_fault(tmp_path: Path) -> None:

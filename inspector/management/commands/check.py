@@ -18,9 +18,12 @@ from inspector.rules.base import Severity, at_least
 from inspector.sources import files
 from inspector.sources.opening import MAGIC
 from inspector.sources.places import is_dsn
+from inspector.sources.problems import NOT_OPENED
 from inspector.text import limits
 from inspector.traces.model import Problem
 
+_DESCRIPTORS = ("/dev/fd/", "/dev/stdin", "/proc/self/fd/")
+"""What a shell names a pipe by, as for `<(COMMAND)`; a pipe in a folder may have no writer, and is not waited for."""
 OUTPUTS = ("text", "json", "sarif", "junit")
 
 
@@ -55,7 +58,8 @@ class Command(AnsweringCommand):
         except NotAHistory as problem:
             raise CommandError(str(problem)) from None
         if not checked:
-            raise CommandError(f"{options['history']} holds no conversations; give the file or folder that the agent really writes to.")
+            empty = f"{options['history']} holds no conversations; give the file or folder that the agent really writes to."
+            raise CommandError(next((problem.reason for problem in problems if problem.where == NOT_OPENED), empty))
         self._print("json" if options["json"] else options["output"], checked, problems)
         if not all(one.passes or one.unread for one in checked):
             sys.exit(1)
@@ -92,16 +96,27 @@ def _is_worth_a_look(checked: Checked) -> bool:
 
 def _history(name: str) -> History:
     """Raises CommandError."""
-    if name == PIPE:
-        data = b"" if sys.stdin.isatty() else sys.stdin.buffer.read(files.LIMIT + 1)
+    if name == PIPE or (name.startswith(_DESCRIPTORS) and Path(name).is_fifo()):
+        data, what = _piped(name), "Standard input" if name == PIPE else name
         if not data.strip():
-            raise CommandError("Standard input is empty: pipe a request body or a session file into it, or name a path.")
+            raise CommandError(f"{what} is empty: pipe a request body or a session file into it, or name a path.")
         if data.startswith(MAGIC):
             raise CommandError(NO_SQLITE)
         if len(data) > files.LIMIT:
-            raise CommandError(f"Standard input is over {files.LIMIT >> 20} MB: {limits.FILE_NAME} raises the limit.")
+            raise CommandError(f"{what} is over {files.LIMIT >> 20} MB: {limits.FILE_NAME} raises the limit.")
         return data
     if is_dsn(name):
         raise CommandError("`check` reads files and folders: `scan` takes the address of a database.")
     refuse_own_database(Path(name))
     return Path(name)
+
+
+def _piped(name: str) -> bytes:
+    """Raises CommandError."""
+    if name == PIPE:
+        return b"" if sys.stdin.isatty() else sys.stdin.buffer.read(files.LIMIT + 1)
+    try:
+        with Path(name).open("rb") as pipe:
+            return pipe.read(files.LIMIT + 1)
+    except OSError as error:
+        raise CommandError(f"{name} could not be read ({error.strerror}): pipe it into - instead.") from None

@@ -4,7 +4,6 @@ import json
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
@@ -21,8 +20,9 @@ from inspector.presentation.conversation.resume_state import BROKEN, DAMAGED, UN
 from inspector.presentation.json_text import json_fields
 from inspector.presentation.visible import size
 from inspector.programs.registry import programs
-from inspector.sources.homes import Extent, StorePlace, default_places, extent
-from inspector.sources.problems import CONVERSATIONS, Missing, NotReadable, SourceProblem, shown
+from inspector.sources import files, folders
+from inspector.sources.homes import Extent, StorePlace, closed_places, default_places, extent
+from inspector.sources.problems import CONVERSATIONS, NOT_OPENED, NotReadable, SourceProblem, shown
 from inspector.text.shell_words import path_word
 
 if TYPE_CHECKING:
@@ -50,12 +50,12 @@ class Survey:
     skipped: list[str] = field(default_factory=list)
     """What else a folder holds that a person named, and why it is not read."""
     unread: list[str] = field(default_factory=list)
-    """Sessions that were not read, or not whole, each with the reason."""
+    """Sessions that were not read, or not whole, and what was not opened, each with the reason."""
 
     @property
     def not_read(self) -> list[str]:
         """Why what was not read was not, one sentence each."""
-        return [*self.skipped, *([self.problem] if self.problem else []), *self.unread]
+        return [*dict.fromkeys((*self.skipped, *([self.problem] if self.problem else []), *self.unread))]
 
     @property
     def is_clear(self) -> bool:
@@ -117,9 +117,12 @@ class Command(AnsweringCommand):
         if [part.place.path for part in parts] == [place.path]:
             parts = [Survey(parts[0].place, survey.extent)]
         elif is_text:
-            for part in parts:
+            for part in parts[:SHOWN]:
                 self._say_place(part)
+            if (more := len(parts) - SHOWN) > 0:
+                self.say(f"… and {more:,} more {'stores' if more > 1 else 'store'}: --json lists all.")
         parts[0].skipped = [problem.reason for problem in within.skipped]
+        parts[0].unread = [problem.reason for problem in within.skipped if problem.where == NOT_OPENED]
         return parts
 
     def _say_place(self, survey: Survey) -> None:
@@ -192,18 +195,20 @@ def _count(count: int) -> str:
     return "1 session is" if count == 1 else f"{count:,} sessions are"
 
 
-def _places(folders: list[str]) -> Iterator[Survey]:
+def _places(named: list[str]) -> Iterator[Survey]:
     """Raises CommandError, SourceProblem."""
-    if not folders:
+    if not named:
         for place in default_places():
             try:
                 yield Survey(place, extent(place))
             except SourceProblem as problem:
                 yield Survey(place, Extent(0, 0), problem=str(problem))
-    for folder in folders:
+        for place in closed_places():
+            yield Survey(place, Extent(0, 0), problem=str(NotReadable(place.path, "permission denied")))
+    for folder in named:
         path = Path(folder)
-        if not path.exists():
-            raise Missing(path)
+        if not folders.is_folder(path):
+            files.regular(path)
         place = StorePlace("", "", path)
         yield Survey(place, extent(place))
 
@@ -212,8 +217,8 @@ def _examine(survey: Survey, is_cached: bool) -> Iterator[None]:
     """One step for each session of the place. Raises CommandError for a place that a person named."""
     place = survey.place
     if not survey.extent.files:
-        if not survey.problem and _holds_links(place.path):
-            survey.problem = f"{shown(str(place.path), 4096)} holds no session but links, which are not followed: name what they lead to."
+        if not survey.problem:
+            survey.unread += map(str, folders.unseen(place.path, lambda key: True))
         return
     from inspector.management.target import load_lazily
 
@@ -223,15 +228,12 @@ def _examine(survey: Survey, is_cached: bool) -> Iterator[None]:
         target = load_lazily(options)
         limited = [reason for where, reason in target.problems if where == CONVERSATIONS]
         survey.problem = f"{place.path}: {limited[0]}" if limited else ""
+        survey.unread += (reason for where, reason in target.problems if where == NOT_OPENED)
         with opened_cache(is_cached) as cache:
             subject = question("doctor", str(place.path), program()) if is_cached else ""
             for waiting in target.waiting:
-                try:
-                    answer = cache.answer(f"{subject} {waiting.basis}", waiting.files, partial(_answer, waiting, str(place.path)))
-                except NotReadable as problem:
-                    survey.unread.append(str(problem))
-                else:
-                    diagnoses.append(Diagnosis(**json.loads(answer)))
+                answer = cache.answer(f"{subject} {waiting.basis}", waiting.files, partial(_answer, waiting, str(place.path)))
+                diagnoses.append(Diagnosis(**json.loads(answer)))
                 yield
     except SourceProblem as problem:
         if not place.program:
@@ -245,13 +247,6 @@ def _examine(survey: Survey, is_cached: bool) -> Iterator[None]:
     survey.damaged = [one for one in diagnoses if one.state == DAMAGED]
     survey.rejected = [one for one in diagnoses if one.restart]
     survey.repaired = len(broken) - len(survey.broken)
-
-
-def _holds_links(path: Path) -> bool:
-    """False where nobody may look."""
-    with suppress(OSError):
-        return any(child.is_symlink() for child in path.iterdir())
-    return False
 
 
 def _answer(waiting: "Waiting", path: str) -> tuple[str, list[bytes] | None]:

@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import sys
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 
-from inspector.actions.import_source import import_targets
+from inspector.actions.import_source import import_targets, is_part
 from inspector.actions.import_store import Imported
 from inspector.environment import os_user
 from inspector.management.answering import AnsweringCommand
@@ -18,7 +19,7 @@ from inspector.management.target import add_target_arguments, folder_around, ove
 from inspector.models.background import judged_since
 from inspector.sources.growing import whole_lines
 from inspector.sources.places import place
-from inspector.sources.problems import shown
+from inspector.sources.problems import NOT_OPENED, shown
 from inspector.sources.within import stores_within
 
 _PROBLEMS_SHOWN = 5
@@ -26,11 +27,13 @@ _COUNTS = ("conversations", "chunks", "unchanged", "gone", "records", "streams",
 
 
 class Command(AnsweringCommand):
-    """`import_source TARGET... [--traces TARGET] [--format NAME] [--from TEXT]`; none of them where one cannot be read as anything."""
+    """`import_source TARGET... [--traces TARGET] [--format NAME] [--from TEXT]`; none of them where one cannot be read as anything; status 1 where something of one was not opened."""
 
     help = "Loads stores, trace databases, journals and captures of streams, so that pages show them and repairs can be made; the files are only read."
 
     queues = True
+    is_part = False
+    """Whether a folder that was named holds what was not opened."""
 
     def declare(self, parser: CommandParser) -> None:
         add_target_arguments(parser, several=True)
@@ -78,6 +81,7 @@ class Command(AnsweringCommand):
         within = stores_within(where, format_name)
         for problem in within.skipped:
             self.note(problem.reason)
+            self.is_part = self.is_part or problem.where == NOT_OPENED
         return [str(store.path) for store in within.stores]
 
     def answer(self, options: dict[str, Any]) -> None:
@@ -109,11 +113,13 @@ class Command(AnsweringCommand):
             return
         if options["json"]:
             self.say_json({"sources": [_report(imported) for imported in done]})
-            return
-        for imported in done:
-            self.say(_sentence(imported))
-            for problem in [] if imported.source.is_trace else imported.source.problems[:_PROBLEMS_SHOWN]:
-                self.say(f"  Problem, {shown(problem['where'])}: {shown(problem['reason'], 600)}")
+        else:
+            for imported in done:
+                self.say(_sentence(imported))
+                for problem in [] if imported.source.is_trace else imported.source.problems[:_PROBLEMS_SHOWN]:
+                    self.say(f"  Problem, {shown(problem['where'])}: {shown(problem['reason'], 600)}")
+        if self.is_part or any(is_part(imported.source) for imported in done):
+            sys.exit(1)
 
     def _follow(self, done: list[Imported], options: dict[str, Any]) -> None:
         from inspector.management.watching import follow

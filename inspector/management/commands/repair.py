@@ -7,23 +7,26 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
+from inspector.actions.import_source import import_targets
 from inspector.actions.planning import RepairRequest, preview_of, refuse_unread
 from inspector.actions.problems import NothingToRepair, Refused
 from inspector.actions.write_copy import write_repaired_copy
 from inspector.actions.write_script import undo_of, write_script
 from inspector.conversation.queries import span_text
+from inspector.environment import os_user
 from inspector.management import body_output, corrected, piped
 from inspector.management.answering import AnsweringCommand
 from inspector.management.applying import Applied, applied_before, apply_now
 from inspector.management.observed import PIPE
 from inspector.management.plan_file import read_plan, verified
 from inspector.management.requesting import request_of
-from inspector.management.target import Chosen, Target, add_target_arguments, load, overlap_notes
+from inspector.management.target import Chosen, Target, add_target_arguments, folder_around, load, overlap_notes
+from inspector.models.overlapping import records_in
 from inspector.planning.preview import Preview
 from inspector.presentation.repair.observed_rejection import observed
 from inspector.presentation.repair.plan import own_members, plan_report, summary
 from inspector.presentation.trace.span_words import count
-from inspector.presentation.visible import beginning
+from inspector.presentation.visible import beginning, visible
 from inspector.profiles.catalogue import profile
 from inspector.programs.formats import Scripted, mode_summary
 from inspector.programs.registry import program_or_default
@@ -131,14 +134,33 @@ class Command(AnsweringCommand):
         _refuse_what_is_for_captures(options)
         chosen = target.one()
         refuse_unread(chosen.conversation)
+        named = chosen
+        if options["apply"] and (whole := self._in_folder_around(target, chosen, options)):
+            target, chosen = whole, whole.one()
         try:
-            self._repair(target, chosen, request_of(chosen, options), options)
+            # A new session has the id that doctor expects of what it named.
+            self._repair(target, chosen, request_of(named, options), options)
         except NothingToRepair as nothing:
             before = applied_before(chosen, options["strategy"], options["goal"], options["mode"]) if options["apply"] else None
             if before is None:
                 self.note(str(nothing))
                 sys.exit(1)
             self._say_applied(chosen, before, options["json"])
+
+    def _in_folder_around(self, target: Target, chosen: Chosen, options: dict[str, Any]) -> Target | None:
+        """The conversation as one of the imported folder that this path is a part of, read again; None where there is none. Raises SourceProblem, Refused."""
+        around = None if target.is_piped or chosen.row or read_only(chosen.format.name) else folder_around(target.path)
+        if around is None or around.format != chosen.format.name:
+            return None
+        import_targets([around.path], os_user(), around.format)
+        records = records_in(around, target.real_path).filter(conversation__native_id=visible(chosen.conversation.native_id))
+        oids = set(records.values_list("conversation__oid", flat=True))
+        if len(oids) != 1:
+            return None
+        self.note(
+            f"{target.path} is a part of {around.path}, which is imported already: it is repaired there, so that no conversation is listed twice."
+        )
+        return load({**options, "target": oids.pop(), "conversation": None, "format": None})
 
     def _apply_plan(self, options: dict[str, Any]) -> None:
         """Everything but the store is in the file. Raises Refused where the rows, or what follows from them, are not what it says."""

@@ -35,7 +35,7 @@ from inspector.projections.base import Prompt
 from inspector.rules.base import Case, Finding, Severity, at_least, by_rule, findings, rank
 from inspector.rules.catalogue import RULES
 from inspector.sources import spool as spooling
-from inspector.sources.problems import shown
+from inspector.sources.problems import NOT_OPENED, shown
 from inspector.sources.reading import ACapture, FolderOfCaptures
 from inspector.strategies.catalogue import strategy
 
@@ -150,7 +150,8 @@ class Command(AnsweringCommand):
                 self._print(target.path, reports, options["fail_on"], spool)
                 captured.say_streams(self, streams.scanned, options["fail_on"])
         streams.say_strangers(self)
-        if any(report.fails for report in reports) or streams.fail(options["fail_on"]):
+        is_whole = options["fail_on"] == "never" or all(where != NOT_OPENED for where, _ in target.problems)
+        if not is_whole or any(report.fails for report in reports) or streams.fail(options["fail_on"]):
             sys.exit(1)
 
     def _print(self, path: str, reports: list[SpooledReport], fail_on: str, spool: spooling.Spool) -> None:

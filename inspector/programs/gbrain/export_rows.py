@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from inspector.programs.formats import NotAnExport, Record, Relation
+from inspector.programs.formats import NotAnExport, OfAnotherDatabase, Record, Relation
 from inspector.programs.gbrain.export_sql import unnamed
 from inspector.programs.gbrain.export_values import NUMBER, TEXT, ExportPart, ExportRow, Note, OtherTable, Types, fits, normal
 from inspector.programs.relation_rows import Row, cell_of, key_from
@@ -66,7 +66,7 @@ def chosen(gathered: GatheredTables, main: str) -> dict[str, TableRows]:
     """The tables of the schema that holds `main`. Raises NotAnExport where none does, or several do and none is `public`."""
     schemas = [name for name, tables in gathered.schemas.items() if main in tables]
     if not schemas:
-        raise NotAnExport(
+        raise OfAnotherDatabase(
             f"holds no table {main}; export minion_jobs, subagent_messages, subagent_tool_executions and subagent_rate_leases."
         )
     if len(schemas) > 1 and _PUBLIC not in schemas:
