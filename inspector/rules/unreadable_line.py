@@ -1,6 +1,10 @@
 """STORE801: a line of a file of JSON lines that holds no record, or not what was written."""
 
-from collections.abc import Iterator, Mapping
+import json
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from itertools import accumulate, groupby
 
 from inspector.conversation.model import Chunk, Kind
 from inspector.conversation.tree import entries
@@ -11,6 +15,9 @@ from inspector.text import limits
 _SHOWN = 80
 _CUT = ("torn", "nul")
 """Damage of a line that a program wrote, and that did not reach the disk whole."""
+_MOST_TRIED = 1_000
+"""Beginnings of records that are tried in one run of lines: each costs a look at what follows."""
+_DECODER = json.JSONDecoder()
 _CUT_OFF = "What is cut off is nowhere in this file: look among the backups of it. The other lines are read as before."
 
 
@@ -18,7 +25,10 @@ def check(case: Case) -> Iterator[Match]:
     """Not fragments that share a line with whole records: STORE802 reports them."""
     chunks = (case.tree or case.conversation).chunks
     last = chunks[-1] if chunks else None
-    yield from bounded(_match(case, chunk, chunk is last) for chunk in chunks if _is_line(chunk))
+    spread = spread_records(chunks)
+    of_records = {chunk.key for record in spread for chunk in record}
+    yield from bounded(_spread(case, record) for record in spread)
+    yield from bounded(_match(case, chunk, chunk is last) for chunk in chunks if _is_line(chunk) and chunk.key not in of_records)
     changed = (entry for entry in entries(case.tree or case.conversation) if entry.about.get("notUtf8") is True)
     yield from bounded(
         Match(
@@ -30,6 +40,47 @@ def check(case: Case) -> Iterator[Match]:
             no_repair_reason="Which characters the bytes were is nowhere in the file; the rest of the line is read as before.",
         )
         for entry in changed
+    )
+
+
+def spread_records(chunks: Sequence[Chunk]) -> list[tuple[Chunk, ...]]:
+    """Lines that cannot be read, and that together are a record: an editor or a person formatted it over several lines."""
+    records: list[tuple[Chunk, ...]] = []
+    for is_line, run in groupby(chunks, key=_is_line):
+        lines = list(run) if is_line else []
+        if len(lines) > 1:
+            records += _in_run(lines)
+    return records
+
+
+def _in_run(lines: Sequence[Chunk]) -> Iterator[tuple[Chunk, ...]]:
+    texts = [chunk.raw.decode("utf-8", "replace") for chunk in lines]
+    starts = list(accumulate((len(text) + 1 for text in texts), initial=0))
+    text = "\n".join(texts)
+    number = tried = 0
+    while number < len(lines) and tried < _MOST_TRIED:
+        opening = len(texts[number]) - len(texts[number].lstrip())
+        end = 0
+        if texts[number][opening : opening + 1] == "{":
+            tried += 1
+            with suppress(ValueError, RecursionError):
+                end = _DECODER.raw_decode(text, starts[number] + opening)[1]
+        after = bisect_left(starts, end)
+        if end and after > number + 1 and not text[end : starts[after]].strip():
+            yield tuple(lines[number:after])
+            number = after
+        else:
+            number += 1
+
+
+def _spread(case: Case, record: Sequence[Chunk]) -> Match:
+    then = case.program.errors.consequences.get(RULE.name, "programs skip it without an error.")
+    return Match(
+        record,
+        f"The {len(record):,} lines at seq {record[0].seq}-{record[-1].seq} are one record, written over several lines. A program that reads line by line cannot read it: {then}",
+        evidence=_begins(record[0]),
+        repaired_by=(),
+        no_repair_reason="Nothing of it is lost: write the record on one line, with the same content, and import again.",
     )
 
 

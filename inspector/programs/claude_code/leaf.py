@@ -36,7 +36,7 @@ def leaf(
     if last is None:
         return last_message(loaded)
     end = by_id.get(checkpoint or "")
-    if end is None or (not is_explicit and _follows(last, end, by_id, parents)):
+    if end is None or (not is_explicit and _follows(last, end, by_id, parents, version)):
         end = last
     if checkpoint is None and version >= ENDS_NEWEST:
         end = _newest_below(last, loaded, by_id, parents)
@@ -80,10 +80,11 @@ def _is_own(entry: Entry) -> bool:
     return entry.type != "progress" and not is_side(entry)
 
 
-def _follows(last: Entry, end: Entry, by_id: Mapping[str, Entry], parents: Mapping[str, str]) -> bool:
-    """Whether `last` is below `end`, or below another piece of the same answer, or a result of one of its calls: parallel calls have a branch each."""
+def _follows(last: Entry, end: Entry, by_id: Mapping[str, Entry], parents: Mapping[str, str], version: tuple[int, int, int]) -> bool:
+    """Whether `last` is below `end`, or, since ENDS_NEWEST, below another piece of the same answer: parallel calls have a branch each."""
     above = by_id.get(parents.get(end.id) or end.parent or "")
-    answers = {answer for entry in (end, above) if entry is not None and calls_in(entry) and (answer := answer_of(entry))}
+    lines = (end, above) if version >= ENDS_NEWEST else ()
+    answers = {answer for entry in lines if entry is not None and calls_in(entry) and (answer := answer_of(entry))}
     return any(entry.id == end.id or answer_of(entry) in answers for entry in _upward(last, by_id, parents))
 
 

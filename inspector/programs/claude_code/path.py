@@ -23,7 +23,7 @@ ENDS = "pathEnds"
 
 JOINS = (2, 0, 76)  # not 1.0.124
 FETCHES = (2, 1, 81)  # not 2.1.75
-MERGES = (2, 1, 200)  # not 2.1.112
+MERGES = (2, 1, 332)  # not 2.1.200
 FETCHES_BY_CALL = (2, 1, 332)  # not 2.1.200
 BRIDGES = (2, 1, 92)  # not 2.1.86
 BRIDGES_MAIN = (2, 1, 112)  # not 2.1.96

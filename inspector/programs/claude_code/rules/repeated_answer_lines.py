@@ -10,16 +10,24 @@ from inspector.rules.base import Case, Match, Origin, Rule, Severity
 
 
 def check(case: Case) -> Iterator[Match]:
+    left_out = {chunk.key for dropped in case.reading.dropped for chunk in dropped.chunks}
     for kept, repeated in repeated_lines(case):
         message = about_of(kept[0]).get("message")
         answer = message.get("id") if isinstance(message, dict) else ""
         calls = [chunk.call_id for chunk in repeated if chunk.kind is Kind.TOOL_CALL]
-        then = f"the request has the call {calls[0][:60]!r} twice, which Anthropic rejects (AN-5)" if calls else "the model reads it twice"
+        is_left_out = bool(calls) and {chunk.key for chunk in repeated if chunk.kind is Kind.TOOL_CALL} <= left_out
+        then = (
+            f"this version leaves the second call {calls[0][:60]!r} out of the request, one that still runs or is older sends it twice, which Anthropic rejects (AN-5)"
+            if is_left_out
+            else f"the request has the call {calls[0][:60]!r} twice, which Anthropic rejects (AN-5)"
+            if calls
+            else "the model reads it twice"
+        )
         yield Match(
             repeated,
             f"Lines of the answer {str(answer)[:60]!r} are in the session again, under other uuids (seq {span_text([chunk.seq for chunk in repeated])}; "
             f"first at seq {span_text([chunk.seq for chunk in kept])}): {then}.",
-            severity=None if calls else Severity.WARNING,
+            severity=None if calls and not is_left_out else Severity.WARNING,
             evidence=tuple((f"seq {chunk.seq}", f"{chunk.kind}: {chunk.text[:120] or chunk.call_id}") for chunk in repeated[:8]),
         )
 

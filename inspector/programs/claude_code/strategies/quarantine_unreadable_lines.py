@@ -8,6 +8,7 @@ from inspector.programs.claude_code.chain import chain_of
 from inspector.programs.claude_code.quarantine import QUARANTINED, named
 from inspector.programs.claude_code.rules.malformed_record import fails_off_path, malformed
 from inspector.rules.base import Case
+from inspector.rules.unreadable_line import spread_records
 from inspector.strategies.base import Strategy
 from inspector.text import limits
 
@@ -15,11 +16,13 @@ from inspector.text import limits
 def propose(case: Case) -> Iterator[Edit]:
     """Lines that hold no record, and lines of other branches that stop a resume; of a line that is split, also the fragments next to its records."""
     whole = case.tree or case.conversation
+    # The newest versions read a record that is written over several lines.
+    spread = {chunk.msg_idx for record in spread_records(whole.chunks) for chunk in record}
     lines = {
         chunk.msg_idx
         for chunk in whole.chunks
         if chunk.kind is Kind.UNREADABLE and "entry" not in chunk.payload and chunk.damage not in limits.OWN_DAMAGE
-    }
+    } - spread
     chain = chain_of(case)
     lines |= {record.entry.chunks[0].msg_idx for record in malformed(case) if fails_off_path(chain, record)}
     numbers = sorted(number for number in lines if number is not None)
