@@ -82,7 +82,9 @@ def _chain(tree: Conversation, loader: Loader) -> tuple[tuple[Entry, ...], str]:
     of_compaction = kept(by_id, loader.version)
     parent_of = _parent_of(by_id, of_compaction)
     end = _chosen(tree, loaded) or leaf(entries(tree), loaded, by_id, of_compaction.parents, loader.version)
-    chain, why = walk(by_id, end, _bridging(parent_of, by_id, loader.version) if loader.version >= BRIDGES else parent_of)
+    chain, why = walk(
+        by_id, end, _bridging(parent_of, by_id, of_compaction.gone, loader.version) if loader.version >= BRIDGES else parent_of
+    )
     if loader.version >= FETCHES:
         chain = tuple(_with_branches(chain, by_id, loader.version))
     return tuple(_joined(chain)) if loader.version >= JOINS else chain, why
@@ -115,7 +117,7 @@ class _Moments:
 
 
 def _bridging(
-    parent_of: Callable[[Entry], str | None], by_id: Mapping[str, Entry], version: tuple[int, int, int]
+    parent_of: Callable[[Entry], str | None], by_id: Mapping[str, Entry], gone: Set[str], version: tuple[int, int, int]
 ) -> Callable[[Entry], str | None]:
     """For one walk upward: of a line whose parent is nowhere, or was walked over, the line that takes its place."""
     walked: set[str] = set()
@@ -130,7 +132,8 @@ def _bridging(
         if name is None or at is None or (name in by_id and name not in walked):
             return name
         if not of_side:
-            timed = [(time, -number, line) for number, line in enumerate(by_id.values()) if (time := line.chunks[0].at) is not None]
+            lines = [line for line in by_id.values() if line.id not in gone]
+            timed = [(time, -number, line) for number, line in enumerate(lines) if (time := line.chunks[0].at) is not None]
             for time, _, line in sorted(timed, key=itemgetter(0, 1)):
                 moments = of_side.setdefault(side(line), _Moments())
                 moments.before.append(len(moments.times) - 1)

@@ -214,7 +214,11 @@ def _with_words(lines: Sequence[Message], left: Left) -> list[Message]:
     is_thinking = [line.role == ASSISTANT and all(chunk.kind in _THINKING for chunk in line.chunks) for line in lines]
     if not any(is_thinking):
         return list(lines)
-    spoken = {answer_id(line) for line, only in zip(lines, is_thinking, strict=True) if line.role == ASSISTANT and not only}
+    spoken = {
+        answer_id(line)
+        for line, only in zip(lines, is_thinking, strict=True)
+        if line.role == ASSISTANT and not only and not (line.chunks[0].kind is Kind.CONTROL and _is_hollow(line))
+    }
     result = []
     for line, only in zip(lines, is_thinking, strict=True):
         if only and (answer_id(line) or None) not in spoken:
@@ -248,6 +252,11 @@ def paired(messages: Sequence[Message], version: Version, left: Left) -> list[Me
             result += [_synthetic("tool", call, MISSING) for call in answer.chunks if _is_call(call) and call.call_id not in given]
         result += _results_first(following) if version >= HOISTS else following
     return result
+
+
+def _is_hollow(answer: Message) -> bool:
+    """Whether it is the line of an answer without blocks, which says nothing."""
+    return all(chunk.kind is Kind.CONTROL and _is_empty(answer, chunk) for chunk in answer.chunks)
 
 
 def filled(answers: Sequence[Message], left: Left) -> list[Message]:
