@@ -57,7 +57,7 @@ def post(client: Client) -> Post:
 def seen(client: Client, row: Conversation, **chosen: object) -> str:
     """Where the button Propose sends what is `chosen`, after a person saw the preview of that."""
     page = client.get(f"/conversations/{row.oid}/repairs/new/", chosen).content.decode()
-    return f"/conversations/{row.oid}/repairs/new/" + "".join(re.findall(r'id="propose"\s+action="([^"]*)"', page))
+    return f"/conversations/{row.oid}/repairs/new/" + "".join(re.findall(r'formaction="([^"]*)"', page))
 
 
 def text(client: Client, address: str) -> str:
@@ -266,8 +266,8 @@ def test_a_strategy_that_is_none_is_said(client: Client, merged_one: Conversatio
 def test_what_is_chosen_is_proposed_and_only_after_its_preview(client: Client, merged_one: Conversation) -> None:
     """Without script the page still shows the fork when in-place is chosen: the fork was proposed, whatever was chosen."""
     page = text(client, f"/conversations/{merged_one.oid}/repairs/new/?strategy={RENUMBER}&mode=fork")
-    (action,) = re.findall(r'<form method="post"\s+id="propose"\s+action="([^"]*)"', page)
-    assert re.search(r'<input type="hidden"\s+name="mode"\s+value="(?!same-rows)[\w-]+">', page)
+    (button,) = re.findall(r'<button class="btn main"[^>]*>Propose', page)
+    (action,) = re.findall(r'form="choose" formmethod="post" formaction="([^"]*)"', button)
     chosen = {"strategy": RENUMBER, "mode": "same-rows", "reader": "dispatch-legacy"}
     answer = client.post(f"/conversations/{merged_one.oid}/repairs/new/{action}", chosen)
     assert not Repair.objects.exists()
@@ -278,7 +278,7 @@ def test_what_is_chosen_is_proposed_and_only_after_its_preview(client: Client, m
         and "mode in-place: edits the original" in page
         and "4 chunks renumbered" in page
     )
-    (action,) = re.findall(r'id="propose"\s+action="([^"]*)"', page)
+    (action,) = re.findall(r'formaction="([^"]*)"', page)
     assert client.post(f"/conversations/{merged_one.oid}/repairs/new/{action}", chosen).status_code == 302
     assert Repair.objects.get().mode == "same-rows"
 
