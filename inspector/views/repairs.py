@@ -539,7 +539,7 @@ def keep_page(repair: Repair) -> None:
 @writes
 @accepts("GET", "HEAD", "POST")
 def new(request: OperatorRequest, oid: str) -> HttpResponse:
-    """GET previews and writes nothing; POST proposes what is chosen, where `seen` in its address says what was previewed.
+    """GET previews and writes nothing; POST proposes what is chosen, where `seen` in its address says what was previewed. With `preview` there it previews too.
 
     `at` is the time (epoch ms) that this plan gives to the entry of a new conversation in a list.
     """
@@ -559,6 +559,8 @@ def new(request: OperatorRequest, oid: str) -> HttpResponse:
                 twins=("json",) if content.chosen else (),
             )
     choice = _chosen(request, row)
+    if "preview" in request.GET:
+        return _shown_again(request, row, _address_of(request, choice))
     at, seen_digest = request.GET.get("at", ""), request.GET.get("seen", "")
     now = int(at) if _TIME.fullmatch(at) else None
     address = _address_of(request, choice)
@@ -587,12 +589,16 @@ def new(request: OperatorRequest, oid: str) -> HttpResponse:
 
 
 def _not_proposed(request: OperatorRequest, row: Conversation, refusal: Refused, address: str) -> HttpResponse:
-    """The page again with all that was typed; of a large conversation, whose preview is read by address, with what fits into one."""
     messages.error(request, visible(str(refusal)))
+    return _shown_again(request, row, address, status=409)
+
+
+def _shown_again(request: OperatorRequest, row: Conversation, address: str, status: int = 200) -> HttpResponse:
+    """The page again with all that was typed; of a large conversation, whose preview is read by address, with what fits into one."""
     if background.is_large(row):
         return HttpResponseRedirect(address)
     with one_snapshot():
-        return page(request, "repair_new.html", _new_page(request, row, None), status=409)
+        return page(request, "repair_new.html", _new_page(request, row, None), status=status)
 
 
 def _address_of(request: HttpRequest, choice: RepairChoice) -> str:

@@ -272,7 +272,7 @@ def test_the_page_writes_says_what_remains_and_takes_back(store: str, client: Cl
     oid = next(each["id"] for each in run("scan", store, "--json").json["conversations"] if each["native_id"] == "7")
     chosen = {"strategy": "insert-ledger-results", "mode": "fill-rows"}
     page = client.get(f"/conversations/{oid}/repairs/new/", chosen).content.decode()
-    (action,) = re.findall(r'formaction="([^"]*)"', page)
+    (action,) = re.findall(r'formaction="(\?seen[^"]*)"', page)
     answer = client.post(f"/conversations/{oid}/repairs/new/{action}", chosen)
     where = answer["Location"]
     found = Repair.objects.get()

@@ -104,7 +104,7 @@ def test_the_page_plans_for_the_leaf_that_was_looked_at(store: Path, client: Cli
     twin = client.get(f"{new[:-1]}.json", {"strategy": "insert-pi-result", "leaf": "u3"}).json()
     assert twin["request"]["options"]["leaf"] == "u3"
     assert client.post(new, {"strategy": "insert-pi-result", "leaf": "nobody"}).status_code == 409 and not Repair.objects.exists()
-    (seen,) = re.findall(r'formaction="([^"]*)"', shown)
+    (seen,) = re.findall(r'formaction="(\?seen[^"]*)"', shown)
     answer = client.post(f"{new}{seen}", {"strategy": "insert-pi-result", "mode": "replay-suffix", "leaf": "u3"})
     (repair,) = Repair.objects.all()
     assert answer.status_code == 302 and repair.options["leaf"] == "u3" and repair.plan_digest == twin["plan_digest"]

@@ -152,7 +152,7 @@ def test_the_page_proposes_the_plan_that_it_showed_with_the_time_that_it_showed(
     run("import_source", folder, "--format", "openclaw")
     address = f"/conversations/{Conversation.objects.get(native_id=ID).oid}/repairs/new/"
     chosen = {"strategy": "insert-interrupted-result", "mode": "new-session"}
-    (action,) = re.findall(r'formaction="([^"]*)"', client.get(address, chosen).content.decode())
+    (action,) = re.findall(r'formaction="(\?seen[^"]*)"', client.get(address, chosen).content.decode())
     sleep(0.01)
     assert client.post(f"{address}{unescape(action)}", chosen).status_code == 302
     repair = Repair.objects.get()

@@ -252,7 +252,7 @@ def sent_to(client: Client, address: str, form: dict[str, object]) -> str:
     if not address.endswith("/repairs/new/"):
         return address
     page = client.get(address, {name: form[name] for name in ("strategy", "mode")}).content.decode()
-    return address + unescape("".join(re.findall(r'formaction="([^"]*)"', page)))
+    return address + unescape("".join(re.findall(r'formaction="(\?seen[^"]*)"', page)))
 
 
 def visit(client: Client, walk: Walk, addresses: Sequence[str]) -> None:

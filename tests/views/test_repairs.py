@@ -57,7 +57,7 @@ def post(client: Client) -> Post:
 def seen(client: Client, row: Conversation, **chosen: object) -> str:
     """Where the button Propose sends what is `chosen`, after a person saw the preview of that."""
     page = client.get(f"/conversations/{row.oid}/repairs/new/", chosen).content.decode()
-    return f"/conversations/{row.oid}/repairs/new/" + "".join(re.findall(r'formaction="([^"]*)"', page))
+    return f"/conversations/{row.oid}/repairs/new/" + "".join(re.findall(r'formaction="(\?seen[^"]*)"', page))
 
 
 def text(client: Client, address: str) -> str:
@@ -267,7 +267,7 @@ def test_what_is_chosen_is_proposed_and_only_after_its_preview(client: Client, m
     """Without script the page still shows the fork when in-place is chosen: the fork was proposed, whatever was chosen."""
     page = text(client, f"/conversations/{merged_one.oid}/repairs/new/?strategy={RENUMBER}&mode=fork")
     (button,) = re.findall(r'<button class="btn main"[^>]*>Propose', page)
-    (action,) = re.findall(r'form="choose" formmethod="post" formaction="([^"]*)"', button)
+    (action,) = re.findall(r'form="choose" formmethod="post" formaction="(\?seen[^"]*)"', button)
     chosen = {"strategy": RENUMBER, "mode": "same-rows", "reader": "dispatch-legacy"}
     answer = client.post(f"/conversations/{merged_one.oid}/repairs/new/{action}", chosen)
     assert not Repair.objects.exists()
@@ -278,9 +278,21 @@ def test_what_is_chosen_is_proposed_and_only_after_its_preview(client: Client, m
         and "mode in-place: edits the original" in page
         and "4 chunks renumbered" in page
     )
-    (action,) = re.findall(r'formaction="([^"]*)"', page)
+    (action,) = re.findall(r'formaction="(\?seen[^"]*)"', page)
     assert client.post(f"/conversations/{merged_one.oid}/repairs/new/{action}", chosen).status_code == 302
     assert Repair.objects.get().mode == "same-rows"
+
+
+def test_another_choice_is_previewed_without_script_and_what_was_typed_stays_out_of_the_address(
+    client: Client, merged_one: Conversation
+) -> None:
+    address = f"/conversations/{merged_one.oid}/repairs/new/"
+    assert 'formaction="?preview=1"' in text(client, f"{address}?strategy={RENUMBER}&mode=fork")
+    typed = {"strategy": RENUMBER, "mode": "same-rows", "reason": "as in <ticket>, token=abc", "incident": "https://i.example/7"}
+    answer = client.post(f"{address}?preview=1", typed)
+    page = answer.content.decode()
+    assert answer.status_code == 200 and not Repair.objects.exists() and not AuditEntry.objects.filter(verb="propose").exists()
+    assert 'value="same-rows" checked' in page and "as in &lt;ticket&gt;" in page and "https://i.example/7" in page
 
 
 @pytest.mark.parametrize("mode", ["fork", "same-rows"])
@@ -326,9 +338,9 @@ def test_only_strategies_that_can_apply_are_offered(client: Client, merged_one: 
 def test_no_token_stands_in_the_form_that_is_sent_with_get(client: Client, merged_one: Conversation) -> None:
     page = text(client, f"/conversations/{merged_one.oid}/repairs/new/?strategy={RENUMBER}")
     form = page[page.index('<form method="get" id="choose"') :]
-    assert "csrfmiddlewaretoken" not in form[: form.index("</form>")] and page.count("csrfmiddlewaretoken") == 2, (
-        "the form that reveals has one too"
-    )
+    assert (
+        'input type="hidden" name="csrfmiddlewaretoken"' not in form[: form.index("</form>")] and page.count("csrfmiddlewaretoken") == 3
+    ), "its two buttons have it, and the form that reveals"
 
 
 def test_a_proposal_on_a_store_that_moved_says_what_moved(client: Client, merged_one: Conversation, path: Path) -> None:

@@ -48,7 +48,7 @@ def shown(client: Client, row: Conversation) -> HttpResponse:
 
 
 def proposed(client: Client, row: Conversation) -> Repair:
-    address = re.search(r'formaction="([^"]*)"', shown(client, row).content.decode())
+    address = re.search(r'formaction="(\?seen[^"]*)"', shown(client, row).content.decode())
     assert address is not None
     client.post(f"/conversations/{row.oid}/repairs/new/{address[1]}", CHOSEN)
     return Repair.objects.latest("pk")

@@ -232,8 +232,8 @@ def _with_branches(chain: Sequence[Entry], by_id: Mapping[str, Entry], version: 
         taken.update(result.id for result in results)
         results += [result for piece in of_answer for result in elsewhere.get(piece.id, ()) if result.id not in taken]
         taken.update(result.id for result in results)
-        if found := [*_by_time(pieces.get(answer, ())), *_by_time(results)]:
-            regions.append((own[0], own[-1], found))
+        if lines := [*_by_time(pieces.get(answer, ())), *_by_time(results)]:
+            regions.append((own[0], own[-1], lines))
     return _merged(chain, regions, by_id) if version >= MERGES else _after_answers(chain, regions)
 
 
@@ -249,7 +249,7 @@ def _results_elsewhere(chain: Sequence[Entry], by_id: Mapping[str, Entry], other
             owner = owners.get(call_id, entry)
             owners[call_id] = entry if owner is not None and answer_of(owner) == answer_of(entry) else None
     answered = {id_ for entry in chain for id_ in results_in(entry)}
-    found: dict[str, list[Entry]] = {}
+    by_call: dict[str, list[Entry]] = {}
     for entry in others:
         parent = by_id.get(entry.parent or "")
         own = set(calls_in(parent)) if parent is not None else set()
@@ -259,20 +259,20 @@ def _results_elsewhere(chain: Sequence[Entry], by_id: Mapping[str, Entry], other
         for id_ in results_in(entry):
             owner = owners.get(id_)
             if owner is not None and id_ not in answered and is_side(owner) == is_side(entry):
-                found.setdefault(owner.id, []).append(entry)
+                by_call.setdefault(owner.id, []).append(entry)
                 answered.update(results_in(entry))
                 break
-    return found
+    return by_call
 
 
 def _after_answers(chain: Sequence[Entry], regions: Sequence[tuple[int, int, list[Entry]]]) -> list[Entry]:
-    """What was found behind the last piece of its answer."""
-    found = {end: lines for _, end, lines in regions}
-    return [line for number, entry in enumerate(chain) for line in (entry, *found.get(number, ()))]
+    """The lines of other branches behind the last piece of their answer."""
+    fetched = {end: lines for _, end, lines in regions}
+    return [line for number, entry in enumerate(chain) for line in (entry, *fetched.get(number, ()))]
 
 
 def _merged(chain: Sequence[Entry], regions: Sequence[tuple[int, int, list[Entry]]], by_id: Mapping[str, Entry]) -> list[Entry]:
-    """What was found among the lines from its answer to the last of its results, in the order of the file."""
+    """The lines of other branches among the lines from its answer to the last of its results, in the order of the file."""
     position = {id_: place for place, id_ in enumerate(by_id)}
     merged: list[Entry] = []
     done = 0
