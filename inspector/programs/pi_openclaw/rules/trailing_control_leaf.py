@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 
 from inspector.conversation.tree import LEAF
-from inspector.programs.pi_openclaw.readers.rows import PI, ends_without_entry
+from inspector.programs.pi_openclaw.readers.pi import stopping_lines
+from inspector.programs.pi_openclaw.readers.rows import PI, ends_without_entry, value_of
 from inspector.programs.pi_openclaw.rules.session_effects import effects
 from inspector.programs.pi_openclaw.rules.session_tree import SETTINGS, name, tree_of, whole
 from inspector.rules.base import Case, Match, Origin, Rule, Severity
@@ -17,20 +18,35 @@ def check(case: Case) -> Iterator[Match]:
         return
     weight = Severity.WARNING if case.conversation.format == PI else Severity.NOTE
     if ends_without_entry(whole(case)):
-        chunk = next(chunk for chunk in reversed(whole(case).chunks) if chunk.damage == "not-object")
+        if stopping_lines(case.conversation, case.reading.reader):
+            return
+        chunk = next(chunk for chunk in reversed(whole(case).chunks) if chunk.damage == "not-object" and value_of(chunk))
         yield Match(
             (chunk,),
             f"The last line (seq {chunk.seq}) is JSON, but no object: pi has no leaf, and its context is empty.",
             severity=weight,
-            evidence=effects("no-id"),
+            evidence=effects("no-leaf"),
         )
         return
     if not tree.all:
         return
     last = tree.all[-1]
     if not last.id:
-        text = f"The last row (seq {last.chunks[0].seq}) has no id: pi has no leaf then, and its context is empty."
-        yield Match(last.chunks, text, severity=weight, evidence=effects("no-id"))
+        where = f"The last row (seq {last.chunks[0].seq})"
+        if last.about.get("id", "") is None:
+            yield Match(
+                last.chunks,
+                f"{where} has null for its id: pi has no leaf then, and its context is empty.",
+                severity=weight,
+                evidence=effects("no-leaf"),
+            )
+        elif last.about.get("id", "") == "":
+            reads = "reads it with what is above it" if tree.parent(last) else "reads this row and nothing else, for it has no parent"
+            text = f"{where} has no id: pi {reads}, and what it writes next has no parent, which hides all of this from then on."
+            yield Match(last.chunks, text, severity=weight, evidence=effects("no-id"))
+        else:
+            text = f"{where} has an id that is no text: pi goes on from it, other programs leave it out."
+            yield Match(last.chunks, text, severity=Severity.NOTE, evidence=effects("odd-id"))
         return
     if last.type not in SETTINGS or last.index not in tree.on_path:
         return
@@ -55,12 +71,13 @@ RULE = Rule(
     origin=Origin.STORE,
     summary="the file ends with a row that is no message, and the path ends with it",
     why=(
-        "pi takes the last line for the leaf, whatever it is. A row without an id leaves it without any, so that the session opens empty; "
+        "pi takes the last line for the leaf, whatever it is. Where its id is null, or it is no object, the session opens empty; without an id it is read, but "
+        "what is written next hangs below nothing, so that the resume after that has forgotten all; "
         "a label or an edit that hangs further up hides what was said since."
     ),
     example='@format pi\n1 user 1.0 text go\n2 assistant 2.0 text done\n3 - 3.- control entry=- about={"type":"note"}',
     check=check,
-    references=("pi session reader, measured on 0.73.1 and 0.87.1",),
+    references=("pi session reader, measured on 0.73.1 and 0.87.1: what it reads, and what it reads after it has written on",),
     no_repair_reason="Nothing is lost: write on in the session from the right leaf, and the row is no longer the last one; or take it out by hand, on a copy.",
     fixed_in_code="Take the last entry that has an id for the leaf, and hang labels below the leaf of the moment.",
 )
