@@ -97,14 +97,17 @@ def test_an_id_of_a_plan_file_that_would_lead_elsewhere_is_refused(name: str) ->
         written(BROKEN, NEW, fork_id=name)
 
 
-def test_a_line_without_id_on_the_path_is_named() -> None:
+def test_a_last_line_without_id_is_written_under_one() -> None:
     nameless = {name: value for name, value in u("", "r1").items() if name != "id"}
     data = lines(header(), u("u1", None), a("a1", "u1", call("c1"), text("x")), r("r1", "nowhere", "c1"), nameless)
     for by in ("verbatim", "pi-0.87"):
         _, path, plan = planned(data, REPLAY, "reparent-orphan-entry", PI, by)
         if plan.edits:
-            with pytest.raises(WriteRefused, match="Line 5 of the file is on this path and has no id"):
-                PI.write(plan, path)
+            (change,) = PI.write(plan, path)
+            assert change.after is not None and change.after.data.startswith(data)
+            (again,) = PI.read(records({"s.jsonl": change.after.data}))
+            after = case_of(again.conversation, by).reading.messages
+            assert [chunk.text for chunk in after[-1].chunks] == ["go"] and again.conversation.fact("lines-no-id") is not None
             return
     pytest.fail("no reader proposed anything")
 
