@@ -112,6 +112,17 @@ def test_a_last_line_without_id_is_written_under_one() -> None:
     pytest.fail("no reader proposed anything")
 
 
+@pytest.mark.parametrize("mode", [REPLAY, INSERT, NEW])
+def test_what_comes_after_a_last_line_without_id_hangs_below_its_new_one(mode: str) -> None:
+    last = {name: value for name, value in a("", "u1", text("well"), call("c1")).items() if name != "id"}
+    _, path, plan = planned(lines(header(), u("u1", None), last), mode, "insert-pi-result", PI, "pi-0.87")
+    (change,) = PI.write(plan, path)
+    assert change.after is not None
+    (again,) = PI.read(records({"s.jsonl": change.after.data}))
+    reading = case_of(again.conversation, "pi-0.87").reading
+    assert [message.role for message in reading.messages] == ["user", "assistant", "tool"] and not reading.report["syntheticResults"]
+
+
 def test_a_path_that_the_reader_would_not_take_is_refused_in_a_sentence() -> None:
     """OpenClaw 2026.7 passes over entries of types it does not know, and the path to the found parent leads over one."""
     strange = {**u("k1", "u1"), "type": "2026-13-45"}

@@ -2,13 +2,14 @@
 
 from collections.abc import Iterator
 
-from inspector.conversation.tree import LEAF
+from inspector.conversation.tree import LEAF, Entry
 from inspector.programs.pi_openclaw.readers.pi import stopping_lines
 from inspector.programs.pi_openclaw.readers.rows import PI, ends_without_entry, value_of
 from inspector.programs.pi_openclaw.rules.session_effects import effects
-from inspector.programs.pi_openclaw.rules.session_tree import SETTINGS, name, tree_of, whole
+from inspector.programs.pi_openclaw.rules.session_tree import SETTINGS, Tree, name, tree_of, whole
 from inspector.rules.base import Case, Match, Origin, Rule, Severity
 
+_GIVE_ID = "Before pi writes on, give the row an id by hand, on a copy: a text that no other row has. Every repair of something else writes it under one."
 _POINTING = ("label", "context_edit")
 
 
@@ -32,21 +33,7 @@ def check(case: Case) -> Iterator[Match]:
         return
     last = tree.all[-1]
     if not last.id:
-        where = f"The last row (seq {last.chunks[0].seq})"
-        if last.about.get("id", "") is None:
-            yield Match(
-                last.chunks,
-                f"{where} has null for its id: pi has no leaf then, and its context is empty.",
-                severity=weight,
-                evidence=effects("no-leaf"),
-            )
-        elif last.about.get("id", "") == "":
-            reads = "reads it with what is above it" if tree.parent(last) else "reads this row and nothing else, for it has no parent"
-            text = f"{where} has no id: pi {reads}, and what it writes next has no parent, which hides all of this from then on."
-            yield Match(last.chunks, text, severity=weight, evidence=effects("no-id"))
-        else:
-            text = f"{where} has an id that is no text: pi goes on from it, other programs leave it out."
-            yield Match(last.chunks, text, severity=Severity.NOTE, evidence=effects("odd-id"))
+        yield _without_id(tree, last, weight)
         return
     if last.type not in SETTINGS or last.index not in tree.on_path:
         return
@@ -60,6 +47,25 @@ def check(case: Case) -> Iterator[Match]:
     elif last.type in _POINTING:
         text = f"The file ends with a {last.type} {name(last)}, which is the leaf; nothing is hidden by it."
         yield Match(last.chunks, text, severity=Severity.NOTE)
+
+
+def _without_id(tree: Tree, last: Entry, weight: Severity) -> Match:
+    where, id_ = f"The last row (seq {last.chunks[0].seq})", last.about.get("id", "")
+    if id_ is None:
+        text, shape = f"{where} has null for its id: pi has no leaf then, and its context is empty.", "no-leaf"
+    elif id_ == "":
+        reads = "reads it with what is above it" if tree.parent(last) else "reads this row and nothing else, for it has no parent"
+        text, shape = (
+            f"{where} has no id: pi {reads}, and what it writes next has no parent, which hides all of this from then on.",
+            "no-id",
+        )
+    else:
+        text, shape, weight = (
+            f"{where} has an id that is no text: pi goes on from it, other programs leave it out.",
+            "odd-id",
+            Severity.NOTE,
+        )
+    return Match(last.chunks, text, severity=weight, evidence=effects(shape), no_repair_reason=_GIVE_ID)
 
 
 RULE = Rule(

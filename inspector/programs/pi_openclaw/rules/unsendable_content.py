@@ -12,7 +12,7 @@ _ELSEWHERE = "It stands in an entry that is no message, or in a context edit: co
 @cached_per_case
 def problems(case: Case) -> list[Unsendable]:
     """On the path, and only where the reader is pi's: OpenClaw has converters of its own."""
-    return unsendable_of(case.conversation, case.reading.reader)
+    return unsendable_of(case.conversation, case.reading.reader) if case.reading.failure else []
 
 
 def stored(case: Case) -> set[int]:
