@@ -1,6 +1,6 @@
-// What pi reads of session files: its session manager, its converter, and the repair before a request.
+// What pi reads of session files: its session manager, its converter, the repair before a request, and whether the conversion for a provider throws.
 //   node run_pi.mjs CODING_AGENT AI FILE...    (folders of two packages; of each FILE a copy that pi may write to)
-// One line of JSON for each file as soon as it is read: pi walks a cycle for ever, and then the lines before it are kept.
+// One line of JSON for each file as soon as it is read, {"stops"} where pi throws: it walks a cycle for ever, and then the lines before it are kept.
 import { existsSync, readFileSync, writeSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -12,6 +12,8 @@ const { SessionManager } = await load(agent, 'dist/core/session-manager.js');
 const { convertToLlm } = await load(agent, 'dist/core/messages.js');
 const place = ['dist/api/transform-messages.js', 'dist/providers/transform-messages.js'].find((each) => existsSync(join(ai, each)));
 const { transformMessages } = await load(ai, place);
+// The converters of all APIs throw at the same content; that of 1.5.2 cannot be loaded without what the package needs.
+const { convertMessages } = await load(ai, dirname(place), 'openai-completions.js').catch(() => ({}));
 
 const named = (folder) => {
   const { name, version } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
@@ -26,10 +28,22 @@ const modelOf = (messages) => {
 };
 
 for (const file of files) {
-  const manager = SessionManager.open(file, dirname(file));
-  const path = manager.getBranch().map((entry) => entry.id).join(' ');
-  const context = convertToLlm(manager.buildSessionContext().messages);
-  const sent = transformMessages(structuredClone(context), modelOf(context));
-  writeSync(1, `${JSON.stringify({ path, context: told(context), sent: told(sent) })}\n`);
+  let at = 'open';
+  try {
+    const manager = SessionManager.open(file, dirname(file));
+    // The context is built from a last line without an id as well; the branch is that of an id.
+    const leaf = manager.getLeafId();
+    const path = leaf || leaf === null ? manager.getBranch().map((entry) => entry.id).join(' ') : undefined;
+    at = 'context';
+    const context = convertToLlm(manager.buildSessionContext().messages);
+    at = 'send';
+    const model = modelOf(context);
+    const sent = transformMessages(structuredClone(context), model);
+    at = 'request';
+    convertMessages?.(model, { messages: structuredClone(context) }, {}, {});
+    writeSync(1, `${JSON.stringify({ path, context: told(context), sent: told(sent) })}\n`);
+  } catch (error) {
+    writeSync(1, `${JSON.stringify({ stops: `${at}: ${error.message}` })}\n`);
+  }
 }
 process.exit(0);

@@ -17,7 +17,7 @@ from typing import Any
 from inspector.programs.formats import Format
 from inspector.programs.pi_openclaw.openclaw import OPENCLAW
 from inspector.programs.pi_openclaw.pi import PI
-from tests.published_programs.sessions import kept
+from tests.published_programs.sessions import ONLY_PI, kept
 
 HERE = Path(__file__).parent
 FOLDER = Path(os.environ.get("INSPECTOR_PROGRAMS") or HERE.parent.parent / "var" / "programs").absolute()
@@ -43,6 +43,9 @@ class Program:
             return "there is no node here: install node 20"
         absent = [each for each in self.packages if not (FOLDER / each / "package.json").exists()]
         return f"{FOLDER / absent[0]} is not there: `make programs` installs it" if absent else ""
+
+    def reads(self, name: str) -> bool:
+        return not name.startswith(ONLY_PI) or (self.form is PI and self.reader != "pi-1.5")
 
     def ask(self, files: Mapping[str, bytes]) -> dict[str, Any]:
         """{"version": names and versions, "files": {file: {"path", "context", "sent"} or {"stops"}}}. A file that stops the program costs a new start."""
@@ -103,9 +106,11 @@ def goldens() -> tuple[dict[str, str], dict[str, dict[str, Any]]]:
 
 
 def write_goldens() -> None:
-    answers = {program.name: program.ask(kept()) for program in PROGRAMS}
+    answers = {program.name: program.ask({name: data for name, data in kept().items() if program.reads(name)}) for program in PROGRAMS}
     versions = {name: answer["version"] for name, answer in answers.items()}
-    files = {file: _grouped({name: answer["files"][file] for name, answer in answers.items()}) for file in kept()}
+    files = {
+        file: _grouped({name: answer["files"][file] for name, answer in answers.items() if file in answer["files"]}) for file in kept()
+    }
     GOLDENS.write_text(json.dumps({"versions": versions, "files": files}, indent=1, ensure_ascii=True) + "\n", "utf-8")
 
 

@@ -115,6 +115,11 @@ DAMAGED = (
         *("cut-off", ["truncate-before-incomplete"], u("u0", None, "hello"), a("a0", "u0", text("hi"), stopReason="stop")),
         *(u("u1", "a0", "list it"), a("a1", "u1", call("c1")), u("u2", "a1", "and?")),
     ),
+    _damaged(
+        *("answer-without-blocks", ["wrap-content"], u("u1", None, "list it")),
+        *({**answer, "message": answer["message"] | {"content": "two files"}} for answer in (a("a1", "u1", stopReason="stop"),)),
+        u("u2", "a1", "and?"),
+    ),
     _damaged("openclaw-unanswered-call", ["insert-openclaw-result"], *_ASKED, _WENT_ON, form=OPENCLAW),
     _damaged(
         *("openclaw-chosen-leaf", ["move-results"], *_ASKED, _WENT_ON, r("r1", "u2", "c1", "a.py"), u("u3", "r1", "so?")),
@@ -135,6 +140,62 @@ BY_HAND = {
     "by-hand-e-new-file": lines(header(parentSession="/data/old.jsonl"), *_ASKED, _RESULT, u("u2", "r1", "and?")),
     "by-hand-cycle": lines(header(), u("u1", "a1"), a("a1", "u1", text("round"), stopReason="stop")),
 }
+
+ONLY_PI = "only-pi-"
+"""Before the names of files that only the pi programs are asked about whose every part is installed."""
+_SAID = (
+    u("u1", None, "list it"),
+    a("a1", "u1", call("c1")),
+    r("r1", "a1", "c1", "a.py"),
+    a("a2", "r1", text("one file"), stopReason="stop"),
+)
+
+
+def _of_pi(name: str, *values: Any, repaired_by: Sequence[str] = (), version: int = 3) -> Damaged:
+    return Damaged(f"{ONLY_PI}{name}", PI, tuple(repaired_by), lines(header(version=version), *values))
+
+
+def _with(at: int, **changed: Any) -> list[dict[str, Any]]:
+    """What was said, with members of one message exchanged."""
+    entry_ = _SAID[at]
+    return [*_SAID[:at], {**entry_, "message": entry_["message"] | changed}, *_SAID[at + 1 :], u("u2", "a2", "and?")]
+
+
+def _last(**changed: Any) -> list[dict[str, Any]]:
+    """What was said, with members of the last line exchanged; `...` leaves one out."""
+    return [*_SAID, {name: value for name, value in ({**u("u2", "a2", "and?"), **changed}).items() if value is not ...}]
+
+
+_WRAPPED = ("wrap-content",)
+IN_PI = (
+    *(
+        _of_pi(name, *_with(at, content=content), repaired_by=_WRAPPED)
+        for name, at, content in (
+            ("answer-text", 3, "one file"),
+            ("answer-number", 3, 5),
+            ("answer-object", 3, text("one file")),
+            ("answer-null-block", 3, [None, text("one file")]),
+            ("answer-text-null", 3, [text("one file"), {"type": "text", "text": None}]),
+            ("result-text", 2, "a.py"),
+            ("result-number", 2, 5),
+            ("result-null-block", 2, [None, text("a.py")]),
+            ("question-number", 0, 5),
+            ("question-null-block", 0, [None, text("list it")]),
+        )
+    ),
+    _of_pi("message-null", *_SAID[:3], {**_SAID[3], "message": None}, u("u2", "a2", "and?"), repaired_by=_WRAPPED),
+    _of_pi("message-number", *_SAID[:3], {**_SAID[3], "message": 5}, u("u2", "a2", "and?")),
+    _of_pi("last-id-null", *_last(id=None)),
+    _of_pi("last-id-absent", *_last(id=...)),
+    _of_pi("last-id-empty", *_last(id="")),
+    _of_pi("last-id-number", *_last(id=5)),
+    _of_pi("hook-message", *_with(0, role="hookMessage", customType="t")),
+    _of_pi("version-2-hook-message", *_with(0, role="hookMessage", customType="t"), version=2),
+    _of_pi("no-summary", *_SAID, entry("compaction", "k1", "a2", firstKeptEntryId="k1"), u("u2", "k1", "and?")),
+    _of_pi("line-number", *_SAID, b"5", u("u2", "a2", "and?")),
+    _of_pi("line-null", *_SAID, b"null", u("u2", "a2", "and?")),
+    _of_pi("version-1-line-number", *_SAID, b"5", u("u2", "a2", "and?"), version=1),
+)
 
 
 @dataclass(frozen=True)
@@ -167,7 +228,9 @@ def written() -> dict[str, bytes]:
     """Name -> bytes, as our writer makes them now."""
     found = {f"{damaged.name}.{STORED}": damaged.data for damaged in DAMAGED}
     found |= {f"{damaged.name}.{mode}": repaired(damaged, mode).data for damaged in DAMAGED for mode in damaged.modes}
-    return dict(sorted(found.items())) | BY_HAND
+    found |= {f"{damaged.name}.{STORED}": damaged.data for damaged in IN_PI}
+    found |= {f"{damaged.name}.{mode}": repaired(damaged, mode).data for damaged in IN_PI if damaged.strategies for mode in damaged.modes}
+    return dict(sorted((found | BY_HAND).items()))
 
 
 def kept() -> dict[str, bytes]:

@@ -27,7 +27,7 @@ def read(data: bytes, form: Format, reader: str) -> dict[str, Any]:
     case = case_of(found.conversation, reader)
     if case.reading.failure:
         return {"stops": case.reading.failure}
-    path = " ".join(entry.id for entry in tree.entries(case.conversation))
+    path = " ".join(entry.id or str(entry.about.get("id") or "") for entry in tree.entries(case.conversation))
     return {"path": path, "context": told(case.reading.grouped), "sent": told(case.reading.messages)}
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from inspector.conversation.model import Kind
-from inspector.programs.pi_openclaw.readers.rows import word
+from inspector.programs.pi_openclaw.readers.rows import in_template, word
 from inspector.wires.shapes.base import WireBlock, empty, extra, text_in, unknown, wrong
 
 WIRE = "pi"
@@ -31,7 +31,7 @@ def message_blocks(message: Mapping[str, Any]) -> Iterator[WireBlock]:
         yield WireBlock(role, Kind.TEXT, {"type": "text", "text": bash_text(message)} | _extra(message, "role", "timestamp"))
     elif stored in ("branchSummary", "compactionSummary"):
         # No entry but a message: what the model gets of it is in no other place, as with a command.
-        words = _SUMMARY[stored].format(word(message.get("summary")))
+        words = _SUMMARY[stored].format(in_template(message, "summary"))
         yield WireBlock(role, Kind.TEXT, {"type": "text", "text": words} | _extra(message, "role", "timestamp"))
     else:
         blocks = list(_content(role, message.get("content"))) or [empty(role, message.get("content"), (), "content" in message)]
@@ -77,7 +77,7 @@ def _content(role: str, content: Any) -> Iterator[WireBlock]:
             at = ("content", index)
             yield _block(role, item, at) if isinstance(item, dict) else wrong(role, item, WIRE, at, "the block is no object")
     elif content is not None:
-        payload = {"type": "control", "block": content, "wire": WIRE}
+        payload = {"type": "control", "block": content, "whole": True, "wire": WIRE}
         yield WireBlock(role, Kind.UNREADABLE, payload, ("content",), True, "wrong-type", "content is neither text nor a list of blocks")
 
 
@@ -160,7 +160,7 @@ def _result(message: Mapping[str, Any]) -> WireBlock:
         payload |= {"blocks": [], "empty": "null" if "content" in message else "missing", "wire": WIRE}
     else:
         payload |= {"blocks": [content], "wire": WIRE}
-        return WireBlock("tool", Kind.UNREADABLE, payload, (), False, "wrong-type", "content is neither text nor a list of blocks")
+        return WireBlock("tool", Kind.TOOL_RESULT, payload, (), False, "wrong-type", "content is neither text nor a list of blocks")
     return WireBlock("tool", Kind.TOOL_RESULT, payload)
 
 

@@ -120,7 +120,7 @@ def _content(text: str, stored: Any, file: File, step: PathStep) -> str:
     chunks = [chunk for chunk in step.chunks if "empty" not in chunk.payload]
     if not chunks:
         return text
-    if isinstance(stored, str) and len(chunks) == 1 and chunks[0].kind in (Kind.TEXT, Kind.SYSTEM):
+    if isinstance(stored, str) and len(chunks) == 1 and chunks[0].kind in (Kind.TEXT, Kind.SYSTEM) and _is_string(step):
         return session_content.spliced(text, chunks[0].text)
     pieces = [_piece(chunk, file) for chunk in chunks]
     if not isinstance(stored, list):
@@ -129,6 +129,12 @@ def _content(text: str, stored: Any, file: File, step: PathStep) -> str:
     comma = text[spans[0][1] : spans[1][0]] if len(spans) > 1 else ","
     opening, closing = (spans[0][0], spans[-1][1]) if spans else (text.index("[") + 1, text.rindex("]"))
     return text[:opening] + comma.join(pieces) + text[closing:]
+
+
+def _is_string(step: PathStep) -> bool:
+    """Whether what a plan makes of a content that is a plain text may stay one: pi reads only lists in answers."""
+    extra = step.chunks[0].payload.get("extra")
+    return step.chunks[0].role != "assistant" or (isinstance(extra, Mapping) and extra.get("string") is True)
 
 
 def _piece(chunk: Chunk, file: File) -> str:

@@ -212,17 +212,16 @@ def _of_entry(entry: Mapping[str, Any], value: Mapping[str, Any], key: str, firs
         )
 
     message = value.get("message")
-    if NO_ID in line.states and not _id(entry):
-        words = plain_text(message.get("content")) if isinstance(message, dict) else ""
-        reason = f"it has no id, in the line at byte {line.offset:,}: pi's path ends at such a line, so that nothing is read where it is the last"
-        return [chunk(0, "", Kind.UNREADABLE, {"type": "control", **({"text": words} if words else {})}, NO_ID, reason)]
+    # Such a line is read where it is the last one, and nowhere else.
+    reason = f"it has no id, in the line at byte {line.offset:,}" if NO_ID in line.states and not _id(entry) else ""
+    damage = NO_ID if reason else ""
     if entry.get("type") != "message":
         # Without an index of a block, so that no reader of true messages takes an entry between two messages for one.
-        return [chunk(0, "", Kind.CONTROL, {"type": "control", **_words(entry)})]
+        return [chunk(0, "", Kind.CONTROL, {"type": "control", **_words(entry)}, damage, reason)]
     if not isinstance(message, dict):
         return [chunk(0, "", Kind.UNREADABLE, {}, "wrong-type", f"its message is no object, in the line at byte {line.offset:,}")]
     return [
-        chunk(place, block.role, block.kind, block.payload, block.damage, block.reason, place)
+        chunk(place, block.role, block.kind, block.payload, block.damage or damage, block.reason or reason, place)
         for place, block in enumerate(message_blocks(message))
     ]
 

@@ -103,6 +103,10 @@ def tree_of(entries: Sequence[Entry], control_rows: bool = False) -> TreeShape:
     leaf = _leaf(entries, by_id, control_rows)
     path, why = _walk(entries, by_id, leaf)
     own = [entry for entry in entries if "fused" not in entry]
+    if leaf is None and own and own[-1].get("id", "") is not None and not control_rows:
+        # A last line without an id is read with what is above it.
+        above, why = _walk(entries, by_id, own[-1].get("parentId"))
+        path = (*above, next(index for index in reversed(range(len(entries))) if entries[index] is own[-1]))
     ids = [id_ for entry in own if isinstance(id_ := entry.get("id"), str)]
     parents = [parent for entry in own if isinstance(parent := entry.get("parentId"), str)]
     return TreeShape(
@@ -130,7 +134,7 @@ def _leaf(entries: Sequence[Entry], by_id: Mapping[str, int], control_rows: bool
         elif control_rows and (entry.get("appendMode") == "side" or not isinstance(id_, str)):
             continue
         else:
-            leaf = id_ if isinstance(id_, str) else None
+            leaf = id_ if isinstance(id_, str) and id_ else None
     return leaf
 
 

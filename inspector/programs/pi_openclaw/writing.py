@@ -69,7 +69,9 @@ def write(plan: Plan, stored: Stored) -> Sequence[Change]:
         raise WriteRefused("Nothing would be left on the path; start a new session in the program instead.")
     if any(step.base and step.base.type == "leaf" for step in path.steps):
         raise WriteRefused("This path leads over OpenClaw's own leaf rows, as only pi reads it; plan the repair with a reader of OpenClaw.")
-    nameless = next((step.base for step in path.steps if step.base and not step.base.id), None)
+    # The last stored row of a path is written under an id of its own, with what the plan puts after it.
+    bases = [step.base for step in path.steps if step.base]
+    nameless = next((base for base in bases[:-1] if not base.id), None)
     if nameless is not None:
         raise WriteRefused(
             f"Line {nameless.line + 1:,} of the file is on this path and has no id under which it could be written; choose another leaf, or another reader."

@@ -97,16 +97,30 @@ def test_an_id_of_a_plan_file_that_would_lead_elsewhere_is_refused(name: str) ->
         written(BROKEN, NEW, fork_id=name)
 
 
-def test_a_line_without_id_on_the_path_is_named() -> None:
+def test_a_last_line_without_id_is_written_under_one() -> None:
     nameless = {name: value for name, value in u("", "r1").items() if name != "id"}
     data = lines(header(), u("u1", None), a("a1", "u1", call("c1"), text("x")), r("r1", "nowhere", "c1"), nameless)
     for by in ("verbatim", "pi-0.87"):
         _, path, plan = planned(data, REPLAY, "reparent-orphan-entry", PI, by)
         if plan.edits:
-            with pytest.raises(WriteRefused, match="Line 5 of the file is on this path and has no id"):
-                PI.write(plan, path)
+            (change,) = PI.write(plan, path)
+            assert change.after is not None and change.after.data.startswith(data)
+            (again,) = PI.read(records({"s.jsonl": change.after.data}))
+            after = case_of(again.conversation, by).reading.messages
+            assert [chunk.text for chunk in after[-1].chunks] == ["go"] and again.conversation.fact("lines-no-id") is not None
             return
     pytest.fail("no reader proposed anything")
+
+
+@pytest.mark.parametrize("mode", [REPLAY, INSERT, NEW])
+def test_what_comes_after_a_last_line_without_id_hangs_below_its_new_one(mode: str) -> None:
+    last = {name: value for name, value in a("", "u1", text("well"), call("c1")).items() if name != "id"}
+    _, path, plan = planned(lines(header(), u("u1", None), last), mode, "insert-pi-result", PI, "pi-0.87")
+    (change,) = PI.write(plan, path)
+    assert change.after is not None
+    (again,) = PI.read(records({"s.jsonl": change.after.data}))
+    reading = case_of(again.conversation, "pi-0.87").reading
+    assert [message.role for message in reading.messages] == ["user", "assistant", "tool"] and not reading.report["syntheticResults"]
 
 
 def test_a_path_that_the_reader_would_not_take_is_refused_in_a_sentence() -> None:

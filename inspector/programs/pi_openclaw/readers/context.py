@@ -6,7 +6,7 @@ from typing import Any
 
 from inspector.conversation.model import Chunk, Dropped, Kind, Message
 from inspector.programs.pi_openclaw.blocks import message_blocks
-from inspector.programs.pi_openclaw.readers.rows import PathRow, is_mirror, mapping, word
+from inspector.programs.pi_openclaw.readers.rows import PathRow, in_template, is_mirror, mapping, word
 
 COMPACTED = "The conversation history before this point was compacted into the following summary:\n\n<summary>\n{}\n</summary>"
 CAME_BACK = "The following is a summary of a branch that this conversation came back from:\n\n<summary>\n{}</summary>"
@@ -19,12 +19,14 @@ _MIRROR = "a copy of what the program showed by itself, for display only"
 @dataclass(frozen=True, slots=True)
 class Rules:
     """How one version makes messages of a path. `edits`: applies context_edit; `system`: knows system messages, and drops those that
-    a compaction kept; `resets`: knows reset rows; `mirrors`: leaves out what it showed on its own account."""
+    a compaction kept; `resets`: knows reset rows; `mirrors`: leaves out what it showed on its own account; `hooks`: sends messages of the
+    role hookMessage, which files below version 3 have."""
 
     edits: bool = False
     system: bool = False
     resets: bool = False
     mirrors: bool = False
+    hooks: bool = False
 
 
 @dataclass(slots=True)
@@ -92,12 +94,12 @@ def _messages(row: PathRow, rules: Rules) -> list[Message]:
         case "custom_message":
             content = about.get("content")
             return [Message("user", entry_chunks(first, "user", content if content is not None else []))]
-        case "branch_summary" if word(about.get("summary")):
-            return [Message("user", entry_chunks(first, "user", CAME_BACK.format(about["summary"])))]
+        case "branch_summary" if about.get("summary"):
+            return [Message("user", entry_chunks(first, "user", CAME_BACK.format(in_template(about, "summary"))))]
         case "compaction":
             system = mapping(about.get("systemMessage")) if rules.system else {}
             before = [Message("system", entry_chunks(first, "system", system.get("content")))] if system else []
-            return [*before, Message("user", entry_chunks(first, "user", COMPACTED.format(word(about.get("summary")))))]
+            return [*before, Message("user", entry_chunks(first, "user", COMPACTED.format(in_template(about, "summary"))))]
     return []
 
 
@@ -135,6 +137,8 @@ def _edited(row: PathRow, messages: list[Message], edit: PathRow, context: Conte
         )
         return messages
     content, first = replacement.get("content"), row.chunks[0]
+    if isinstance(content, str) and row.role in ("assistant", "tool"):
+        content = [{"type": "text", "text": content}]
     context.dropped.append(Dropped(row.chunks, f"replaced in the context by the context edit {edit.id}", intentional=True))
     new = entry_chunks(first, row.role or "user", content)
     if row.role == "tool":
@@ -152,6 +156,8 @@ def _unsent(row: PathRow, message: Message, rules: Rules) -> str:
         return message.chunks[0].reason or "it cannot be read"
     if about.get("excludeFromContext") is True and (rules.resets or about.get("role") == "bashExecution"):
         return _EXCLUDED
+    if row.type == "message" and about.get("role") == "hookMessage" and not rules.hooks:
+        return "the role hookMessage is that of files below version 3: in later ones the program leaves such a message out"
     if message.role not in _ROLES or (message.role == "system" and not rules.system):
         return f"the role {about.get('role')!r} is none that the program sends to a model"
     if rules.mirrors and message.role == "assistant" and is_mirror(about):

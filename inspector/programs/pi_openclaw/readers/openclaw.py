@@ -16,7 +16,7 @@ from inspector.programs.pi_openclaw.readers.pairing_2026_9 import pairing_2026_9
 from inspector.programs.pi_openclaw.readers.pairing_pr3565 import pairing_pr3565
 from inspector.programs.pi_openclaw.readers.paths import REBASED, WALK, manager_path, pi_path, scanned_path
 from inspector.programs.pi_openclaw.readers.result_pairing import Pairing
-from inspector.programs.pi_openclaw.readers.rows import OPENCLAW, PathRow, rows, target_of, word
+from inspector.programs.pi_openclaw.readers.rows import OPENCLAW, PathRow, is_below, rows, target_of, word
 from inspector.programs.pi_openclaw.readers.walk import closes, few, header_problem, warnings_of
 from inspector.readers.base import Reader
 from inspector.readers.strict import strict_problems
@@ -67,7 +67,7 @@ def read_as(version: OpenClawVersion, path: Conversation, as_sent: bool = False)
     path_rows, name = rows(path), f"{version.name}+{SENT}" if as_sent else version.name
     if failure := _failure(version, path, path_rows):
         return Reading(name, (), (), (Dropped(path.chunks, failure),) if path.chunks else (), failure=failure)
-    context = context_of(path_rows, Rules(resets=version.resets, mirrors=True))
+    context = context_of(path_rows, Rules(resets=version.resets, mirrors=True, hooks=is_below(path, 3)))
     more: Sequence[str] = ()
     if as_sent:
         provider, model, api = map(word, target_of(path_rows))

@@ -9,26 +9,47 @@ from dataclasses import dataclass, replace
 from inspector.conversation.model import Conversation, Fact
 from inspector.conversation.tree import LEAF, Entry, as_path, last_by_id, walk
 from inspector.programs.pi_openclaw.lines import HEADER, TYPES
-from inspector.programs.pi_openclaw.readers.rows import chosen, ends_without_entry, parsed, word
+from inspector.programs.pi_openclaw.readers.rows import chosen, ends_without_entry, is_below, parsed, value_of, word
 
 WALK = "walk"
 """The fact of a path that could not be walked to its root: "cycle"."""
 REBASED = "rebased"
 """The fact that names the entries, one to a line, whose parent the scan replaced by the leaf of that moment."""
 
+STOPS, STOPPED = "opensTo", "openedTo"
+"""The facts that name the lines, by their seqs, at which every pi throws, and at which those throw that do not skip what is null, false, 0 or ""."""
+
 _CANONICAL = TYPES - {HEADER, "context_edit", "leaf", "reset", "usage"}
 _CANONICAL_9 = _CANONICAL | {"reset"}
 
 
 def pi_path(tree: Conversation) -> Conversation:
-    """Leaf = the last line that parses, whatever its type; then from parent to parent."""
+    """Leaf = the last line that parses, whatever its type, with an id or without; then from parent to parent.
+
+    An id that is null leaves no leaf, as measured with pi 0.73.1 and 0.87.1.
+    """
     all_entries = parsed(tree)
     if tree.fact(LEAF) == "" or not all_entries:
         return as_path(tree, ())
     leaf = chosen(tree, all_entries)
-    if leaf is None and ends_without_entry(tree):
-        return as_path(tree, ())
-    return as_path(tree, walk(last_by_id(all_entries), leaf or all_entries[-1])[0])
+    if leaf is None and (ends_without_entry(tree) or all_entries[-1].about.get("id", "") is None):
+        return _noted(tree, as_path(tree, ()))
+    return _noted(tree, as_path(tree, walk(last_by_id(all_entries), leaf or all_entries[-1])[0]))
+
+
+def _noted(tree: Conversation, path: Conversation) -> Conversation:
+    """The path, with the lines at which pi throws when it opens the file: it gives ids to all lines of version 1, and up to 0.80.2 reads null."""
+    if tree.fact("lines-not-object") is None:
+        return path
+    values = [(chunk, value_of(chunk)) for chunk in tree.chunks if chunk.damage == "not-object"]
+    given = [(chunk, value) for chunk, value in values if not isinstance(value, list) and is_below(tree, 2)]
+    stops = {
+        STOPS: [chunk for chunk, value in given if value],
+        STOPPED: [chunk for chunk, value in values if value is None] + [chunk for chunk, value in given if not value],
+    }
+    return replace(
+        path, facts={**path.facts, **{name: Fact(name, " ".join(str(chunk.seq) for chunk in chunks)) for name, chunks in stops.items()}}
+    )
 
 
 def manager_path(tree: Conversation) -> Conversation:

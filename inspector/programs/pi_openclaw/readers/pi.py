@@ -5,12 +5,13 @@ from dataclasses import dataclass
 
 from inspector.conversation.model import Chunk, Conversation, Dropped, Kind, Message, Reading
 from inspector.conversation.tree import spoken
-from inspector.programs.pi_openclaw.readers.context import Rules, context_of
+from inspector.programs.pi_openclaw.readers.context import Context, Rules, context_of
 from inspector.programs.pi_openclaw.readers.openclaw_passes import as_text, nothing
 from inspector.programs.pi_openclaw.readers.pairing_pi import pi_pairing
-from inspector.programs.pi_openclaw.readers.paths import pi_path
+from inspector.programs.pi_openclaw.readers.paths import STOPPED, STOPS, pi_path
 from inspector.programs.pi_openclaw.readers.pi_ids import normalized
-from inspector.programs.pi_openclaw.readers.rows import PI, PathRow, model_of, rows, stored_name, target_of
+from inspector.programs.pi_openclaw.readers.rows import PI, PathRow, is_below, model_of, rows, stored_name, target_of
+from inspector.programs.pi_openclaw.readers.unsendable import Unsendable, unsendable
 from inspector.programs.pi_openclaw.readers.walk import closes, empty_though, few, header_problem, warnings_of
 from inspector.readers.base import Reader
 from inspector.readers.strict import strict_problems
@@ -19,7 +20,7 @@ from inspector.readers.strict import strict_problems
 @dataclass(frozen=True, slots=True)
 class PiVersion:
     """`at_end`: adds synthetic results for the last turn too. `foreign`: what becomes of thinking of another model ("text" or "dropped").
-    `null_content`: reads content that is null as none. `overwrites`: what happens to a file without a header."""
+    `null_content`: reads content that is null as none, and skips lines that are. `overwrites`: what happens to a file without a header."""
 
     name: str
     since: str
@@ -31,6 +32,8 @@ class PiVersion:
     foreign: str
     verified: str
 
+
+_CALL = "toolCall"
 
 VERSIONS = (
     PiVersion("pi-0.68", "0.68.0 to 0.68.1", False, False, False, False, True, "text", "0.68.1"),
@@ -44,21 +47,49 @@ def read_as(version: PiVersion, path: Conversation) -> Reading:
     path_rows = rows(path)
     if failure := _failure(version, path, path_rows):
         return Reading(version.name, (), (), (Dropped(path.chunks, failure),) if path.chunks else (), failure=failure)
-    context = context_of(path_rows, Rules(edits=version.edits, system=version.system))
+    context = _context(version, path, path_rows)
     grouped = tuple(context.messages)
-    if not version.null_content and (null := next((message for message in context.sent if _is_null(message)), None)):
-        failure = f"TypeError: the content of an answer (seq {null.chunks[0].seq}) is null, which pi reads as none only since 0.80.6: every request fails"
-        return Reading(version.name, grouped, (), (Dropped(path.chunks, failure),), failure=failure)
+    if problem := next(unsendable(path_rows, context.sent, version.null_content), None):
+        return Reading(version.name, grouped, (), (Dropped(path.chunks, problem.failure),), failure=problem.failure)
     messages, lost = _own_thinking(context.sent, path_rows, version.foreign)
+    messages, unread = _own_calls(messages)
     paired = pi_pairing(version.at_end, version.system)(normalized(messages, target_of(path_rows)))
     above = [*warnings_of(path_rows, path.fact("id")), *few(_unread_ids(context.sent))]
     if path_rows and not path_rows[-1].id and path_rows[-1].about:
-        above.append("the last line has no id: pi's path begins and ends there, and what comes before it is hidden")
+        above.append("the last line has no id: what pi writes next has no parent, and hides all of this from the resume after it")
     if empty_though(path):
-        above.append("the last line is no entry: pi has no leaf then, and its context is empty")
+        above.append("the last line is no entry, or its id is null: pi has no leaf then, and its context is empty")
     warnings = (*above, *context.warnings, *few(strict_problems(paired.messages)))
-    dropped = (*context.dropped, *lost, *paired.dropped)
+    dropped = (*context.dropped, *lost, *unread, *paired.dropped)
     return Reading(version.name, grouped, tuple(paired.messages), dropped, paired.report, warnings=warnings)
+
+
+def stopping_lines(path: Conversation, reader: str) -> list[int]:
+    """The seqs of lines at which pi throws when it opens the file; none for a reader that is not pi's."""
+    version = _version(reader)
+    return _stopping_lines(version, path) if version else []
+
+
+def _stopping_lines(version: PiVersion, path: Conversation) -> list[int]:
+    names = (STOPS,) if version.null_content else (STOPS, STOPPED)
+    return sorted(int(seq) for name in names for seq in (path.fact(name) or "").split())
+
+
+def _version(reader: str) -> PiVersion | None:
+    return next((version for version in VERSIONS if version.name == reader), None)
+
+
+def unsendable_of(path: Conversation, reader: str) -> list[Unsendable]:
+    """All at which pi throws before a request; none for a reader that is not pi's."""
+    version = _version(reader)
+    if version is None:
+        return []
+    path_rows = rows(path)
+    return list(unsendable(path_rows, _context(version, path, path_rows).sent, version.null_content))
+
+
+def _context(version: PiVersion, path: Conversation, path_rows: Sequence[PathRow]) -> Context:
+    return context_of(path_rows, Rules(edits=version.edits, system=version.system, hooks=is_below(path, 3)))
 
 
 def _failure(version: PiVersion, path: Conversation, path_rows: Sequence[PathRow]) -> str:
@@ -66,6 +97,8 @@ def _failure(version: PiVersion, path: Conversation, path_rows: Sequence[PathRow
         if version.overwrites:
             return "the first record is no session header: up to pi 0.80.2 the file is overwritten by an empty session when it is opened"
         return "Session file is not a valid pi session: the first record is no session header"
+    if seqs := _stopping_lines(version, path):
+        return f"TypeError: the line at seq {seqs[0]} is JSON, but no object, and pi throws there when it opens the file"
     if id_ := closes(path_rows):
         return f"the parents form a cycle at the entry {spoken(id_[:40])}: pi walks it in an endless loop until its memory is full"
     return ""
@@ -80,10 +113,6 @@ def _unread_ids(messages: Sequence[Message]) -> list[str]:
         for chunk in message.chunks
         if chunk.kind is Kind.TOOL_RESULT and (name := stored_name(chunk, "toolCallId")) != "toolCallId"
     ]
-
-
-def _is_null(message: Message) -> bool:
-    return message.role == "assistant" and message.chunks[0].payload.get("empty") in ("null", "missing")
 
 
 def _own_thinking(messages: Sequence[Message], path: Sequence[PathRow], foreign: str) -> tuple[list[Message], list[Dropped]]:
@@ -101,6 +130,22 @@ def _own_thinking(messages: Sequence[Message], path: Sequence[PathRow], foreign:
             if dropped_chunks or any(new is not old for new, old in zip(kept_chunks, message.chunks, strict=True)):
                 # A message needs a chunk: one whose thinking is all gone is sent without content.
                 message = Message(message.role, tuple(kept_chunks) or (nothing(message.chunks[0]),), message.synthetic)
+        result.append(message)
+    return result, lost
+
+
+def _own_calls(messages: Sequence[Message]) -> tuple[list[Message], list[Dropped]]:
+    """Without the calls of types that OpenClaw reads as well: pi's converters pass over such a block. Measured with 0.73.1 and 0.87.1."""
+    result: list[Message] = []
+    lost: list[Dropped] = []
+    for message in messages:
+        kept_chunks = tuple(chunk for chunk in message.chunks if chunk.kind is not Kind.TOOL_CALL or stored_name(chunk, _CALL) == _CALL)
+        if message.role == "assistant" and len(kept_chunks) < len(message.chunks):
+            calls = tuple(chunk for chunk in message.chunks if chunk not in kept_chunks)
+            lost.append(
+                Dropped(calls, f"a call of the type {stored_name(calls[0], _CALL)!r}, and pi reads {_CALL} alone: no request holds it")
+            )
+            message = Message(message.role, kept_chunks or (nothing(message.chunks[0]),), message.synthetic)
         result.append(message)
     return result, lost
 

@@ -6,11 +6,16 @@ from typing import Any
 from inspector.conversation import queries
 from inspector.conversation.model import Chunk, Conversation
 from inspector.conversation.tree import LEAF, Entry, entries, last_by_id
+from inspector.text import jsontext
+from inspector.text.js_json import stringify
+from inspector.text.json_lines import BOM
+from inspector.text.jsontext import Unreadable
 from inspector.text.light import MAPPING, light_dataclass
 
 PI, OPENCLAW, OPENCLAW_SQLITE = "pi", "openclaw", "openclaw-sqlite"
 _UNPARSED = ("torn", "nul", "not-json", "fused")
 _MIRRORS = ("delivery-mirror", "gateway-injected")
+_CURRENT = 3
 _NO_MAPPING: Mapping[str, Any] = {}
 
 
@@ -63,12 +68,38 @@ def parsed(tree: Conversation) -> tuple[Entry, ...]:
     return tuple(entry for entry in entries(tree) if entry.type != "session" and "fused" not in entry.about)
 
 
+def in_template(about: Mapping[str, Any], name: str) -> str:
+    """A member as JavaScript puts it into a text."""
+    value = about.get(name)
+    if isinstance(value, MAPPING):
+        return "[object Object]"
+    return value if isinstance(value, str) else stringify(value) if name in about else "undefined"
+
+
+def is_below(path: Conversation, version: int) -> bool:
+    """Whether the programs bring the file up to that version: 2 gives every line an id, 3 renames the role hookMessage. What is no number is below nothing."""
+    try:
+        return float(path.fact("version") or _CURRENT) < version
+    except ValueError:
+        return False
+
+
+def value_of(chunk: Chunk) -> Any:
+    """What a line that is JSON but no object says; True where it cannot be read again."""
+    try:
+        return jsontext.parse(jsontext.decode(bytes(chunk.raw).removeprefix(BOM)))
+    except (Unreadable, ValueError):
+        return True
+
+
 def ends_without_entry(tree: Conversation) -> bool:
-    """Whether the last line that JSON.parse takes is no object: pi has no leaf then."""
+    """Whether the last line that pi keeps is no object: it has no leaf then. Lines that are null, false, 0 or "" it skips."""
     for chunk in reversed(tree.chunks):
         entry = chunk.payload.get("entry")
         if isinstance(entry, Mapping) and "fused" not in entry:
             return False
+        if chunk.damage == "not-object" and value_of(chunk) in (None, 0, False, ""):
+            continue
         if not isinstance(entry, Mapping) and chunk.damage not in _UNPARSED:
             return chunk.damage == "not-object"
     return False

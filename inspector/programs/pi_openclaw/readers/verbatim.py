@@ -3,7 +3,7 @@
 from inspector.conversation.model import Conversation, Reading
 from inspector.programs.pi_openclaw.readers.context import Rules, context_of
 from inspector.programs.pi_openclaw.readers.paths import pi_path
-from inspector.programs.pi_openclaw.readers.rows import PI, rows
+from inspector.programs.pi_openclaw.readers.rows import PI, is_below, rows
 from inspector.programs.pi_openclaw.readers.walk import few, warnings_of
 from inspector.readers.base import Reader
 from inspector.readers.strict import strict_problems
@@ -13,7 +13,7 @@ NAME = "verbatim"
 
 def read(path: Conversation) -> Reading:
     path_rows = rows(path)
-    context = context_of(path_rows, Rules(edits=True, system=True))
+    context = context_of(path_rows, Rules(edits=True, system=True, hooks=is_below(path, 3)))
     messages = tuple(context.sent)
     return Reading(
         NAME,

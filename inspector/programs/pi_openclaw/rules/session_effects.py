@@ -68,9 +68,17 @@ EFFECTS: Mapping[str, tuple[tuple[str, str], ...]] = {
     ),
     "line": _LINE,
     "fused": _LINE,
-    "no-id": (
+    "no-leaf": (
         (f"verbatim, {_PI}, openclaw-2026.1", "have no leaf: the context is empty"),
         ("openclaw-2026.7, openclaw-2026.9", "keep their leaf"),
+    ),
+    "no-id": (
+        (f"verbatim, {_PI}, openclaw-2026.1", "read the row and what is above it; what they write next hangs below nothing"),
+        ("openclaw-2026.7, openclaw-2026.9", "leave the row out, and keep their leaf"),
+    ),
+    "odd-id": (
+        (f"verbatim, {_PI}, openclaw-2026.1", "read the row and what is above it, and go on from it"),
+        ("openclaw-2026.7, openclaw-2026.9", "leave the row out, and keep their leaf"),
     ),
     "header": (
         ("pi-0.68, pi-0.69, openclaw-2026.1", "overwrite the file by an empty session when they open it"),

@@ -95,10 +95,12 @@ def refused(case: Case) -> list[str]:
     return [violation.text for violation in judged(case.reading, case.conversation, PROFILE, PROJECTION)[1].violations]
 
 
-def written(data: bytes, names: Sequence[str], mode: str, format_name: str = "pi", leaf: str | None = None) -> Case:
+def written(
+    data: bytes, names: Sequence[str], mode: str, format_name: str = "pi", leaf: str | None = None, reader: str = "verbatim"
+) -> Case:
     """The case of the bytes that a plan of these strategies writes, read by the client that repairs nothing."""
     base = stored(data, format_name, leaf)
-    case = case_of(base.conversation, "verbatim")
+    case = case_of(base.conversation, reader)
     path = Stored(case.conversation, base.records)
     form = FORMATS[format_name]
     edits = compose(case, [strategy(name) for name in names])
@@ -106,7 +108,7 @@ def written(data: bytes, names: Sequence[str], mode: str, format_name: str = "pi
     plan = Plan("/data/sessions", base.conversation.native_id, mode, tuple(names), frozenset(), "", edits, options)
     changes = form.write(plan, path)
     found = [each.conversation for each in form.read(after(base.records, changes)) if each.conversation.native_id == form.target(plan)]
-    return case_of(found[0], "verbatim")
+    return case_of(found[0], reader)
 
 
 BRANCH = (u("u1", None, "list it"), a("a1", "u1", call("c1")), r("r1", "a1", "c1", "a.py b.py"), u("u2", "a1", "and?"))
