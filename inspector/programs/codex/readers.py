@@ -6,7 +6,7 @@ of our own, legacy and paginated ones: both are replayed alike, and differ in wh
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from inspector.conversation import queries
@@ -190,11 +190,13 @@ def repaired(history: Sequence[Message]) -> tuple[list[Message], list[Chunk]]:
     answered = {(chunk.call_id, kind) for chunk, kind in results}
     orphans = [chunk for chunk, kind in results if (chunk.call_id, kind) not in called and not _is_server_run(chunk)]
     orphan_keys = {chunk.key for chunk in orphans}
+    shells = {chunk.call_id for chunk, _ in calls if call_type(chunk) not in (FUNCTION, CUSTOM, _TOOL_SEARCH)}
     messages: list[Message] = []
     for message in history:
         if any(chunk.key in orphan_keys for chunk in message.chunks):
             continue
-        messages.append(message)
+        answers_shell = any(chunk.call_id in shells for chunk in queries.results(message))
+        messages.append(replace(message, chunks=tuple(map(_as_function_output, message.chunks))) if answers_shell else message)
         messages += (
             Message("tool", (aborted(call),), synthetic=True)
             for call in queries.calls(message)
@@ -213,6 +215,13 @@ def _kind_of_result(result: Chunk) -> str:
     extra = result.payload.get("extra")
     kind = extra.get("type") if isinstance(extra, Mapping) else None
     return kind if kind in (CALL_TYPES[CUSTOM].output, CALL_TYPES[_TOOL_SEARCH].output) else CALL_TYPES[FUNCTION].output
+
+
+def _as_function_output(result: Chunk) -> Chunk:
+    """The output of a local shell is sent as it is stored, as that of a function; measured with 0.169.0."""
+    if result.kind is not Kind.TOOL_RESULT or result.payload.get("extra"):
+        return result
+    return replace(result, payload={**result.payload, "extra": {"type": CALL_TYPES[FUNCTION].output}, "wire": OPENAI_RESPONSES})
 
 
 def _is_server_run(result: Chunk) -> bool:

@@ -166,6 +166,7 @@ THREADS: dict[str, bytes] = {
     "blank lines first": b"\n\n" + WHOLE,
     "no timestamp": with_line(5, lambda text: b"{" + text.partition(b",")[2]),
     "another type of record": with_line(5, lambda text: text.replace(b"response_item", b"surprise")),
+    "output of a shell": thread(user("q1"), item({**ITEMS["shell without output"], "call_id": "c1"}), output("c1"), assistant("a1")),
     "call without output": thread(user("q1"), call("c1"), assistant("a1")),
     "custom call without output": thread(user("q1"), custom("c1"), assistant("a1")),
     "outputs without call": thread(user("q1"), output("cX"), custom_output("cY"), assistant("a1")),
