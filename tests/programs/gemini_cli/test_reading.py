@@ -11,11 +11,13 @@ from inspector.profiles.judging import judged_case
 from inspector.programs.formats import Shape, Stored
 from inspector.programs.gemini_cli.chunks import about
 from inspector.programs.gemini_cli.format import GEMINI_CLI
+from inspector.programs.gemini_cli.program import PROGRAM
 from inspector.programs.gemini_cli.reader import INTERRUPTED, NAME, PROJECTION, SIGNATURE, read
 from inspector.rules.base import case_of
 from inspector.rules.catalogue import all_findings
 from inspector.sources.places import place
 from inspector.sources.reading import read_store
+from inspector.text.json_lines import BOM
 from tests.programs.gemini_cli.chats import (
     CLEAN,
     CONTEXT,
@@ -219,7 +221,31 @@ def test_one_object_of_an_older_version_is_read() -> None:
 
 def test_a_file_without_its_first_line_cannot_be_resumed() -> None:
     chat = stored(user("u1", "go"))
-    assert "cannot resume it" in reading(chat).failure
+    assert "cannot resume it" in reading(chat).failure and codes(chat) == ["STORE704/error"]
+
+
+def test_a_byte_order_mark_hides_the_first_line() -> None:
+    chat = of_bytes(BOM + lines(HEADER, user("u1", "go")))
+    assert "cannot resume it" in reading(chat).failure and "STORE704/error" in codes(chat)
+    again = of_bytes(BOM + lines(HEADER, user("u1", "go"), {"$set": {"sessionId": ID, "projectHash": "2458f1"}}))
+    assert contents(again) == [("user", ["go"])]
+
+
+def test_a_carriage_return_ends_a_line() -> None:
+    chat = of_bytes(lines(*CLEAN).replace(b"\n", b"\r"))
+    assert contents(chat) == contents(stored(*CLEAN)) and codes(chat) == codes(stored(*CLEAN))
+
+
+@pytest.mark.parametrize("last", [listed(), listed(CONTEXT), listed(user("u1", "/help"))])
+def test_a_chat_that_a_list_emptied_is_not_listed(last: dict[str, Any]) -> None:
+    chat = stored(HEADER, user("u1", "one"), answer("m1", "aye"), last)
+    assert "does not list" in reading(chat).failure and codes(chat) == ["STORE704/error"]
+
+
+@pytest.mark.parametrize("said", [(), (listed(CONTEXT),), (user("u1", "/help"),), (user("u1", "go"), rewind("u1"))])
+def test_a_chat_in_which_nothing_was_said_is_not_listed_and_no_damage(said: tuple[Any, ...]) -> None:
+    chat = stored(HEADER, *said)
+    assert "does not list" in reading(chat).failure and codes(chat) == [] and not PROGRAM.is_resumed(chat.conversation)
 
 
 def test_two_files_with_one_id_are_two_conversations(tmp_path: Path) -> None:
