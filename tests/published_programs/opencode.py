@@ -11,7 +11,22 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from tests.programs.opencode.stores import CLEAN, DAMAGES, ID, KILLED, Message, answer, damage, database, export, step, text, tool, user
+from tests.programs.opencode.stores import (
+    CLEAN,
+    CREATED,
+    DAMAGES,
+    ID,
+    KILLED,
+    Message,
+    answer,
+    damage,
+    database,
+    export,
+    step,
+    text,
+    tool,
+    user,
+)
 from tests.programs.opencode.writing_sessions import import_file
 from tests.published_programs.codex import endpoint
 from tests.published_programs.running import FOLDER, HERE
@@ -34,7 +49,17 @@ _FAILED = [
     user(3, text("on")),
     answer(4, step(), text("well"), parent=3),
 ]
-SESSIONS: dict[str, list[Message]] = {"clean": CLEAN, "killed": KILLED, "compacted": _COMPACTED, "a failed answer": _FAILED}
+_REASONED = [
+    user(1, text("go")),
+    answer(2, step(), {"type": "reasoning", "text": "hm", "time": {"start": CREATED, "end": CREATED}}, text("I look."), tool("call_a")),
+]
+SESSIONS: dict[str, list[Message]] = {
+    "clean": CLEAN,
+    "reasoning": _REASONED,
+    "killed": KILLED,
+    "compacted": _COMPACTED,
+    "a failed answer": _FAILED,
+}
 REPAIRS = {"killed": "insert-interrupted-result", "a failed answer": "keep-failed-answer"}
 MENDED = ("a text cut off", "a step cut off", "a message cut off", "attachments that are no list", "no time", "no output", "no state")
 

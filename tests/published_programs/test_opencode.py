@@ -32,7 +32,7 @@ FILES = opencode.files()
 
 def request(reading: Reading) -> list[Any]:
     """Its client writes an empty text where ours writes null; every provider takes both."""
-    values = projection("openai-chat").project(reading.messages).values
+    values = projection("openai-chat+reasoning").project(reading.messages).values
     return [{**value, "content": ""} if value.get("content") is None else value for value in values]
 
 
