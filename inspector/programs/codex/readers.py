@@ -188,7 +188,9 @@ def repaired(history: Sequence[Message]) -> tuple[list[Message], list[Chunk]]:
     called = {(chunk.call_id, kind) for chunk, kind in calls}
     results = [(chunk, _kind_of_result(chunk)) for message in history for chunk in queries.results(message)]
     answered = {(chunk.call_id, kind) for chunk, kind in results}
-    orphans = [chunk for chunk, kind in results if (chunk.call_id, kind) not in called and not _is_server_run(chunk)]
+    unpaired = [chunk for chunk, kind in results if (chunk.call_id, kind) not in called and not _is_server_run(chunk)]
+    # An output without any id stays, and the API refuses it.
+    orphans = [chunk for chunk in unpaired if isinstance(chunk.payload.get("toolCallId"), str)]
     orphan_keys = {chunk.key for chunk in orphans}
     shells = {chunk.call_id for chunk, _ in calls if call_type(chunk) not in (FUNCTION, CUSTOM, _TOOL_SEARCH)}
     messages: list[Message] = []
