@@ -24,6 +24,7 @@ from tests.programs.gemini_cli.chats import (
     lines,
     listed,
     of_bytes,
+    response,
     resumed,
     rewind,
     user,
@@ -56,13 +57,22 @@ CHATS = {
     "ids that are missing": lines(
         HEADER, user("u1", "go"), answer("m1", [WITHOUT_ID[0]]), user("r1", WITHOUT_ID[1]), answer("m2", "Done.")
     ),
+    "a result without an id": lines(*CLEAN[:6], user("r1", response("ls__a", "x"), WITHOUT_ID[1]), CLEAN[7]),
+    "a part without words": lines(HEADER, user("u1", "go"), user("u2", {"text": None}), answer("m1", "Done.")),
     "a byte order mark": BOM + lines(*CLEAN),
     "nothing said": lines(HEADER, listed(CONTEXT), user("u1", "/help")),
     "an answer of a blank": lines(HEADER, listed(CONTEXT), answer("m1", " ")),
     "a line that is cut off": lines(*CLEAN[:6], '{"id":"r1","type":"us', *CLEAN[6:]),
 }
 CLEARED = {"a rewind to an unknown record", "an emptied list"}
-UNREPAIRED = {"ids that are missing", "a byte order mark", "nothing said", "an answer of a blank"}
+UNREPAIRED = {
+    "ids that are missing",
+    "a result without an id",
+    "a part without words",
+    "a byte order mark",
+    "nothing said",
+    "an answer of a blank",
+}
 
 
 def files() -> dict[str, bytes]:

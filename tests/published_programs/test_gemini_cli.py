@@ -46,6 +46,8 @@ def test_others_are_sent_with_more_responses_than_calls() -> None:
         "a rewind to an unknown record": [[], [], []],
         "lines that end with CR": [[(2, 4)], [(2, 8)], [(2, 8)]],
         "ids that are missing": [[(1, 1)]] * 3,
+        "a result without an id": [[(2, 4)], [(2, 8)], [(2, 8)]],
+        "a part without words": [[], [], []],
         **{name: [] for name in ("an emptied list", "a byte order mark", "nothing said", "an answer of a blank")},
         "a line that is cut off": [[(2, 4)], [(2, 8)], [(2, 8)]],
     }

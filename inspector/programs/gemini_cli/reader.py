@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from inspector.conversation.model import Chunk, Conversation, Dropped, Kind, Message, Reading
-from inspector.programs.gemini_cli.chunks import about, record_of
-from inspector.programs.gemini_cli.records import EMPTIED, IGNORED, LOST, REPLACED, REWOUND
+from inspector.programs.gemini_cli.chunks import RESPONSE, about, record_of
+from inspector.programs.gemini_cli.records import EMPTIED, IGNORED, LOST, REPLACED, REWOUND, shown_text
 from inspector.projections import assembling, gemini
 from inspector.projections.base import GEMINI, Projection, Prompt
 from inspector.readers.base import Reader
@@ -92,9 +92,13 @@ def _gone(message: Message) -> Dropped:
 
 def _text(message: Message) -> str:
     """The text by which the program decides: what is no text has a name between brackets there."""
-    return "".join(
-        chunk.text if chunk.kind is Kind.TEXT else "" if chunk.payload.get("empty") is not None else "[part]" for chunk in message.chunks
-    ).strip()
+    return "".join(map(_shown, message.chunks)).strip()
+
+
+def _shown(chunk: Chunk) -> str:
+    if "block" in chunk.payload:
+        return shown_text(chunk.payload["block"])
+    return chunk.text if chunk.kind is Kind.TEXT else "" if chunk.payload.get("empty") is not None else "[part]"
 
 
 def is_ignored(message: Message) -> bool:
@@ -170,12 +174,15 @@ def _is_invalid(chunk: Chunk) -> bool:
 def _with_ids(messages: Sequence[Message]) -> list[Message]:
     """Calls and results without an id get one that follows from their record and place, a result that of the call before it (`ensureStableToolIds`)."""
     named = [list(message.chunks) for message in messages]
-    # What the program says itself comes first.
+    turns = [_turn(message) for message in messages]
+    # What the program says itself comes first; results of one answer are one content.
+    counted = 0
     for place, chunks in enumerate(named, start=1):
+        counted += place < 2 or turns[place - 1] != turns[place - 2]
         for part, chunk in enumerate(chunks):
             if chunk.kind not in (Kind.TOOL_CALL, Kind.TOOL_RESULT) or not _is_unnamed(chunk):
                 continue
-            seed = "|".join(sorted((record_of(chunk).removeprefix(COPY), str(place), str(part))))
+            seed = "|".join(sorted((turns[place - 1], str(counted), str(part))))
             orphan = "orph_" if chunk.kind is Kind.TOOL_RESULT else ""
             id_ = f"synth_{orphan}{chunk.tool_name}_{hashlib.sha256(jsontext.encode(seed)).hexdigest()[:32]}"
             chunks[part] = replace(chunk, payload={**chunk.payload, "toolCallId": id_})
@@ -188,6 +195,12 @@ def _with_ids(messages: Sequence[Message]) -> list[Message]:
             if (at := next(answers, None)) is not None:
                 following[at] = replace(following[at], payload={**following[at].payload, "toolCallId": id_})
     return [replace(message, chunks=tuple(chunks)) for message, chunks in zip(messages, named, strict=True)]
+
+
+def _turn(message: Message) -> str:
+    """The id that the program gives to the content that it makes of a record."""
+    key = message.chunks[0].key
+    return record_of(message.chunks[0]) if not key.startswith(COPY) else key.removeprefix(COPY).rsplit(".", 2)[0] + RESPONSE
 
 
 def _is_unnamed(chunk: Chunk) -> bool:

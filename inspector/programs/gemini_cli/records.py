@@ -210,16 +210,16 @@ def _mark_emptied(chat: Chat) -> None:
 
 def is_resumed(value: Mapping[str, Any]) -> bool:
     """Whether a chat is listed for the record: not what is for people, what is taken for a command, and an answer without anything."""
-    text = _shown(value.get("content")).strip()
+    text = shown_text(value.get("content")).strip()
     if value.get("type") == "gemini":
         return bool(text or value.get("toolCalls") or value.get("thoughts"))
     return value.get("type") == "user" and bool(text) and not text.startswith(IGNORED)
 
 
-def _shown(content: Any) -> str:
+def shown_text(content: Any) -> str:
     """The text by which the program decides: what is no text has a name between brackets there."""
     if isinstance(content, list):
-        return "".join(map(_shown, content))
+        return "".join(map(shown_text, content))
     if isinstance(content, dict):
         text = "[part]" if any(name in content for name in _NOT_TEXT) else content.get("text")
         return text if isinstance(text, str) else ""

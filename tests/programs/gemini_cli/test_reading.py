@@ -184,6 +184,10 @@ def test_what_is_taken_for_a_command_is_not_sent(text: str) -> None:
     assert contents(stored(HEADER, user("u1", "go"), user("u2", text))) == [("user", ["go"])]
 
 
+def test_a_part_without_words_is_no_message() -> None:
+    assert contents(stored(HEADER, user("u1", "go"), user("u2", {"text": None}), user("u3", {"hologram": 5}))) == [("user", ["go"])]
+
+
 def test_notes_for_people_are_not_sent() -> None:
     info = {"id": "i1", "timestamp": "2026-11-22T02:54:46.045Z", "type": "info", "content": "Request cancelled."}
     chat = stored(HEADER, user("u1", "go"), info, answer("m1", "done"))
