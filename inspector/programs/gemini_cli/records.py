@@ -22,6 +22,9 @@ IGNORED = ("/", "?", "<session_context>", "<hook_context>")
 REWOUND, REPLACED, LOST, EMPTIED = "rewound", "replaced", "lost", "emptied"
 """Why a record is not live: rewound by its user, left out of a `$set`, cleared by a `$rewindTo` that names no live record, or by a `$set` that left nothing to resume."""
 HEADLESS = "no line that can be read names sessionId and projectHash: Gemini CLI does not list the chat and cannot resume it"
+MARKED = (
+    "a byte order mark hides its first line, which names sessionId and projectHash: Gemini CLI does not list the chat and cannot resume it"
+)
 EMPTY = "it has no message that a resume keeps: Gemini CLI does not list the chat and cannot resume it"
 _NOT_TEXT = (
     "videoMetadata",
@@ -87,7 +90,7 @@ def replay(data: bytes) -> Chat:
     """The chat of a file. Nothing raises."""
     chat = _legacy(data) or _of_lines(data)
     if not chat.metadata.get("sessionId") or not (chat.legacy or chat.metadata.get("projectHash")):
-        chat.problem = HEADLESS
+        chat.problem = MARKED if data.startswith(BOM) else HEADLESS
     elif not any(is_resumed(record.value) for record in chat.live.values()):
         chat.problem = EMPTY
         _mark_emptied(chat)
@@ -100,9 +103,11 @@ def _of_lines(data: bytes) -> Chat:
     for line in json_lines.lines(_LONE_CR.sub(b"\n", data), _START):
         if line.states == (BLANK,):
             continue
-        if line.raw.startswith(BOM):
-            reason = "a byte order mark comes before it, which is no JSON to Gemini CLI"
-            chat.unread.append(replace(line, parts=(RecordPart(None, 0, NOT_JSON, reason),), states=(NOT_JSON,)))
+        if line.raw.startswith(BOM) and not line.states:
+            # Of a first line that names the chat, the problem of the chat is told.
+            if "id" in (line.parts[0].value or {}):
+                reason = "a byte order mark comes before it, which is no JSON to Gemini CLI"
+                chat.unread.append(replace(line, parts=(RecordPart(None, 0, NOT_JSON, reason),), states=(NOT_JSON,)))
         elif not line.states or line.states == (NOT_UTF8,):
             _take(chat, line.parts[0].value or {}, line.index, first_lines)
         else:

@@ -230,9 +230,11 @@ def test_a_file_without_its_first_line_cannot_be_resumed() -> None:
 
 def test_a_byte_order_mark_hides_the_first_line() -> None:
     chat = of_bytes(BOM + lines(HEADER, user("u1", "go")))
-    assert "cannot resume it" in reading(chat).failure and "STORE704/error" in codes(chat)
+    assert "cannot resume it" in reading(chat).failure and codes(chat) == ["STORE704/error"]
     again = of_bytes(BOM + lines(HEADER, user("u1", "go"), {"$set": {"sessionId": ID, "projectHash": "2458f1"}}))
-    assert contents(again) == [("user", ["go"])]
+    assert contents(again) == [("user", ["go"])] and codes(again) == []
+    further_on = of_bytes(lines(HEADER) + BOM + lines(user("u1", "go"), user("u2", "on")))
+    assert contents(further_on) == [("user", ["on"])] and codes(further_on) == ["STORE801/warning"]
 
 
 def test_a_carriage_return_ends_a_line() -> None:

@@ -3,14 +3,12 @@
 from collections.abc import Iterator
 
 from inspector.programs.gemini_cli.reader import why
-from inspector.programs.gemini_cli.records import EMPTIED, EMPTY, LOST
+from inspector.programs.gemini_cli.records import EMPTIED, EMPTY, LOST, MARKED
 from inspector.rules.base import Case, Match, Origin, Rule, Severity
 
 _RESTORE = "restore-cleared-messages"
-_FIRST = (
-    "Without its first line the chat has no id: save the file without the byte order mark (its first three bytes), or copy the first line of another "
-    "chat of the folder to the front and put this chat's id into it."
-)
+_FIRST = "Without its first line the chat has no id: copy the first line of another chat of the folder to the front, and put this chat's id into it."
+_MARKED = "Save the file without the byte order mark, which is its first three bytes."
 
 
 def check(case: Case) -> Iterator[Match]:
@@ -22,7 +20,8 @@ def check(case: Case) -> Iterator[Match]:
         last = f"{reason}. What was said up to seq {cleared[-1].seq} is still in the file, and was cleared"
         yield Match(cleared, f"`gemini --resume` says that there is no such session: {last}.", repaired_by=(_RESTORE,))
     else:
-        yield Match((), f"`gemini --resume` says that there is no such session: {reason}.", no_repair_reason=_FIRST)
+        by_hand = _MARKED if reason == MARKED else _FIRST
+        yield Match((), f"`gemini --resume` says that there is no such session: {reason}.", repaired_by=(), no_repair_reason=by_hand)
 
 
 RULE = Rule(
