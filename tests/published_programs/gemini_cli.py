@@ -12,7 +12,23 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from tests.programs.gemini_cli.chats import CLEAN, HEADER, ID, NAME, TWO_CALLS, answer, lines, of_bytes, resumed, rewind, user
+from inspector.text.json_lines import BOM
+from tests.programs.gemini_cli.chats import (
+    CLEAN,
+    CONTEXT,
+    HEADER,
+    ID,
+    NAME,
+    TWO_CALLS,
+    answer,
+    lines,
+    listed,
+    of_bytes,
+    response,
+    resumed,
+    rewind,
+    user,
+)
 from tests.programs.gemini_cli.test_writing import repaired
 from tests.published_programs.codex import endpoint
 from tests.published_programs.running import FOLDER, HERE
@@ -20,6 +36,7 @@ from tests.published_programs.running import FOLDER, HERE
 KEPT = HERE / "gemini_cli.json"
 PROGRAM = FOLDER / "gemini-cli-0.61.0/node_modules/@google/gemini-cli/bundle/gemini.js"
 RESUMES = 3
+WITHOUT_ID = {"functionCall": {"name": "ls", "args": {}}}, {"functionResponse": {"name": "ls", "response": {"output": "x"}}}
 SECONDS = 60
 _SETTINGS = {
     "security": {"auth": {"selectedType": "gemini-api-key"}},
@@ -35,16 +52,35 @@ CHATS = {
     "resumed": lines(*resumed()),
     "results in the calls alone": lines(HEADER, user("u1", "go"), answer("m1", toolCalls=TWO_CALLS), answer("m2", "Done.")),
     "a rewind to an unknown record": lines(*CLEAN, rewind("u9"), user("u2", "And now?"), answer("m3", "Still here.")),
+    "lines that end with CR": lines(*CLEAN)[:-1].replace(b"\n", b"\r") + b"\n",
+    "an emptied list": lines(*CLEAN, listed(CONTEXT)),
+    "ids that are missing": lines(
+        HEADER, user("u1", "go"), answer("m1", [WITHOUT_ID[0]]), user("r1", WITHOUT_ID[1]), answer("m2", "Done.")
+    ),
+    "a result without an id": lines(*CLEAN[:6], user("r1", response("ls__a", "x"), WITHOUT_ID[1]), CLEAN[7]),
+    "a part without words": lines(HEADER, user("u1", "go"), user("u2", {"text": None}), answer("m1", "Done.")),
+    "a byte order mark": BOM + lines(*CLEAN),
+    "nothing said": lines(HEADER, listed(CONTEXT), user("u1", "/help")),
+    "an answer of a blank": lines(HEADER, listed(CONTEXT), answer("m1", " ")),
     "a line that is cut off": lines(*CLEAN[:6], '{"id":"r1","type":"us', *CLEAN[6:]),
+}
+CLEARED = {"a rewind to an unknown record", "an emptied list"}
+UNREPAIRED = {
+    "ids that are missing",
+    "a result without an id",
+    "a part without words",
+    "a byte order mark",
+    "nothing said",
+    "an answer of a blank",
 }
 
 
 def files() -> dict[str, bytes]:
     """Chats of ours, and what our writer makes of them."""
-    strategies = {name: ("restore-cleared-messages",) if "rewind" in name else () for name in CHATS}
+    strategies = {name: ("restore-cleared-messages",) if name in CLEARED else () for name in CHATS if name not in UNREPAIRED}
     repairs = {
-        f"{name}, repaired": repaired(of_bytes(data), *strategies[name], "record-results-once").records[0].value.data
-        for name, data in CHATS.items()
+        f"{name}, repaired": repaired(of_bytes(CHATS[name]), *names, "record-results-once").records[0].value.data
+        for name, names in strategies.items()
     }
     return CHATS | repairs
 

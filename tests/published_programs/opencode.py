@@ -11,7 +11,22 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from tests.programs.opencode.stores import CLEAN, ID, KILLED, Message, answer, export, step, text, tool, user
+from tests.programs.opencode.stores import (
+    CLEAN,
+    CREATED,
+    DAMAGES,
+    ID,
+    KILLED,
+    Message,
+    answer,
+    damage,
+    database,
+    export,
+    step,
+    text,
+    tool,
+    user,
+)
 from tests.programs.opencode.writing_sessions import import_file
 from tests.published_programs.codex import endpoint
 from tests.published_programs.running import FOLDER, HERE
@@ -34,8 +49,19 @@ _FAILED = [
     user(3, text("on")),
     answer(4, step(), text("well"), parent=3),
 ]
-SESSIONS: dict[str, list[Message]] = {"clean": CLEAN, "killed": KILLED, "compacted": _COMPACTED, "a failed answer": _FAILED}
+_REASONED = [
+    user(1, text("go")),
+    answer(2, step(), {"type": "reasoning", "text": "hm", "time": {"start": CREATED, "end": CREATED}}, text("I look."), tool("call_a")),
+]
+SESSIONS: dict[str, list[Message]] = {
+    "clean": CLEAN,
+    "reasoning": _REASONED,
+    "killed": KILLED,
+    "compacted": _COMPACTED,
+    "a failed answer": _FAILED,
+}
 REPAIRS = {"killed": "insert-interrupted-result", "a failed answer": "keep-failed-answer"}
+MENDED = ("a text cut off", "a step cut off", "a message cut off", "attachments that are no list", "no time", "no output", "no state")
 
 
 def files() -> dict[str, tuple[str, bytes]]:
@@ -47,6 +73,11 @@ def files() -> dict[str, tuple[str, bytes]]:
             contents[name] = ID, Path(path).read_bytes()
             if name in REPAIRS:
                 contents[f"{name}, repaired"] = import_file(path, REPAIRS[name])
+    for name in MENDED:
+        with tempfile.TemporaryDirectory() as folder:
+            path = database(Path(folder), CLEAN)
+            damage(path, *DAMAGES[name])
+            contents[f"{name}, repaired"] = import_file(path, "drop-broken-parts")
     return contents
 
 
@@ -67,8 +98,8 @@ def _answer(body: bytes) -> str:
     return "".join(f"data: {json.dumps(event)}\n\n" for event in events) + "data: [DONE]\n\n"
 
 
-def sent(session: str, data: bytes, turns: int) -> list[list[Any]]:
-    """Of each turn the messages that it sends: without its own instructions, and without the new prompt."""
+def sent(session: str, data: bytes, turns: int, change: tuple[Any, ...] | None = None) -> list[list[Any]]:
+    """Of each turn the messages that it sends: without its own instructions, and without the new prompt. A row of its database is damaged before."""
     with tempfile.TemporaryDirectory(prefix="opencode-") as folder, endpoint(_answer) as (port, bodies):
         work, config = Path(folder, "work"), Path(folder, ".config/opencode/opencode.json")
         work.mkdir()
@@ -87,9 +118,13 @@ def sent(session: str, data: bytes, turns: int) -> list[list[Any]]:
 
         def run(*words: str) -> None:
             command = [str(PROGRAM), *words]
-            subprocess.run(command, cwd=work, env=surroundings, stdin=subprocess.DEVNULL, capture_output=True, timeout=SECONDS, check=True)
+            subprocess.run(
+                command, cwd=work, env=surroundings, stdin=subprocess.DEVNULL, capture_output=True, timeout=SECONDS, check=change is None
+            )
 
         run("import", str(file))
+        if change is not None:
+            damage(f"{folder}/.local/share/opencode/opencode.db", *change)
         for number in range(turns):
             run("run", "-s", session, "-m", "fake/m1", f"more {number}")
         run("session", "delete", session)
@@ -97,7 +132,9 @@ def sent(session: str, data: bytes, turns: int) -> list[list[Any]]:
 
 
 def ask() -> dict[str, Any]:
-    return {name: sent(session, data, TURNS if "repaired" in name else 1) for name, (session, data) in files().items()}
+    whole_files = files()
+    answers = {name: sent(session, data, TURNS if "repaired" in name else 1) for name, (session, data) in whole_files.items()}
+    return answers | {name: sent(*whole_files["clean"], 1, change) for name, change in DAMAGES.items()}
 
 
 def kept() -> dict[str, Any]:

@@ -95,6 +95,7 @@ def test_every_view_is_asked_by_get_or_says_what_it_takes() -> None:
         "repair-groups/<slug:oid>/undo/",
         "repairs/<slug:oid>/apply/",
         "repairs/<slug:oid>/approve/",
+        "repairs/<slug:oid>/changes/",
         "repairs/<slug:oid>/comments/",
         "repairs/<slug:oid>/reject/",
         "repairs/<slug:oid>/reviewers/",

@@ -20,7 +20,8 @@ _REQUIRED: Mapping[str, Mapping[str, type | tuple[type, ...]]] = {
     "reasoning": {"summary": list},
     "local_shell_call": {"status": str, "action": dict},
     "function_call": {"name": str, "arguments": str, "call_id": str},
-    "function_call_output": {"call_id": str, "output": (str, list)},
+    # One without a call_id is parsed, and sent as it is (0.169.0, run).
+    "function_call_output": {"output": (str, list)},
     "custom_tool_call": {"name": str, "input": str, "call_id": str},
     "custom_tool_call_output": {"call_id": str, "output": (str, list)},
     "tool_search_call": {"execution": str},
@@ -85,8 +86,9 @@ def item_problem(item: Any) -> str:
         if not isinstance(item.get(name), types):
             wanted = " or ".join(_SHAPES[type_] for type_ in (types if isinstance(types, tuple) else (types,)))
             return f"the {name} of the {kind} is {'missing' if name not in item else f'not {wanted}'}"
-    if not isinstance(item.get("id"), str | None):
-        return f"the id of the {kind} is not a text"
+    for name in ("id", "call_id"):
+        if not isinstance(item.get(name), str | None):
+            return f"the {name} of the {kind} is not a text"
     if kind == "message":
         return next((reason for part in item["content"] if (reason := _part_problem(part))), "")
     output = item.get("output")

@@ -6,7 +6,7 @@ of our own, legacy and paginated ones: both are replayed alike, and differ in wh
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from inspector.conversation import queries
@@ -188,13 +188,17 @@ def repaired(history: Sequence[Message]) -> tuple[list[Message], list[Chunk]]:
     called = {(chunk.call_id, kind) for chunk, kind in calls}
     results = [(chunk, _kind_of_result(chunk)) for message in history for chunk in queries.results(message)]
     answered = {(chunk.call_id, kind) for chunk, kind in results}
-    orphans = [chunk for chunk, kind in results if (chunk.call_id, kind) not in called and not _is_server_run(chunk)]
+    unpaired = [chunk for chunk, kind in results if (chunk.call_id, kind) not in called and not _is_server_run(chunk)]
+    # An output without any id stays, and the API refuses it.
+    orphans = [chunk for chunk in unpaired if isinstance(chunk.payload.get("toolCallId"), str)]
     orphan_keys = {chunk.key for chunk in orphans}
+    shells = {chunk.call_id for chunk, _ in calls if call_type(chunk) not in (FUNCTION, CUSTOM, _TOOL_SEARCH)}
     messages: list[Message] = []
     for message in history:
         if any(chunk.key in orphan_keys for chunk in message.chunks):
             continue
-        messages.append(message)
+        answers_shell = any(chunk.call_id in shells for chunk in queries.results(message))
+        messages.append(replace(message, chunks=tuple(map(_as_function_output, message.chunks))) if answers_shell else message)
         messages += (
             Message("tool", (aborted(call),), synthetic=True)
             for call in queries.calls(message)
@@ -213,6 +217,13 @@ def _kind_of_result(result: Chunk) -> str:
     extra = result.payload.get("extra")
     kind = extra.get("type") if isinstance(extra, Mapping) else None
     return kind if kind in (CALL_TYPES[CUSTOM].output, CALL_TYPES[_TOOL_SEARCH].output) else CALL_TYPES[FUNCTION].output
+
+
+def _as_function_output(result: Chunk) -> Chunk:
+    """The output of a local shell is sent as it is stored, as that of a function; measured with 0.169.0."""
+    if result.kind is not Kind.TOOL_RESULT or result.payload.get("extra"):
+        return result
+    return replace(result, payload={**result.payload, "extra": {"type": CALL_TYPES[FUNCTION].output}, "wire": OPENAI_RESPONSES})
 
 
 def _is_server_run(result: Chunk) -> bool:

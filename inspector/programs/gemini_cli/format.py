@@ -9,7 +9,7 @@ from inspector.conversation.model import Chunk, Conversation, Fact, Kind
 from inspector.programs.formats import Change, Format, Head, Listed, Record, Shape, Stored, WriteMode, read_grouped
 from inspector.programs.gemini_cli import reader, writing
 from inspector.programs.gemini_cli.chunks import chunks_of
-from inspector.programs.gemini_cli.records import Chat, is_resumed, replay
+from inspector.programs.gemini_cli.records import EMPTIED, EMPTY, LOST, Chat, is_resumed, replay
 from inspector.text import jsontext
 from inspector.text.timestamps import milliseconds
 
@@ -111,6 +111,8 @@ def _facts(chat: Chat, chunks: Sequence[Chunk], key: str) -> dict[str, Fact]:
     for name in ("kind", "summary", "projectHash"):
         add(name, chat.metadata.get(name))
     add("problem", chat.problem)
+    cleared = any(record.why in (EMPTIED, LOST) and is_resumed(record.value) for record in chat.ended.values())
+    add("nothingSaid", "yes" if chat.problem == EMPTY and not cleared and not chat.unread else "")
     add("legacy", "one JSON object with all messages, as versions before 0.40 wrote it" if chat.legacy else "")
     add(
         "model",

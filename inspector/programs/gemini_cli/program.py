@@ -15,6 +15,8 @@ PROGRAM = Program(
     homes=(Home(GEMINI_CLI.name, "~", ".gemini/tmp", "GEMINI_CLI_HOME"),),
     traits={GEMINI_CLI.name: frozenset({Trait.JSON_LINES})},
     projections=(reader.PROJECTION,),
+    # One in which nobody said anything, and what an agent did that another one started, is not listed.
+    is_resumed=lambda chat: chat.fact("kind") != "subagent" and not chat.fact("nothingSaid"),
     sends_open_end=True,
     synthetic=SyntheticResults(
         words={GEMINI_CLI.name: SyntheticResult("[Operation Cancelled] Reason: the session ended before the tool returned a result.")},

@@ -4,15 +4,18 @@ Each result is sent twice: once from `toolCalls` of the answer, once from the us
 those that the program made on three resumes.
 """
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
 
 from inspector.conversation.model import Chunk, Conversation, Dropped, Kind, Message, Reading
-from inspector.programs.gemini_cli.chunks import about
-from inspector.programs.gemini_cli.records import IGNORED, LOST, REPLACED, REWOUND
+from inspector.programs.gemini_cli.chunks import RESPONSE, about, record_of
+from inspector.programs.gemini_cli.records import EMPTIED, IGNORED, LOST, REPLACED, REWOUND, shown_text
 from inspector.projections import assembling, gemini
 from inspector.projections.base import GEMINI, Projection, Prompt
 from inspector.readers.base import Reader
+from inspector.text import jsontext
+from inspector.wires.ids import UNNAMED
 from inspector.wires.shapes.gemini import read as read_parts
 
 NAME = "gemini-cli-0.61"
@@ -26,6 +29,7 @@ INTERRUPTED = "[The previous response was interrupted before it completed.]"
 WHY = {
     REWOUND: "rewound: a $rewindTo drops it",
     REPLACED: "the list that a later $set puts in place does not have it",
+    EMPTIED: "a later $set puts a list in place that has nothing to resume",
     LOST: "a $rewindTo names no record that is there, and clears all before it",
 }
 _NO_ANSWER = "the answer has a text without content: Gemini CLI leaves out the whole answer"
@@ -83,14 +87,18 @@ def why(chunk: Chunk) -> str:
 
 def _gone(message: Message) -> Dropped:
     reason = why(message.chunks[0])
-    return Dropped(message.chunks, WHY.get(reason, reason), intentional=reason != LOST, skipped=True)
+    return Dropped(message.chunks, WHY.get(reason, reason), intentional=reason not in (LOST, EMPTIED), skipped=True)
 
 
 def _text(message: Message) -> str:
     """The text by which the program decides: what is no text has a name between brackets there."""
-    return "".join(
-        chunk.text if chunk.kind is Kind.TEXT else "" if chunk.payload.get("empty") is not None else "[part]" for chunk in message.chunks
-    ).strip()
+    return "".join(map(_shown, message.chunks)).strip()
+
+
+def _shown(chunk: Chunk) -> str:
+    if "block" in chunk.payload:
+        return shown_text(chunk.payload["block"])
+    return chunk.text if chunk.kind is Kind.TEXT else "" if chunk.payload.get("empty") is not None else "[part]"
 
 
 def is_ignored(message: Message) -> bool:
@@ -163,6 +171,42 @@ def _is_invalid(chunk: Chunk) -> bool:
     return chunk.kind is Kind.TEXT and chunk.text == "" and not chunk.payload.get("extra")
 
 
+def _with_ids(messages: Sequence[Message]) -> list[Message]:
+    """Calls and results without an id get one that follows from their record and place, a result that of the call before it (`ensureStableToolIds`)."""
+    named = [list(message.chunks) for message in messages]
+    turns = [_turn(message) for message in messages]
+    # What the program says itself comes first; results of one answer are one content.
+    counted = 0
+    for place, chunks in enumerate(named, start=1):
+        counted += place < 2 or turns[place - 1] != turns[place - 2]
+        for part, chunk in enumerate(chunks):
+            if chunk.kind not in (Kind.TOOL_CALL, Kind.TOOL_RESULT) or not _is_unnamed(chunk):
+                continue
+            seed = "|".join(sorted((turns[place - 1], str(counted), str(part))))
+            orphan = "orph_" if chunk.kind is Kind.TOOL_RESULT else ""
+            id_ = f"synth_{orphan}{chunk.tool_name}_{hashlib.sha256(jsontext.encode(seed)).hexdigest()[:32]}"
+            chunks[part] = replace(chunk, payload={**chunk.payload, "toolCallId": id_})
+            following = named[place] if chunk.kind is Kind.TOOL_CALL and place < len(named) else []
+            answers = (
+                at
+                for at, result in enumerate(following)
+                if result.kind is Kind.TOOL_RESULT and _is_unnamed(result) and result.tool_name == chunk.tool_name
+            )
+            if (at := next(answers, None)) is not None:
+                following[at] = replace(following[at], payload={**following[at].payload, "toolCallId": id_})
+    return [replace(message, chunks=tuple(chunks)) for message, chunks in zip(messages, named, strict=True)]
+
+
+def _turn(message: Message) -> str:
+    """The id that the program gives to the content that it makes of a record."""
+    key = message.chunks[0].key
+    return record_of(message.chunks[0]) if not key.startswith(COPY) else key.removeprefix(COPY).rsplit(".", 2)[0] + RESPONSE
+
+
+def _is_unnamed(chunk: Chunk) -> bool:
+    return not chunk.call_id or chunk.call_id.startswith(UNNAMED)
+
+
 def _one_content(unit: assembling.Unit, message: Message) -> bool:
     """The client joins contents of one role; results have the user's."""
     return (unit.role == "assistant") == (message.role == "assistant")
@@ -170,7 +214,7 @@ def _one_content(unit: assembling.Unit, message: Message) -> bool:
 
 def project(messages: Sequence[Message]) -> Prompt:
     """The client puts `NAME__` before the id of each call that it stores, and takes it off again before it sends one."""
-    sent = [replace(message, chunks=tuple(map(_with_sent_id, message.chunks))) for message in messages]
+    sent = [replace(message, chunks=tuple(map(_with_sent_id, message.chunks))) for message in _with_ids(messages)]
     return gemini.convert(PROJECTION_NAME, False, sent, merges=_one_content)
 
 

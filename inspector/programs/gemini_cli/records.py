@@ -1,25 +1,42 @@
 """A chat of Gemini CLI as its loader replays it: which records of the file are live, which are not any more, and which lines it never reads.
 
 Read off `loadConversationRecord` of 0.61.0, and run: a record replaces an earlier one of its id in its place, `$set` with `messages` replaces the whole list,
-`$rewindTo` drops the record of that id and all after it, and everything where no live record has that id. A line that does not parse is skipped without a word.
+`$rewindTo` drops the record of that id and all after it, and everything where no live record has that id. A line that does not parse is skipped without a word;
+a CR alone ends a line too, and a byte order mark is part of the first. A chat with nothing that a resume keeps is not listed.
 """
 
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from inspector.text import json_lines, jsontext
-from inspector.text.json_lines import BLANK, NOT_UTF8, RecordStart, SessionLine
+from inspector.text.json_lines import BLANK, BOM, NOT_JSON, NOT_UTF8, RecordPart, RecordStart, SessionLine
 from inspector.text.jsontext import Unreadable
 
 MARK = "repairedBy"
 """A member of the `$set` that a repair appends, which no version reads: what it leaves out was left out by its approval."""
 IGNORED = ("/", "?", "<session_context>", "<hook_context>")
 """How a text of the user begins that no resume sends: a command, and what the program said itself."""
-REWOUND, REPLACED, LOST = "rewound", "replaced", "lost"
-"""Why a record is not live: rewound by its user, left out of a `$set`, or cleared by a `$rewindTo` that names no live record."""
+REWOUND, REPLACED, LOST, EMPTIED = "rewound", "replaced", "lost", "emptied"
+"""Why a record is not live: rewound by its user, left out of a `$set`, cleared by a `$rewindTo` that names no live record, or by a `$set` that left nothing to resume."""
+HEADLESS = "no line that can be read names sessionId and projectHash: Gemini CLI does not list the chat and cannot resume it"
+MARKED = (
+    "a byte order mark hides its first line, which names sessionId and projectHash: Gemini CLI does not list the chat and cannot resume it"
+)
+EMPTY = "it has no message that a resume keeps: Gemini CLI does not list the chat and cannot resume it"
+_NOT_TEXT = (
+    "videoMetadata",
+    "thought",
+    "codeExecutionResult",
+    "executableCode",
+    "fileData",
+    "functionCall",
+    "functionResponse",
+    "inlineData",
+)
+_LONE_CR = re.compile(rb"\r(?!\n)")
 
 _START = RecordStart(
     re.compile(r'\{"(?:id|sessionId|\$set|\$rewindTo)"'), lambda value: bool({"id", "sessionId", "$set", "$rewindTo"} & value.keys())
@@ -71,20 +88,31 @@ class Chat:
 
 def replay(data: bytes) -> Chat:
     """The chat of a file. Nothing raises."""
-    if legacy := _legacy(data):
-        return legacy
+    chat = _legacy(data) or _of_lines(data)
+    if not chat.metadata.get("sessionId") or not (chat.legacy or chat.metadata.get("projectHash")):
+        chat.problem = MARKED if data.startswith(BOM) else HEADLESS
+    elif not any(is_resumed(record.value) for record in chat.live.values()):
+        chat.problem = EMPTY
+        _mark_emptied(chat)
+    return chat
+
+
+def _of_lines(data: bytes) -> Chat:
     chat = Chat()
     first_lines: dict[str, int] = {}
-    for line in json_lines.lines(data, _START):
+    for line in json_lines.lines(_LONE_CR.sub(b"\n", data), _START):
         if line.states == (BLANK,):
             continue
-        if not line.states or line.states == (NOT_UTF8,):
+        if line.raw.startswith(BOM) and not line.states:
+            # Of a first line that names the chat, the problem of the chat is told.
+            if "id" in (line.parts[0].value or {}):
+                reason = "a byte order mark comes before it, which is no JSON to Gemini CLI"
+                chat.unread.append(replace(line, parts=(RecordPart(None, 0, NOT_JSON, reason),), states=(NOT_JSON,)))
+        elif not line.states or line.states == (NOT_UTF8,):
             _take(chat, line.parts[0].value or {}, line.index, first_lines)
         else:
             chat.unread.append(line)
     _mark_holes(chat)
-    if not chat.metadata.get("sessionId") or not chat.metadata.get("projectHash"):
-        chat.problem = "no line that can be read names sessionId and projectHash: Gemini CLI does not list the chat and cannot resume it"
     return chat
 
 
@@ -176,14 +204,31 @@ def _mark_holes(chat: Chat) -> None:
             record.is_hole = before > 0 and after < len(lines) and lines[after] < record.ended
 
 
+def _mark_emptied(chat: Chat) -> None:
+    """What the last `$set` took out, where nothing that is resumed came after it."""
+    replaced = [record for record in chat.ended.values() if record.why == REPLACED and is_resumed(record.value)]
+    last = max((record.ended for record in replaced), default=-1)
+    for record in chat.ended.values():
+        if record.why == REPLACED and record.ended == last:
+            record.why, record.is_hole = EMPTIED, False
+
+
 def is_resumed(value: Mapping[str, Any]) -> bool:
-    """Whether a resume keeps the record: not what is for people, what is taken for a command, and an answer without anything."""
-    content = value.get("content")
+    """Whether a chat is listed for the record: not what is for people, what is taken for a command, and an answer without anything."""
+    text = shown_text(value.get("content")).strip()
     if value.get("type") == "gemini":
-        return bool(content or value.get("toolCalls") or value.get("thoughts"))
-    first = content[0] if isinstance(content, list) and content else content
-    text = first.get("text", "[part]") if isinstance(first, dict) else first
-    return value.get("type") == "user" and isinstance(text, str) and bool(text.strip()) and not text.strip().startswith(IGNORED)
+        return bool(text or value.get("toolCalls") or value.get("thoughts"))
+    return value.get("type") == "user" and bool(text) and not text.startswith(IGNORED)
+
+
+def shown_text(content: Any) -> str:
+    """The text by which the program decides: what is no text has a name between brackets there."""
+    if isinstance(content, list):
+        return "".join(map(shown_text, content))
+    if isinstance(content, dict):
+        text = "[part]" if any(name in content for name in _NOT_TEXT) else content.get("text")
+        return text if isinstance(text, str) else ""
+    return content if isinstance(content, str) else ""
 
 
 def call_names(value: Mapping[str, Any]) -> dict[str, str]:

@@ -13,7 +13,7 @@ from inspector.conversation.edits import Plan, Set, apply
 from inspector.conversation.model import Chunk, Conversation, Kind, Message
 from inspector.programs.formats import Cell, Change, Stored, WriteRefused
 from inspector.programs.gemini_cli.chunks import ABOUT, about, chunks_of, record_of
-from inspector.programs.gemini_cli.records import MARK, ChatRecord, replay
+from inspector.programs.gemini_cli.records import HEADLESS, MARK, MARKED, ChatRecord, replay
 from inspector.projections import gemini
 from inspector.text import jsontext
 
@@ -30,7 +30,7 @@ def written(plan: Plan, stored: Stored) -> list[Change]:
         return []
     data = record.value.data
     chat = replay(data)
-    if chat.problem:
+    if chat.problem in (HEADLESS, MARKED):
         raise WriteRefused(f"Nothing is written to this file: {chat.problem}.")
     messages = _messages(stored.conversation, final, chat.live | chat.ended)
     if chat.legacy:

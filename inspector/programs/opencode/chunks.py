@@ -1,7 +1,8 @@
 """Messages of a session as chunks: each part that says something is one, and the state of a tool that has ended is the result of its call.
 
 A payload has under `opencode` the number of its message in the session, and what the loader looks at of that: `role`, `parent` (the number of another
-message), `summary`, `finish`, `error` (its name), `model`; of a part `ignored`, `cleared` (its output was cleared by a compaction), `compaction` and `tail`, `stale` (its tool never ended).
+message), `summary`, `finish`, `error` (its name), `model`; of a part `ignored`, `cleared` (its output was cleared by a compaction), `compaction` and `tail`, `stale` (its tool never ended),
+`stops` (why opencode ends every run of the session at it) and `breaks` (the same, where the part is sent).
 """
 
 from collections.abc import Iterator, Mapping
@@ -82,6 +83,9 @@ def _steps(message: StoredMessage, role: str, places: Mapping[str, int]) -> Iter
     spoken: list[_Block] = []
     results: list[_Block] = []
     is_empty = True
+    if message.stops:
+        spoken = [(message.id, role, Kind.UNREADABLE, {ABOUT: {"stops": message.reason}}, message.reason)]
+        is_empty = False
     for part in message.parts:
         if role == "assistant" and part.value is not None and part.value.get("type") == "step-start" and spoken:
             yield spoken + results
@@ -100,9 +104,11 @@ def _steps(message: StoredMessage, role: str, places: Mapping[str, int]) -> Iter
 def _blocks(part: StoredPart, role: str, places: Mapping[str, int]) -> Iterator[_Block]:
     value = part.value
     if value is None:
-        yield part.id, role, Kind.UNREADABLE, {}, part.reason
+        yield part.id, role, Kind.UNREADABLE, {ABOUT: {"stops": part.reason}} if part.stops else {}, part.reason
         return
     kind, text = value.get("type"), value.get("text")
+    if kind in ("text", "reasoning" if role == "assistant" else "text") and not isinstance(text, str) and not value.get("ignored"):
+        yield part.id, role, Kind.UNREADABLE, {ABOUT: {"breaks": f"the {kind} of it is no text"}}, f"the {kind} of the part is no text"
     if kind == "text" and isinstance(text, str):
         yield part.id, role, Kind.TEXT, {"type": "text", "text": text} | ({ABOUT: {"ignored": True}} if value.get("ignored") else {}), ""
     elif kind == "reasoning" and isinstance(text, str):
@@ -133,11 +139,17 @@ def _signature(value: dict[str, Any]) -> dict[str, str]:
 def _tool(id_: str, value: dict[str, Any]) -> Iterator[_Block]:
     state = value["state"] if isinstance(value.get("state"), dict) else {}
     call_id, name = value.get("callID"), value.get("tool")
-    if not isinstance(call_id, str) or not isinstance(name, str):
-        yield id_, "assistant", Kind.UNREADABLE, {}, "the part of a tool has no callID or no name of the tool"
+    if not isinstance(call_id, str) or value.get("state") is None:
+        reason = f"the part of a tool has no {'state' if isinstance(call_id, str) else 'callID'}"
+        yield id_, "assistant", Kind.UNREADABLE, {ABOUT: {"breaks": reason}}, reason
         return
+    if not isinstance(name, str):
+        # What JavaScript makes of it is sent for its name.
+        name = jsontext.compact(name) if "tool" in value else "undefined"
     status, output = state.get("status"), outcome(state)
     more = {ABOUT: {"stale": status if isinstance(status, str) else "unknown"}} if output is None else {}
+    if reason := breaks(state):
+        more = {ABOUT: {"breaks": reason}}
     call = {"type": "tool-call", "toolCallId": call_id, "toolName": name, "input": state.get("input", {})}
     yield id_, "assistant", Kind.TOOL_CALL, call | more, ""
     if output is not None:
@@ -148,6 +160,30 @@ def _tool(id_: str, value: dict[str, Any]) -> Iterator[_Block]:
         yield f"{id_}{RESULT}", "tool", Kind.TOOL_RESULT, result | cleared, ""
 
 
+def breaks(state: dict[str, Any]) -> str:
+    """Why opencode cannot send what a tool gave; "" where it can. `toModelMessages` of 1.18.33, and each case run."""
+    if state.get("status") != "completed":
+        return ""
+    time = state.get("time")
+    if time is None:
+        return "the ended tool has no time"
+    if isinstance(time, dict) and time.get("compacted"):
+        return ""
+    if state.get("output") is None:
+        return "the ended tool has no output"
+    files = state.get("attachments")
+    return "" if files is None or files == sound_attachments(state) else "the attachments of the tool are no list of files"
+
+
+def sound_attachments(state: dict[str, Any]) -> list[Any]:
+    files = state.get("attachments")
+    return [
+        file
+        for file in (files if isinstance(files, list) else [])
+        if isinstance(file, dict) and all(isinstance(file.get(name), str) for name in ("mime", "url"))
+    ]
+
+
 def outcome(state: dict[str, Any]) -> tuple[str, bool] | None:
     """What a tool gave and whether that is an error; None where it never ended."""
     if state.get("status") == "completed":
@@ -156,5 +192,5 @@ def outcome(state: dict[str, Any]) -> tuple[str, bool] | None:
         metadata = state.get("metadata")
         if isinstance(metadata, dict) and metadata.get("interrupted") is True and isinstance(metadata.get("output"), str):
             return metadata["output"], False
-        return jsontext.shown(state.get("error")), True
+        return "unknown error" if state.get("error") is None else jsontext.shown(state["error"]), True
     return None

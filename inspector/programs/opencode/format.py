@@ -48,7 +48,7 @@ def _no_id(column: str) -> str:
 
 class OpencodeStore(Format):
     default_reader = reader.NAME
-    default_projection = "openai-chat"
+    default_projection = "openai-chat+reasoning"
     default_profile = "openai-chat"
     modes: tuple[WriteMode, ...] = (
         WriteMode(

@@ -13,6 +13,8 @@ from inspector.readers.base import Reader
 
 NAME = "opencode-1.18"
 INTERRUPTED = "[Tool execution was interrupted]"
+OPEN = ("pending", "running")
+"""States of a tool that has not ended; one that is neither these nor ended is not sent."""
 CLEARED = "[Old tool result content cleared]"
 _COMPACTED, _SUBTASK = "What did we do so far?", "The following tool was executed by the user"
 
@@ -47,8 +49,26 @@ def read(conversation: Conversation) -> Reading:
             sent, left_out = [], [Dropped(turn, "the message has no role that is known")]
         messages += sent
         dropped += left_out
+    if stops := stopping(conversation):
+        chunk, reason = stops[0]
+        failure = f"every run ends in an error at the part at seq {chunk.seq}: {reason}"
+        return Reading(NAME, tuple(grouped), (), (*dropped, Dropped(conversation.chunks, failure)), failure=failure)
     closed = sum(message.synthetic for message in messages)
     return Reading(NAME, tuple(grouped), tuple(messages), tuple(dropped), {"interruptedResults": closed})
+
+
+def stopping(conversation: Conversation) -> list[tuple[Chunk, str]]:
+    """Chunks at which every run of the session ends in an error, and why: rows that are no JSON, wherever they are, and parts that are to be sent and cannot be."""
+    turns = turns_of(conversation)
+    kept = {id(turn) for turn in after_compaction(turns)}
+    reasons: list[tuple[Chunk, str]] = []
+    for turn in turns:
+        is_sent = id(turn) in kept and not _is_left_out(turn)
+        for chunk in turn:
+            reason = about(chunk).get("stops") or (about(chunk).get("breaks") if is_sent else "")
+            if reason:
+                reasons.append((chunk, str(reason)))
+    return reasons
 
 
 def after_compaction(turns: Sequence[Turn]) -> list[Turn]:
@@ -128,9 +148,13 @@ def is_left_out(head: dict[str, object], has_content: bool) -> bool:
     return bool(head.get("error")) and not (head.get("error") == ABORTED and has_content)
 
 
+def _is_left_out(turn: Turn) -> bool:
+    return is_left_out(about(turn[0]), any(chunk.kind not in (Kind.THINKING, Kind.CONTROL) for chunk in turn))
+
+
 def _assistant(turn: Turn, model: object) -> tuple[list[Message], list[Dropped]]:
     head = about(turn[0])
-    if is_left_out(head, any(chunk.kind not in (Kind.THINKING, Kind.CONTROL) for chunk in turn)):
+    if _is_left_out(turn):
         return [], [
             Dropped(turn, f"the answer ended with {head.get('error')}: opencode leaves it out, and its finished tools too", skipped=True)
         ]
@@ -156,6 +180,9 @@ def _assistant(turn: Turn, model: object) -> tuple[list[Message], list[Dropped]]
                 dropped.append(
                     Dropped((chunk,), "an empty text or unsigned thinking: nothing of it is sent to Anthropic", intentional=True)
                 )
+            elif chunk.kind is Kind.TOOL_CALL and about(chunk).get("stale", "running") not in OPEN and chunk.call_id not in results:
+                dropped.append(Dropped((chunk,), "opencode does not know the state of the tool, and sends nothing of it"))
+                continue
             elif chunk.kind in (Kind.TEXT, Kind.THINKING, Kind.TOOL_CALL):
                 spoken.append(chunk)
             else:

@@ -9,11 +9,13 @@ from inspector.text import jsontext
 from inspector.text.jsontext import Unreadable
 
 FILE = "file"
+NOT_JSON = "not JSON"
+"""How the reason begins of a text that no program parses."""
 
 
 @dataclass(slots=True)
 class StoredPart:
-    """`value` is None where the part cannot be read; `reason` says why."""
+    """`value` is None where the part cannot be read; `reason` says why, and `stops` that opencode ends every run of the session at it."""
 
     id: str
     message: str
@@ -21,6 +23,7 @@ class StoredPart:
     value: dict[str, Any] | None
     raw: bytes
     reason: str = ""
+    stops: bool = False
 
 
 @dataclass(slots=True)
@@ -31,6 +34,7 @@ class StoredMessage:
     created: int
     raw: bytes
     reason: str = ""
+    stops: bool = False
     parts: list[StoredPart] = field(default_factory=list)
 
 
@@ -68,6 +72,7 @@ def sessions_in(records: Iterable[Record]) -> dict[str, Session]:
             message = StoredMessage(
                 _text(value, "id") or _last(record), _owner(value, record), info, _created(value), record.value.data, reason
             )
+            message.stops = info is None and record.value.type != FILE
             messages.setdefault(message.id, message)
             session = sessions.setdefault(message.session, Session(message.session))
             session.messages.append(message)
@@ -80,6 +85,8 @@ def sessions_in(records: Iterable[Record]) -> dict[str, Session]:
             part = StoredPart(
                 _text(value, "id") or _last(record), owner, _text(value, "session_id", "sessionID"), data, record.value.data, reason
             )
+            # A row that is JSON and no object has nothing that is looked at.
+            part.stops = reason.startswith(NOT_JSON) and record.value.type != FILE
             parts.append((part, record))
     for part, record in parts:
         message_of_part = messages.get(part.message)

@@ -8,7 +8,7 @@ from typing import Any
 from inspector.conversation.edits import Plan, Set, apply
 from inspector.conversation.model import Chunk, Kind
 from inspector.programs.formats import Cell, Change, Record, Stored, WriteRefused
-from inspector.programs.opencode.chunks import RESULT, about, chunks_of
+from inspector.programs.opencode.chunks import RESULT, about, chunks_of, sound_attachments
 from inspector.programs.opencode.sessions import FILE, Session, StoredMessage, StoredPart, sessions_in
 from inspector.text import jsontext
 
@@ -175,12 +175,12 @@ def _part_value(message: StoredMessage, part: StoredPart, value: Mapping[str, An
 def _part(
     message: StoredMessage, part: StoredPart, final: Mapping[str, Chunk], inserted: dict[str, Chunk], base: Mapping[str, Chunk]
 ) -> dict[str, Any] | None:
-    value = _part_value(message, part, part.value)
-    if part.id not in base:
-        return value
     chunk = final.get(part.id)
-    if chunk is None:
+    if part.id in base and chunk is None:
         return None
+    value = _part_value(message, part, part.value)
+    if chunk is None:
+        return value
     old = base[part.id]
     if chunk.kind is Kind.TOOL_CALL:
         return value | {"state": _state(value, chunk, final.get(f"{part.id}{RESULT}"), inserted, base)}
@@ -212,6 +212,9 @@ def _state(
             "metadata": kept.get("metadata", {}),
             **ended,
         }
+    if about(base[call.key]).get("breaks") and not about(call).get("breaks"):
+        state["time"] = state["time"] if isinstance(state.get("time"), dict) else {"start": call.at or 0, "end": call.at or 0}
+        state |= {"output": jsontext.shown(state.get("output"))} | {"attachments": sound_attachments(state)}
     if result is not None and result.text != base[result.key].text:
         state["error" if state.get("status") == "error" else "output"] = result.text
     return state

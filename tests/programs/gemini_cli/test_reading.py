@@ -11,11 +11,13 @@ from inspector.profiles.judging import judged_case
 from inspector.programs.formats import Shape, Stored
 from inspector.programs.gemini_cli.chunks import about
 from inspector.programs.gemini_cli.format import GEMINI_CLI
+from inspector.programs.gemini_cli.program import PROGRAM
 from inspector.programs.gemini_cli.reader import INTERRUPTED, NAME, PROJECTION, SIGNATURE, read
 from inspector.rules.base import case_of
 from inspector.rules.catalogue import all_findings
 from inspector.sources.places import place
 from inspector.sources.reading import read_store
+from inspector.text.json_lines import BOM
 from tests.programs.gemini_cli.chats import (
     CLEAN,
     CONTEXT,
@@ -182,6 +184,10 @@ def test_what_is_taken_for_a_command_is_not_sent(text: str) -> None:
     assert contents(stored(HEADER, user("u1", "go"), user("u2", text))) == [("user", ["go"])]
 
 
+def test_a_part_without_words_is_no_message() -> None:
+    assert contents(stored(HEADER, user("u1", "go"), user("u2", {"text": None}), user("u3", {"hologram": 5}))) == [("user", ["go"])]
+
+
 def test_notes_for_people_are_not_sent() -> None:
     info = {"id": "i1", "timestamp": "2026-11-22T02:54:46.045Z", "type": "info", "content": "Request cancelled."}
     chat = stored(HEADER, user("u1", "go"), info, answer("m1", "done"))
@@ -219,7 +225,33 @@ def test_one_object_of_an_older_version_is_read() -> None:
 
 def test_a_file_without_its_first_line_cannot_be_resumed() -> None:
     chat = stored(user("u1", "go"))
-    assert "cannot resume it" in reading(chat).failure
+    assert "cannot resume it" in reading(chat).failure and codes(chat) == ["STORE704/error"]
+
+
+def test_a_byte_order_mark_hides_the_first_line() -> None:
+    chat = of_bytes(BOM + lines(HEADER, user("u1", "go")))
+    assert "cannot resume it" in reading(chat).failure and codes(chat) == ["STORE704/error"]
+    again = of_bytes(BOM + lines(HEADER, user("u1", "go"), {"$set": {"sessionId": ID, "projectHash": "2458f1"}}))
+    assert contents(again) == [("user", ["go"])] and codes(again) == []
+    further_on = of_bytes(lines(HEADER) + BOM + lines(user("u1", "go"), user("u2", "on")))
+    assert contents(further_on) == [("user", ["on"])] and codes(further_on) == ["STORE801/warning"]
+
+
+def test_a_carriage_return_ends_a_line() -> None:
+    chat = of_bytes(lines(*CLEAN).replace(b"\n", b"\r"))
+    assert contents(chat) == contents(stored(*CLEAN)) and codes(chat) == codes(stored(*CLEAN))
+
+
+@pytest.mark.parametrize("last", [listed(), listed(CONTEXT), listed(user("u1", "/help"))])
+def test_a_chat_that_a_list_emptied_is_not_listed(last: dict[str, Any]) -> None:
+    chat = stored(HEADER, user("u1", "one"), answer("m1", "aye"), last)
+    assert "does not list" in reading(chat).failure and codes(chat) == ["STORE704/error"]
+
+
+@pytest.mark.parametrize("said", [(), (listed(CONTEXT),), (user("u1", "/help"),), (user("u1", "go"), rewind("u1"))])
+def test_a_chat_in_which_nothing_was_said_is_not_listed_and_no_damage(said: tuple[Any, ...]) -> None:
+    chat = stored(HEADER, *said)
+    assert "does not list" in reading(chat).failure and codes(chat) == [] and not PROGRAM.is_resumed(chat.conversation)
 
 
 def test_two_files_with_one_id_are_two_conversations(tmp_path: Path) -> None:

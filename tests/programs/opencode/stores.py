@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -147,3 +148,47 @@ def database(folder: Path, messages: list[Message]) -> str:
 
 
 MAKERS = {"opencode": database, "opencode-storage": tree, "opencode-export": export}
+
+
+def damage(path: str, message: int, part: int | None, change: Callable[[str], str]) -> None:
+    """Changes what the row of a message, or of a part of it, keeps in its column `data`; both are counted from 0."""
+    with closing(sqlite3.connect(path)) as connection:
+        id_ = connection.execute("SELECT id FROM message ORDER BY time_created, id").fetchall()[message][0]
+        if part is not None:
+            id_ = connection.execute("SELECT id FROM part WHERE message_id = ? ORDER BY id", (id_,)).fetchall()[part][0]
+        table = "message" if part is None else "part"
+        ((data,),) = connection.execute(f"SELECT data FROM {table} WHERE id = ?", (id_,)).fetchall()
+        connection.execute(f"UPDATE {table} SET data = ? WHERE id = ?", (change(data), id_))
+        connection.commit()
+
+
+def state(**members: Any) -> Callable[[str], str]:
+    """A change of members of a tool's state; "absent" takes one away."""
+
+    def change(data: str) -> str:
+        value = json.loads(data)
+        value["state"] = {name: item for name, item in {**value["state"], **members}.items() if item != "absent"}
+        return json.dumps(value)
+
+    return change
+
+
+DAMAGES: dict[str, tuple[int, int | None, Callable[[str], str]]] = {
+    "a text cut off": (1, 1, lambda data: data[:20]),
+    "a step cut off": (1, 0, lambda data: data[:10]),
+    "a message cut off": (1, None, lambda data: data[:20]),
+    "a row without data": (0, 0, lambda data: ""),
+    "attachments that are no list": (1, 2, state(attachments={})),
+    "an attachment of nothing": (1, 2, state(attachments=[None])),
+    "no time": (1, 2, state(time="absent")),
+    "no output": (1, 2, state(output=None)),
+    "no state": (1, 2, lambda data: data.replace('"state"', '"estate"')),
+    "no id of the call": (1, 2, lambda data: data.replace('"callID"', '"call"')),
+    "a text that is none": (1, 1, lambda data: data.replace('"I look."', "null")),
+    "a row that is null": (1, 0, lambda data: "null"),
+    "a state without status": (1, 2, state(status=None)),
+    "an unknown status": (1, 2, state(status="weird")),
+    "an error without words": (1, 2, state(status="error", output="absent")),
+    "attachments of null": (1, 2, state(attachments=None)),
+}
+"""Changes of a row of CLEAN: at all but the last five every run of opencode 1.18.33 ends in an error."""

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from inspector.conversation.model import Kind
 from inspector.programs.opencode.chunks import about
 from inspector.programs.opencode.events import outcomes_in
+from inspector.programs.opencode.reader import OPEN
 from inspector.rules.base import Case, Match, Origin, Rule, Severity
 
 
@@ -19,10 +20,14 @@ def check(case: Case) -> Iterator[Match]:
             name = chunk.tool_name[:60]
             recorded = outcomes.get(chunk.key)
             ended = f". Event {recorded.seq:,} of the session has its {'error' if recorded.is_error else 'output'}" if recorded else ""
+            sent = (
+                "where nothing was written for a quarter of an hour or more: opencode shows it as running, and sends `[Tool execution was interrupted]` for it on each request"
+                if state in OPEN
+                else "which is no state that opencode knows: it sends neither the call nor a result"
+            )
             yield Match(
                 (chunk,),
-                f"The call of {name} at seq {chunk.seq} is {state} in the store, where nothing was written for a quarter of an hour or more: opencode shows it "
-                f"as running, and sends `[Tool execution was interrupted]` for it on each request{ended}.",
+                f"The call of {name} at seq {chunk.seq} is {str(state)[:40]} in the store, {sent}{ended}.",
                 evidence=(("event", f"{recorded.seq:,}"), ("what it keeps", recorded.text[:160])) if recorded else (),
             )
 
