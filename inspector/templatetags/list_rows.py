@@ -21,7 +21,6 @@ from inspector.views.problem_list import NEW_DAYS
 
 register = template.Library()
 _TITLE, _SOURCE, _ID = 90, 40, 200
-EARLIER = mark_safe('<span class="quiet" title="It began before these days">earlier</span>')
 NEW = mark_safe(f' <span class="badge state-new" title="First seen in the last {NEW_DAYS} days that are shown">new</span>')  # noqa: S308 (constants)
 NOTHING = mark_safe('<span class="quiet">–</span>')
 _REASON = 120
@@ -155,7 +154,7 @@ def _problem(row: Any, source: str, summary_words: int, is_mixed: bool) -> str:
         f'<span class="sr">{escape(row.code)} in {_clipped(problem.source.name, _SOURCE)}</span></label></td>'
         f'<td class="what"><a class="name row-link" href="/problems/{problem.oid}/">{escape(row.name)}</a> '
         f'<span class="badge {row.severity}">{escape(row.code)}</span>{silent}{state}'
-        f'{about}</td><td class="source">{source}</td><td class="days">{spark(row.days) if row.days.total else EARLIER}</td>'
+        f'{about}</td><td class="source">{source}</td><td class="days">{spark(row.days)}</td>'
         f'<td class="n" title="{noun.capitalize()}s{": now, and ever" if ever else ""}" data-label="occurs in">{problem.conversations:,}{ever}{streams}</td>'
         f'<td class="when" data-label="seen">{_seen(row)}</td>'
         f'<td class="next" data-label="next request">{_outcome(row)}</td>'

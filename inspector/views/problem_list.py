@@ -201,14 +201,13 @@ class ProblemRow:
         return next(iter(self.repairs), "")
 
     def other_words(self, now: int) -> int:
-        """Words of its row next to the summary: name, code, number, source, ages, outcome, repair, what was decided; a line without bars, or that it is silent. `now` in epoch milliseconds."""
+        """Words of its row next to the summary: name, code, number, source, ages, outcome, repair, what was decided, that it is silent. `now` in epoch milliseconds."""
         problem = self.problem
         decided = (self.is_new or problem.state != "open") + 3 * (problem.fixed_at is not None) + min(2, len(problem.assigned_to.split()))
         aged = age_words(problem.last_seen, now) + (1 + age_words(problem.first_seen, now) if self.is_seen_again else 0)
         return (
             3
             + len((self.unnoticed or self.outcomes).split())
-            + (not self.days.total)
             + (2 if self.waiting else bool(self.repair))
             + problem.is_of_streams
             + min(3, len(problem.source.name.split()))

@@ -208,10 +208,9 @@ def test_the_days_of_the_inbox_and_of_trends_end_on_the_same_day(client: Client,
     store(tmp_path / "a.db", rows("one", MERGED) + rows("well", HEALTHY, at=AT + 12 * DAY))
     ends = {client.get("/trends.json").json()["days_to"], client.get("/index.json").json()["problems"][0]["days_to"]}
     assert ends == {"2026-07-03"} and '/trends/">trends</a> to 2026-07-03' in client.get("/").content.decode()
-    assert ">earlier</span>" not in client.get("/").content.decode()
+    assert "1 new in the 30 days to 2026-07-03</title>" in client.get("/").content.decode()
     written_again(tmp_path / "a.db", rows("one", MERGED), rows("well", HEALTHY, at=AT + 40 * DAY))
-    page = client.get("/").content.decode()
-    assert 'title="It began before these days">earlier</span></td>' in page and 'class="spark' not in page
+    assert "nothing new in the 30 days to 2026-07-31</title>" in client.get("/").content.decode()
 
 
 @pytest.mark.parametrize(
