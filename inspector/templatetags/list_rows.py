@@ -17,10 +17,11 @@ from inspector.models.problem import SEVERITIES
 from inspector.presentation.conversation.verdict import PASSES, REJECTED, SILENT, UNDAMAGED, NextRequest
 from inspector.presentation.visible import clipped, visible
 from inspector.templatetags.show import spark, when
+from inspector.views.problem_list import NEW_DAYS
 
 register = template.Library()
 _TITLE, _SOURCE, _ID = 90, 40, 200
-EARLIER = mark_safe('<span class="quiet" title="It began before these days">earlier</span>')
+NEW = mark_safe(f' <span class="badge state-new" title="First seen in the last {NEW_DAYS} days that are shown">new</span>')  # noqa: S308 (constants)
 NOTHING = mark_safe('<span class="quiet">–</span>')
 _REASON = 120
 _DAMAGE = 200
@@ -117,26 +118,25 @@ def waiting_repair(repair: Repair | None) -> SafeString:
 def problem_rows(rows: Sequence[Any], summary_words: int, groups: Mapping[int, int]) -> SafeString:
     """Of the summary of each rule so many words. `groups`: rank -> how many have it, where the rows are in that order: each begins with a heading."""
     source = cache(_source_words)
-    is_assigned = any(row.problem.assigned_to for row in rows)
     bodies = []
     for rank, of_rank in groupby(rows, key=lambda row: row.problem.rank if groups else -1):
-        heading = _heading(rank, groups[rank], 8 + is_assigned) if rank in groups else ""
-        shown = "".join([_problem(row, source(row.problem.source), summary_words, is_assigned, not groups) for row in of_rank])
+        heading = _heading(rank, groups[rank]) if rank in groups else ""
+        shown = "".join([_problem(row, source(row.problem.source), summary_words, not groups) for row in of_rank])
         bodies.append(f"<tbody>{heading}{shown}</tbody>")
     return mark_safe("".join(bodies))  # noqa: S308 (every text goes through `escape`)
 
 
-def _heading(rank: int, count: int, columns: int) -> str:
+def _heading(rank: int, count: int) -> str:
     about = ' title="They are noticed later, or never"' if not rank % 2 else ""
     name = f"{'Reported' if rank % 2 else 'Silent'} {SEVERITIES[rank // 2]}s"
-    return f'<tr class="group"><th scope="rowgroup" colspan="{columns}"{about}>{name} <span class="count">{count:,}</span></th></tr>'
+    return f'<tr class="group"><th scope="rowgroup" colspan="9"{about}>{name} <span class="count">{count:,}</span></th></tr>'
 
 
 def _source_words(source: Source) -> str:
     return escape(truncatewords(clipped(source.name, _SOURCE_OF_PROBLEM)[0], _WORDS_OF_SOURCE))
 
 
-def _problem(row: Any, source: str, summary_words: int, is_assigned: bool, is_mixed: bool) -> str:
+def _problem(row: Any, source: str, summary_words: int, is_mixed: bool) -> str:
     problem, noun = row.problem, row.problem.noun
     about = ""
     if summary := row.shortened(summary_words):
@@ -144,21 +144,21 @@ def _problem(row: Any, source: str, summary_words: int, is_assigned: bool, is_mi
     ever = f'<span class="quiet">/{problem.total:,}</span>' if problem.total != problem.conversations else ""
     streams = f' <span class="quiet">stream{"" if problem.total == 1 else "s"}</span>' if problem.is_of_streams else ""
     silent = ' <span class="caution">silent</span>' if is_mixed and problem.silent else ""
-    state = f" {_state(problem)}" if problem.state != "open" else ""
+    state = f" {_state(problem)}" if problem.state != "open" else NEW if row.is_new else ""
     if problem.fixed_at:
         state += f' <span class="badge note" title="As {_clipped(problem.fixed_by, 60)} said">fixed in code</span>'
     who = f'<span title="{_clipped(problem.assigned_to, 60)}">{escape(truncatewords(clipped(problem.assigned_to, 30)[0], 2))}</span>'
-    assigned = f'<td class="who" data-label="assigned">{who if problem.assigned_to else NOTHING}</td>'
+    assigned = f'<td class="who" data-label="assigned">{who if problem.assigned_to else ""}</td>'
     return (
         f'<tr><td class="check"><label><input type="checkbox" name="problem" value="{problem.oid}">'
         f'<span class="sr">{escape(row.code)} in {_clipped(problem.source.name, _SOURCE)}</span></label></td>'
         f'<td class="what"><a class="name row-link" href="/problems/{problem.oid}/">{escape(row.name)}</a> '
         f'<span class="badge {row.severity}">{escape(row.code)}</span>{silent}{state}'
-        f'{about}</td><td class="source">{source}</td><td class="days">{spark(row.days) if row.days.total else EARLIER}</td>'
+        f'{about}</td><td class="source">{source}</td><td class="days">{spark(row.days)}</td>'
         f'<td class="n" title="{noun.capitalize()}s{": now, and ever" if ever else ""}" data-label="occurs in">{problem.conversations:,}{ever}{streams}</td>'
         f'<td class="when" data-label="seen">{_seen(row)}</td>'
         f'<td class="next" data-label="next request">{_outcome(row)}</td>'
-        f'<td class="repair" data-label="repair">{repair_of(row, is_linked=False)}</td>{assigned if is_assigned else ""}</tr>'
+        f'<td class="repair" data-label="repair">{repair_of(row, is_linked=False)}</td>{assigned}</tr>'
     )
 
 

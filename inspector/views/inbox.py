@@ -64,7 +64,7 @@ from inspector.views.repair_rows import rows_of as rows_of_repairs
 from inspector.views.streams import summaries, worst
 
 RECENT = 12
-FIRST_ROWS, FIRST_WORDS, WORDS_OF_LINE = 12, 208, 9
+FIRST_ROWS, FIRST_WORDS, WORDS_OF_LINE = 12, 211, 9
 WORDS_OF_HEADING = 3
 FIRST_REPAIRS, FIRST_WORDS_OF_REPAIRS = 9, 215
 """Rows of the first screen at 1440 x 900, and their words: with what is around them it has below 250."""
@@ -152,11 +152,6 @@ class InboxPage:
     start: Start | None
     groups: dict[int, int]
     """Rank -> how many problems of the tab have it; empty where the list is sorted otherwise."""
-
-    @property
-    def is_assigned(self) -> bool:
-        """Whether any problem that is shown is."""
-        return any(row.problem.assigned_to for row in self.rows)
 
     @property
     def sort_words(self) -> str:
@@ -298,7 +293,7 @@ def inbox_json(request: OperatorRequest) -> HttpResponse:
             "tabs": {tab.name: tab.count for tab in content.tabs},
             **json_fields(content, "page=here.number pages=here.pages"),
             "next": content.here.older.query(request.GET) if content.here.older else "",
-            "problems": [problem_list.problem_report(row) for row in content.rows],
+            "problems": [problem_list.problem_report(row) | json_fields(row, "is_new") for row in content.rows],
             "to_review": [
                 json_fields(row.repair, "id=oid conversation=conversation.oid strategies proposed_by proposed_at")
                 | {"group": row.repair.group.oid if row.repair.group else ""}

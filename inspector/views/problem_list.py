@@ -30,6 +30,10 @@ REVIEW, OPEN, REPAIRED, IGNORED = "review", "open", "repaired", "ignored"
 TABS = {REVIEW: "To review", OPEN: "Open", REPAIRED: "Repaired", IGNORED: "Ignored"}
 IN_TAB = {OPEN: ProblemState.OPEN, REPAIRED: ProblemState.REPAIRED, IGNORED: ProblemState.IGNORED}
 DAYS = 30
+AS_ABOVE = "As above"
+"""In place of a summary."""
+NEW_DAYS = 7
+"""For so long a problem that was first seen is new."""
 SHOWN = 25
 """Problems of a page."""
 MOST_WAITING = 1000
@@ -131,7 +135,7 @@ class ProblemRow:
     def shortened(self, most: int) -> str:
         """The summary in about so many words: whole, or its first clause, or its beginning."""
         if self.is_as_above:
-            return ""
+            return AS_ABOVE
         summary = capfirst(self.summary)
         clause = summary.partition(", ")[0]
         return summary if len(summary.split()) <= most else truncatewords(clause, most)
@@ -147,6 +151,12 @@ class ProblemRow:
     def is_rejecting(self) -> bool:
         """Whether it is an error, and the next request is rejected; so may be what is silent."""
         return self.is_rejected and self.severity == "error"
+
+    @property
+    def is_new(self) -> bool:
+        """First seen on one of the last days that `days` shows, and nobody decided anything about it."""
+        is_fresh = last_day([self.problem.first_seen]) > self.days.last - timedelta(days=NEW_DAYS)
+        return is_fresh and self.problem.state == ProblemState.OPEN
 
     @property
     def is_seen_again(self) -> bool:
@@ -191,14 +201,13 @@ class ProblemRow:
         return next(iter(self.repairs), "")
 
     def other_words(self, now: int) -> int:
-        """Words of its row next to the summary: name, code, number, source, ages, outcome, repair, what was decided; a line without bars, or that it is silent. `now` in epoch milliseconds."""
+        """Words of its row next to the summary: name, code, number, source, ages, outcome, repair, what was decided, that it is silent. `now` in epoch milliseconds."""
         problem = self.problem
-        decided = (problem.state != "open") + 3 * (problem.fixed_at is not None) + min(2, len(problem.assigned_to.split()))
+        decided = (self.is_new or problem.state != "open") + 3 * (problem.fixed_at is not None) + min(2, len(problem.assigned_to.split()))
         aged = age_words(problem.last_seen, now) + (1 + age_words(problem.first_seen, now) if self.is_seen_again else 0)
         return (
             3
             + len((self.unnoticed or self.outcomes).split())
-            + (not self.days.total)
             + (2 if self.waiting else bool(self.repair))
             + problem.is_of_streams
             + min(3, len(problem.source.name.split()))

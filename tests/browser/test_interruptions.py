@@ -130,12 +130,12 @@ def test_a_second_press_while_the_first_is_under_way_is_no_second_act(
 def test_a_tick_says_its_outcome_and_keeps_the_focus(open_page: Page, live_server: LiveServer, incident: Conversation) -> None:
     page = open_page
     page.goto(f"{live_server.url}/conversations/{incident.oid}/repairs/new/")
-    expect(page.locator("#outcome")).to_contain_text("Remain: THINK301")
+    expect(page.locator("#outcome")).to_contain_text("Remains: THINK301")
     tick = page.get_by_label("promote-leaked-call").first
     tick.focus()
     page.keyboard.press("Space")
     expect(page.locator("#outcome")).to_contain_text("Outcome of promote-leaked-call, then renumber-messages")
-    expect(page.locator("#outcome")).to_contain_text("Remain: no error or warning")
+    expect(page.locator("#outcome")).to_contain_text("Remains: no error or warning")
     expect(tick).to_be_focused()
     # On the preview the whole page follows what is ticked.
     page.get_by_role("button", name="Preview").click()

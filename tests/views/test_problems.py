@@ -77,7 +77,7 @@ def test_a_problem_says_that_a_repair_of_it_waits(client: Client, tmp_path: Path
     assert ">proposed</b>" not in client.get("/").content.decode()
 
 
-def test_a_row_says_who_is_on_it_since_when_it_is_there_and_that_the_row_above_is_of_the_same_rule(client: Client, tmp_path: Path) -> None:
+def test_a_row_says_who_is_on_it_and_since_when_it_is_there(client: Client, tmp_path: Path) -> None:
     imported(tmp_path / "a.db", merged())
     imported(tmp_path / "b.db", merged())
     Problem.objects.filter(source__path__endswith="a.db").update(
@@ -86,9 +86,26 @@ def test_a_row_says_who_is_on_it_since_when_it_is_there_and_that_the_row_above_i
     first, second = re.findall(r"<tr><td class=\"check\">.*?</tr>", client.get("/").content.decode(), re.DOTALL)
     assert ">ada</span>" in first and '<div>first <time datetime="2026-05-28' in first and "Messages of different roles" in first
     assert "<div>first" not in second
-    assert "ada" not in second and "Messages of different roles" not in second and second.endswith('<span class="quiet">–</span></td></tr>')
-    Problem.objects.update(assigned_to="")
-    assert "assigned" not in client.get("/").content.decode().partition("<thead>")[2].partition("</table>")[0]
+    assert "ada" not in second and ">As above</div>" in second and second.endswith('data-label="assigned"></td></tr>')
+
+
+def test_a_problem_is_new_for_a_week_until_somebody_decides_about_it(client: Client, tmp_path: Path) -> None:
+    """To the day of the newest conversation, with which the bars of the days end."""
+    last, day = imported(tmp_path / "a.db", merged()).last_activity or 0, 24 * 3_600_000
+
+    def marks() -> list[str]:
+        row = client.get("/").content.decode().partition("<tbody>")[2].partition("</tbody>")[0]
+        return re.findall(r'<span class="badge [^"]*state-[^>]*>(.*?)</span>', row)
+
+    assert marks() == ["new"] and client.get("/index.json").json()["problems"][0]["is_new"]
+    Problem.objects.update(first_seen=last - 6 * day)
+    assert marks() == ["new"]
+    Problem.objects.update(first_seen=last - 7 * day)
+    assert marks() == [] and not client.get("/index.json").json()["problems"][0]["is_new"]
+    Problem.objects.update(first_seen=last, regressed_at=timezone.now())
+    assert marks() == ["regressed"]
+    Problem.objects.update(decision="acknowledged")
+    assert marks() == ["acknowledged"]
 
 
 def test_the_effect_is_what_somebody_notices_and_the_fresh_one_comes_first(client: Client, kept: Kept) -> None:
@@ -160,7 +177,7 @@ def outcomes_of(client: Client) -> dict[str, str]:
 def headings_of(page: str) -> list[tuple[str, int, int]]:
     """(heading, its number, rows below it) of each group of an inbox."""
     groups = re.split(r'<tr class="group">', page)[1:]
-    words = [re.search(r"colspan=\"8\"[^>]*>([\w ]+) <span class=\"count\">([\d,]+)</span>", group) for group in groups]
+    words = [re.search(r"colspan=\"9\"[^>]*>([\w ]+) <span class=\"count\">([\d,]+)</span>", group) for group in groups]
     return [(match[1], int(match[2]), group.count('<td class="check">')) for match, group in zip(words, groups, strict=True) if match]
 
 
@@ -191,10 +208,9 @@ def test_the_days_of_the_inbox_and_of_trends_end_on_the_same_day(client: Client,
     store(tmp_path / "a.db", rows("one", MERGED) + rows("well", HEALTHY, at=AT + 12 * DAY))
     ends = {client.get("/trends.json").json()["days_to"], client.get("/index.json").json()["problems"][0]["days_to"]}
     assert ends == {"2026-07-03"} and '/trends/">trends</a> to 2026-07-03' in client.get("/").content.decode()
-    assert ">earlier</span>" not in client.get("/").content.decode()
+    assert "1 new in the 30 days to 2026-07-03</title>" in client.get("/").content.decode()
     written_again(tmp_path / "a.db", rows("one", MERGED), rows("well", HEALTHY, at=AT + 40 * DAY))
-    page = client.get("/").content.decode()
-    assert 'title="It began before these days">earlier</span></td>' in page and 'class="spark' not in page
+    assert "nothing new in the 30 days to 2026-07-31</title>" in client.get("/").content.decode()
 
 
 @pytest.mark.parametrize(
@@ -219,7 +235,7 @@ def test_lists_are_sorted_as_the_address_says(client: Client, kept: Kept) -> Non
     assert numbers == sorted(numbers) and len(set(numbers)) > 1
     seen = [row["last_seen"] for row in client.get("/index.json?sort=-seen").json()["problems"]]
     assert seen == sorted(seen, reverse=True) and len(set(seen)) > 1
-    assert "Filter, <b>silent errors first</b>" in client.get("/").content.decode()
+    assert '<summary class="chip">Filter</summary>' in client.get("/").content.decode()
     assert "Filter, <b>seen last</b>" in client.get("/?sort=-seen").content.decode()
     assert 'aria-sort="descending"' in client.get("/?sort=-seen").content.decode()
 

@@ -130,7 +130,7 @@ def test_the_options_say_what_the_ticked_strategies_come_to_together(client: Cli
     assert "Outcome of strip-error-chunks, then insert-interrupted-result Next request: openai-chat: rejected → accepted" in together
     assert "TOOL102 1 → 0" in together and "Undo: every byte" in together
     alone = outcome("?outcome=&strategy=renumber-messages&mode=fork", **htmx)
-    assert "Next request: openai-chat: still rejected at messages.1 (OC-1)" in alone and "TOOL102" in alone.partition("Remain: ")[2]
+    assert "Next request: openai-chat: still rejected at messages.1 (OC-1)" in alone and "TOOL102" in alone.partition("Remains: ")[2]
     assert "Choose what to repair." in outcome("?outcome=&mode=fork", **htmx)
     assert "Nothing to do: fix-counter would change nothing" in outcome("?outcome=&strategy=fix-counter", **htmx)
 
@@ -138,11 +138,12 @@ def test_the_options_say_what_the_ticked_strategies_come_to_together(client: Cli
 def test_what_remains_comes_with_the_strategy_that_repairs_it_too(client: Client, tmp_path: Path) -> None:
     address = f"/conversations/{example(tmp_path, traces=False).conversations.get(native_id=INCIDENT).oid}/repairs/new/"
     options = text(client, address)
-    assert "Tick <b>promote-leaked-call</b> too, and THINK301 is repaired" in options
-    assert "No strategy is for it: the outcome" in options and "<b>THINK101</b> remains: no strategy is for it" in options
+    outcome = " ".join(re.sub("<[^>]+>", " ", options.partition('id="outcome"')[2]).split())
+    assert "Remains: THINK301 until you tick promote-leaked-call too invented" in outcome
+    assert "No strategy is for it: the outcome" in options and "Remains: THINK101 no strategy is for it" in outcome
     both = text(client, f"{address}?outcome=&strategy={RENUMBER}&strategy=promote-leaked-call")
-    assert "THINK101 1 → 0" in both and "remains: no strategy" not in both, "it goes with another"
-    assert "THINK301 is repaired" not in text(client, f"{address}?outcome=&strategy={RENUMBER}&strategy=drop-leaked-call"), (
+    assert "THINK101 1 → 0" in both and "no strategy is for it" not in both, "it goes with another"
+    assert "until you tick" not in text(client, f"{address}?outcome=&strategy={RENUMBER}&strategy=drop-leaked-call"), (
         "an alternative is ticked"
     )
     preview = text(client, f"{address}?strategy={RENUMBER}&mode=in-place")

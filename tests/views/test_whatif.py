@@ -70,7 +70,9 @@ def test_a_row_says_where_the_readers_part_and_what_changes(client: Client, kept
         " better than now 1 newly passes the same 3 stay the same"
     )
     facts = " ".join(re.sub(r"<[^>]+>", " ", text[text.index("</figure>") :]).split())
-    assert facts.startswith("Next: read the 2 that change and do not pass , and repair them before exact ships. Better: dispatch-")
+    assert facts.startswith(
+        "Next: read the 2 that change and do not pass , and repair them before exact ships. Better of 24 readers : dispatch-"
+    )
     lines = [
         " ".join(re.sub(r"<[^>]+>", " ", line).split()) for line in text[text.index("<tbody>", text.index("differences")) :].split("<tr>")
     ]
