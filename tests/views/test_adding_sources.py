@@ -114,6 +114,8 @@ def test_a_refused_path_comes_with_the_setting_that_allows_it(tmp_path: Path, cl
     page = said(client, path="/srv/other", do="try")
     assert re.search(r'id="elsewhere-path"\s+name="path"\s+value="/srv/other"', page), "where it was tested, it is there again"
     assert page.index("Test without importing</button>") < page.index("Import this path</button>"), "the safe step comes first"
+    card = page[page.index('id="elsewhere"') :]
+    assert card.index("Show the command</button>") < card.index("import_source /srv/other</pre>") < card.index('data-copies="to-import"')
     address = said(client, path="postgresql://me:hunter2@other.example/brain")
     assert (
         "import_source postgresql://me@other.example/brain</pre>" in address
