@@ -18,7 +18,7 @@ from inspector.models.transactions import one_writer
 
 STATEMENTS = {
     "fixed": "The program that writes this store is fixed: it does not do this damage again.",
-    "unfixed": "It is not fixed yet, or I do not know: the damage may come back on its next turn, and this repair then has to be repeated.",
+    "unfixed": "It is not fixed yet, or I do not know: the same repair may be needed again.",
 }
 """What an approver may state about the cause of the damage. One of them has to be chosen, so that nobody approves a repair that a program undoes at once without knowing it."""
 _BY_COMMAND = "nothing; a command approved it, which prints the warnings of the plan and does not ask whether the program is fixed."

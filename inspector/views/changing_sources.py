@@ -223,8 +223,10 @@ def _not_added(request: OperatorRequest, problem: Exception) -> HttpResponse:
     way = _way(request)
     typed = refused(way, {**request.POST.dict(), "text": ""}, problem, otherwise="path" if way == "elsewhere" else way)
     beyond = visible(str(problem.place)) if isinstance(problem, OutOfReach) else ""
-    content = replace(_add_page(request), typed=typed, text=request.POST.get("text", ""), beyond=beyond)
-    return exact(own_content(page(request, "source_add.html", content, twins=("json",), status=409)))
+    # The command for a place that pages may not read is what was asked for there.
+    is_answer = bool(beyond) and way == "elsewhere"
+    content = replace(_add_page(request), typed=NOTHING if is_answer else typed, text=request.POST.get("text", ""), beyond=beyond)
+    return exact(own_content(page(request, "source_add.html", content, twins=("json",), status=200 if is_answer else 409)))
 
 
 def add_json(request: OperatorRequest) -> HttpResponse:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from django.http import Http404, HttpResponse
 
-from inspector.conversation.model import Chunk
+from inspector.conversation.model import Chunk, Kind
 from inspector.middleware import OperatorRequest
 from inspector.models import Conversation, Repair
 from inspector.planning.recommend import composed
@@ -117,8 +117,11 @@ class PromptPage:
         return f"no result of {tool} is stored" if first.seq is None else f"the result of {tool} is stored, and not sent"
 
     @property
-    def causes(self) -> list[tuple[str, Finding]]:
-        """Errors of the store of which a repair makes the request acceptable, with their ids: the one at the first violation, then the worst of another rule."""
+    def causes(self) -> list[tuple[str, str, Finding]]:
+        """Errors of the store of which a repair makes the request acceptable, each after what it is and its id.
+
+        The one at the first violation is the cause, but an effect where another one with the same repair is about the call of the result there.
+        """
         if self.look.strategies or self.analysis.observed or self.look.judgement.sendable:
             return []
         passing = {one.name for one in self.passing_strategies}
@@ -127,8 +130,16 @@ class PromptPage:
         there = next(((oid, one) for oid, one in findings if seqs & set(one.seqs)), None)
         if there is None:
             return []
-        same = set(there[1].repaired_by)
-        return [there, *((oid, one) for oid, one in findings if one.code != there[1].code and same & set(one.repaired_by))][:2]
+        same, calls = set(there[1].repaired_by), self._calls_of(seqs)
+        others = ((oid, one) for oid, one in findings if one.code != there[1].code and same & set(one.repaired_by))
+        cause = next(((oid, one) for oid, one in others if calls & set(one.seqs)), None)
+        return [("Cause", *there)] if cause is None else [("Cause", *cause), ("Effect", *there)]
+
+    def _calls_of(self, seqs: set[int]) -> set[int]:
+        """Where the calls are whose results these are."""
+        chunks = self.analysis.case.conversation.chunks
+        ids = {chunk.call_id for chunk in chunks if chunk.seq in seqs and chunk.kind is Kind.TOOL_RESULT and chunk.call_id}
+        return {chunk.seq for chunk in chunks if chunk.kind is Kind.TOOL_CALL and chunk.call_id in ids}
 
     @property
     def following(self) -> list[str]:

@@ -51,7 +51,7 @@ from inspector.background import Work
 from inspector.conversation.tree import LEAF
 from inspector.environment import host_name
 from inspector.middleware import OperatorRequest, accepts, writes
-from inspector.models import Conversation, Problem, Repair, RepairComment, Source, loading
+from inspector.models import Conversation, Problem, ProblemDay, Repair, RepairComment, Source, loading
 from inspector.models.problem import SEVERITIES
 from inspector.models.transactions import one_snapshot
 from inspector.presentation import markdown
@@ -77,6 +77,8 @@ from inspector.views.problem_list import known_rule
 _TIME = re.compile("[0-9]{1,14}")
 _POSITION = re.compile("[0-9]{1,7}")
 OFFERED_ACCOUNTS = 200
+KNOWN = 3
+"""Problems of which a page says what tells whether their cause is fixed."""
 LINKABLE = 4000
 """Characters of a query that an address carries: every strategy there is, and an entry's id."""
 STATES = ("proposed", "approved", "applied", "verified")
@@ -268,8 +270,8 @@ class RepairPage:
     changes: RepairComment | None = None
     """What who proposed it was asked to change, while that is so, and who looks at it again where they are asked."""
     next_reviewers: str = ""
-    fixed: tuple[Problem, ...] = ()
-    """Of the problems that it repairs, those that somebody marked as fixed in code."""
+    known: "tuple[KnownProblems, ...]" = ()
+    """What tells who decides whether the program is fixed."""
     why_not_approve: str = ""
     """Why who looks cannot approve it."""
     lapsed: str = ""
@@ -297,6 +299,14 @@ class RepairPage:
         """Other repairs of the conversation that wait too."""
         row = self.repair
         return list(Repair.waiting_of(row.conversation).exclude(pk=row.pk)[:WAITING_SHOWN]) if row.state in Repair.WAITING else []
+
+
+class KnownProblems(NamedTuple):
+    """Problems of which the same is known. `newest` is the last day on which they began in a conversation of the source, with who wrote most of them; None
+    where only repairs of ours made them."""
+
+    problems: tuple[Problem, ...]
+    newest: ProblemDay | None
 
 
 class RepairChoice(NamedTuple):
@@ -717,7 +727,7 @@ def _review(repair: Repair, operator: str, part: PreviewPart | None) -> dict[str
         "comments": tuple(comment for comment in comments if comment.anchor not in shown),
         "changes": next((comment for comment in requested if comment.verdict == RepairComment.Verdict.CHANGES), None),
         "next_reviewers": reviewers,
-        "fixed": _fixed(repair) if repair.state == Repair.State.PROPOSED else (),
+        "known": _known(repair) if repair.state == Repair.State.PROPOSED else (),
         "why_not_approve": why_not_approve(repair, operator) if repair.state == Repair.State.PROPOSED else "",
         "lapsed": why_lapsed(repair),
         "expires": expires_at(repair),
@@ -728,9 +738,17 @@ def _review(repair: Repair, operator: str, part: PreviewPart | None) -> dict[str
     }
 
 
-def _fixed(repair: Repair) -> tuple[Problem, ...]:
+def _known(repair: Repair) -> tuple[KnownProblems, ...]:
+    """Of the problems that it repairs: those that somebody marked as fixed, then the worst."""
     codes = [code for code, (before, after) in repair.counts.items() if after < before]
-    return tuple(Problem.objects.filter(source=repair.conversation.source, code__in=codes, fixed_at__isnull=False))
+    problems = Problem.objects.filter(source=repair.conversation.source, code__in=codes).order_by("rank", "code")
+    groups: dict[tuple[object, ...], KnownProblems] = {}
+    for problem in sorted(problems, key=lambda problem: problem.fixed_at is None)[:KNOWN]:
+        day = problem.days.order_by("-day", "-occurrences").first()
+        key = (problem.fixed_at, problem.regressed_at, day and (day.day, day.client_version, day.model))
+        group = groups.get(key, KnownProblems((), day))
+        groups[key] = group._replace(problems=(*group.problems, problem))
+    return tuple(groups.values())
 
 
 def _open(repair: Repair, interrupted: Sequence[Interrupted]) -> str:

@@ -114,6 +114,8 @@ def test_a_refused_path_comes_with_the_setting_that_allows_it(tmp_path: Path, cl
     page = said(client, path="/srv/other", do="try")
     assert re.search(r'id="elsewhere-path"\s+name="path"\s+value="/srv/other"', page), "where it was tested, it is there again"
     assert page.index("Test without importing</button>") < page.index("Import this path</button>"), "the safe step comes first"
+    card = page[page.index('id="elsewhere"') :]
+    assert card.index("Show the command</button>") < card.index("import_source /srv/other</pre>") < card.index('data-copies="to-import"')
     address = said(client, path="postgresql://me:hunter2@other.example/brain")
     assert (
         "import_source postgresql://me@other.example/brain</pre>" in address
@@ -126,8 +128,11 @@ def test_a_refused_path_comes_with_the_setting_that_allows_it(tmp_path: Path, cl
 def test_a_database_that_is_not_allowed_has_three_ways_to_its_import(client: Client, settings: Settings) -> None:
     settings.INSPECTOR_SOURCES = []
     page = said(client, path="postgresql://reader@db.example/brain", do="lines")
+    assert client.post("/sources/add/", {"path": "a.db", "do": "lines"}).status_code == 409, "no place at all"
     place_, elsewhere = page[page.index('id="path"') : page.index('id="elsewhere"')], page[page.index('id="elsewhere"') :]
-    assert "may not read" in elsewhere and "may not read" not in place_, "the reason is where it was typed"
+    assert "may not read" not in page and "is not allowed here yet</h3>" in elsewhere and ' main"' not in place_, (
+        "the command is the answer"
+    )
     assert "import_source postgresql://reader@db.example/brain</pre>" in elsewhere
     assert re.search(r"INSPECTOR_SOURCES=\S*postgresql://reader@db.example/brain \S+", elsewhere)
     export = "pg_dump -t minion_jobs -t 'subagent_*' gbrain > gbrain.sql"

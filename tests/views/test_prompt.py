@@ -138,12 +138,17 @@ def test_what_is_tried_names_what_the_profile_accepts(client: Client, incident: 
     assert re.search(r"Tried in memory, nothing is written: accepted with 9 of \d+ readers and 4 of \d+ strategies Under each reader", page)
 
 
-def test_the_finding_whose_repair_makes_the_request_acceptable_is_its_cause(client: Client, incident: Conversation) -> None:
-    """THINK301 is an error of the same store; the result at seq 12 is where the provider rejects."""
+def test_the_finding_about_the_call_of_a_rejected_result_is_the_cause_and_the_one_at_the_result_its_effect(
+    client: Client, incident: Conversation
+) -> None:
+    """THINK301 is an error of the same store; the result at seq 12 is where the provider rejects, and the chunks that are merged contain its call."""
     page = words(prompt(client, incident))
-    assert "Cause TOOL202 The result at seq 12 is read without its call: the call (seq 10) is inside MSG 0, which is read as user." in page
-    assert "which is read as user. Same repair: MSG101 merged-messages. Repair" in page
-    assert "Cause TOOL202" not in words(prompt(client, incident, "?strategy=renumber-messages"))
+    assert "Cause MSG101 6 messages of 3 turns share msgIdx 0 and are read as one user message." in page
+    assert (
+        "Effect TOOL202 The result at seq 12 is read without its call: the call (seq 10) is inside MSG 0, which is read as user. Repair"
+        in page
+    )
+    assert "Cause MSG101" not in words(prompt(client, incident, "?strategy=renumber-messages"))
 
 
 def test_a_crash_file_is_never_repaired_and_says_so_before_anything_is_chosen(client: Client, crash: Conversation) -> None:

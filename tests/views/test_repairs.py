@@ -427,7 +427,10 @@ def test_the_page_of_a_repair_names_the_second_approver(client: Client, post: Po
     page = text(client, f"/repairs/{repair.oid}/")
     assert re.search(r'<button class="btn main" disabled aria-describedby="why-not">Approve plan', page)
     assert 'id="why-not">A second person must approve this repair: the one who proposed it cannot' in page
-    assert f"Waits for <b>one approval</b> by somebody other than {repair.proposed_by}: nobody is asked yet." in page
+    assert (
+        f'Waits for <b>one approval</b> by somebody other than {repair.proposed_by}: <a class="link" href="#written-reviewers">ask somebody</a>.'
+        in page
+    )
     Repair.objects.update(proposed_by="ann")
     page = text(client, f"/repairs/{repair.oid}/")
     assert re.search(r'<button class="btn main">Approve plan', page) and "Proposed by ann: you are the second person." in page

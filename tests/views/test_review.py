@@ -13,7 +13,7 @@ from pytest_django import Settings
 from inspector.actions.approvals import expires_at
 from inspector.actions.import_source import import_targets
 from inspector.actions.reviewing import comment, request_reviewers
-from inspector.models import Conversation, Problem, Repair, RepairComment
+from inspector.models import Conversation, Problem, ProblemDay, Repair, RepairComment
 from tests.accounts import account
 from tests.actions.building import (
     WHO,
@@ -124,7 +124,9 @@ def test_what_is_typed_with_a_proposal_is_on_its_page_and_in_its_twins(client: C
 
 def test_a_reviewer_goes_on_with_other_options_from_what_is_proposed(client: Client, conversation: Conversation) -> None:
     repair = proposed(conversation, RENUMBER)
-    assert "Waits for <b>one approval</b>: nobody is asked yet." in text(client, f"/repairs/{repair.oid}/")
+    page = text(client, f"/repairs/{repair.oid}/")
+    assert 'Waits for <b>one approval</b>: <a class="link" href="#written-reviewers">ask somebody</a>.' in page
+    assert "<details open><summary>Ask somebody</summary>" in page and page.count('id="written-reviewers"') == 1
     request_reviewers(repair, WHO, "ann, bob")
     Repair.objects.update(reason="the server is fixed")
     page = text(client, f"/repairs/{repair.oid}/")
@@ -180,13 +182,27 @@ def test_the_comments_on_rows_are_counted_there_and_at_the_top(client: Client, c
     assert f'href="#comment-{second}">' in page.partition('id="talk"')[2] and page.count(f'id="comment-{first}"') == 1
 
 
-def test_who_states_whether_the_program_is_fixed_reads_what_was_said_about_the_problem(client: Client, conversation: Conversation) -> None:
-    repair = proposed(conversation, RENUMBER)
-    assert "is marked as fixed" not in text(client, f"/repairs/{repair.oid}/")
+def test_who_states_whether_the_program_is_fixed_reads_what_is_known_about_it(client: Client, tmp_path: Path) -> None:
+    repair = proposed(example(tmp_path, traces=False).conversations.get(native_id=INCIDENT), RENUMBER)
+    assert known(client, repair) == [
+        "Last written 2026-06-28 by umans/umans-flash.",
+        "MSG101 TOOL202 newest in the source 2026-06-28 by umans/umans-flash; not marked as fixed.",
+    ]
+    ProblemDay.objects.filter(problem__code="MSG101").update(client_version="2.1.107")
     Problem.objects.filter(code="MSG101").update(fixed_at=repair.proposed_at, fixed_by="ann", fixed_in="2.1.108")
-    assert "MSG101</a> is marked as fixed in client version <b>2.1.108</b> by ann." in text(client, f"/repairs/{repair.oid}/")
-    Repair.objects.update(counts={"MSG101": [1, 1]})
-    assert "is marked as fixed" not in text(client, f"/repairs/{repair.oid}/")
+    Problem.objects.filter(code="TOOL202").update(regressed_at=repair.proposed_at)
+    assert known(client, repair)[1:] == [
+        "MSG101 newest in the source 2026-06-28 by client 2.1.107, umans/umans-flash; marked as fixed in client version 2.1.108 by ann just now, "
+        "none found since.",
+        "TOOL202 newest in the source 2026-06-28 by umans/umans-flash; occurs again since just now.",
+    ]
+    Repair.objects.update(counts={"MSG101": [1, 1], "TOOL202": [2, 0]})
+    assert not any(line.startswith("MSG101") for line in known(client, repair)), "it repairs none of them"
+
+
+def known(client: Client, repair: Repair) -> list[str]:
+    lines = re.findall(r'<p class="known">(.*?)</p>', text(client, f"/repairs/{repair.oid}/"), re.DOTALL)
+    return [" ".join(unescape(re.sub("<[^>]*>", "", line)).split()) for line in lines]
 
 
 def test_what_a_proposed_repair_leaves_has_the_way_to_repair_it_too(client: Client, tmp_path: Path) -> None:

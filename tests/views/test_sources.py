@@ -97,7 +97,7 @@ def test_whether_what_is_seen_is_current_is_in_the_list_and_in_the_first_lines_o
     assert take_watch(this_process())
     cell, facts = cell_and_facts()
     assert cell.endswith("<div>watched every 10 minutes</div>") and "None is watched" not in client.get("/sources/").content.decode()
-    assert facts.endswith(", watched</span>")
+    assert ", watched</span>" in facts and re.search(r'judged as <a class="link" href="#reader"[^>]*>dispatch-legacy</a>', facts)
     watching.record_problem(source.pk, "It is <gone>.")
     cell, facts = cell_and_facts()
     assert "cannot be read now" in cell and "It is &lt;gone&gt;." in cell and "cannot be read now" in facts
