@@ -87,6 +87,7 @@ def problem() -> str:
     return Watch.objects.values_list("problem", flat=True).first() or ""
 
 
+@pytest.mark.slow
 def test_whatever_a_program_does_to_its_files_is_imported(sessions: Path) -> None:
     looks, session = Watching(), max(sessions.rglob("*.jsonl"))
     last = json.loads(session.read_text().splitlines()[-1])["id"]

@@ -127,7 +127,8 @@ def stored(path: Path) -> Counter[str]:
     return +Counter({problem.code: problem.conversations for problem in Problem.objects.filter(source=source)})
 
 
-@pytest.mark.parametrize("is_much", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["two stores", "the example and captures too"])
+@pytest.mark.slow
+@pytest.mark.parametrize("is_much", [False, True], ids=["two stores", "the example and captures too"])
 def test_from_the_import_to_the_purge(client: Client, tmp_path: Path, is_much: bool) -> None:
     path, store = tmp_path / "a.db", Store()
     for native_id in IDS:

@@ -31,7 +31,7 @@ RULE = Rule(
     severity=Severity.ERROR,
     silent=True,
     origin=Origin.STORE,
-    summary="Gemini CLI does not list the chat",
+    summary="the chat is not in the list of Gemini CLI, so that nobody can resume it",
     why=(
         "It lists chats whose first line it can read, and that have a message for a resume: `--resume` does not find another one, and its clean-up deletes a "
         "chat without messages."
