@@ -186,6 +186,7 @@ def test_a_child_that_came_since_is_not_deleted_with_its_parent(store: Path) -> 
     assert rows(store) == before and repair.state == Repair.State.VERIFIED and not repair.intent
 
 
+@pytest.mark.slow
 def test_nobody_settles_what_the_program_still_does_when_its_inspector_is_gone(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before, repair = rows(store), approved(conversation(store), STRATEGY, mode="fork")
     monkeypatch.setattr(own_program, "_WAIT", 0.1)

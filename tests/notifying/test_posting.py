@@ -144,6 +144,7 @@ def _flood(connection: socket.socket) -> None:
         connection.sendall(b"x" * 65_536)
 
 
+@pytest.mark.slow
 def test_time_and_bytes_are_limited() -> None:
     begun = time.monotonic()
     with speaking(_drip) as port, pytest.raises(NotSent, match="within 1 seconds"):

@@ -326,6 +326,7 @@ def test_headers_that_drip_are_cut_off_and_a_slow_body_is_not(
         assert was_closed is is_closed
 
 
+@pytest.mark.slow
 def test_a_body_that_takes_too_long_is_cut_off_too(monkeypatch: pytest.MonkeyPatch) -> None:
     from inspector import connections
 

@@ -100,6 +100,7 @@ def test_the_very_file_takes_its_place_again_under_a_process_that_opened_it_afte
     assert [path.name for path in tmp_path.iterdir()] == ["s.jsonl"]
 
 
+@pytest.mark.slow
 def test_nothing_that_a_program_appends_is_lost_while_it_is_written_again_and_again(place: Path, tmp_path: Path) -> None:
     """The program opens, appends and closes for some records, and keeps the file open for others."""
     lines = [f'{{"n":{number}}}' for number in range(60)]
