@@ -62,7 +62,7 @@ def verdict(case: Case, findings: Sequence[Finding], judgement: Judgement) -> Ve
         return Verdict(f"The conversation was not read: it {reason}.", NextRequest("", NOT_KNOWN, "the conversation was not read"))
     if not case.conversation.chunks:
         off_path = sum(bool(chunk.role) for chunk in case.tree.chunks) if case.tree else 0
-        nothing = f"{case.reading.reader} reads none of the {counted(off_path, 'message chunk')} of this conversation: a resume begins anew"
+        nothing = f"{case.reading.reader} reads none of the {counted(off_path, 'message chunk')} of this conversation: a resume starts without them"
         return Verdict(f"{nothing if off_path else 'The store has no chunks of this conversation'}{_first_finding(findings)}.")
     if case.reading.failure:
         failed = f"{case.reading.reader} cannot open it: {case.reading.failure}"

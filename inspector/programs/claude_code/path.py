@@ -8,6 +8,7 @@ does it, and the newest that does not is in its comment.
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
+from heapq import heappop, heappush
 from operator import itemgetter
 
 from inspector.conversation.model import Conversation, Fact, Kind
@@ -275,23 +276,29 @@ def _merged(chain: Sequence[Entry], regions: Sequence[tuple[int, int, list[Entry
     """The lines of other branches among the lines from its answer to the last of its results, in the order of the file."""
     position = {id_: place for place, id_ in enumerate(by_id)}
     merged: list[Entry] = []
+    waiting: list[tuple[int, Entry]] = []
     done = 0
-    waiting: list[Entry] = []
-    for start, last, lines in sorted(regions, key=lambda region: region[0]):
+
+    def before(place: int) -> None:
+        while waiting and waiting[0][0] < place:
+            merged.append(heappop(waiting)[1])
+
+    for start, last, lines in sorted(regions, key=itemgetter(0)):
         if start >= done:
-            merged += waiting
+            before(len(position))
             merged += chain[done : start + 1]
-            done, waiting = start + 1, []
-        waiting = sorted([*waiting, *lines], key=lambda entry: position[entry.id])
+            done = start + 1
+        for line in lines:
+            heappush(waiting, (position[line.id], line))
         answer, end = answer_of(chain[start]), last + 1
         while end < len(chain) and _belongs(chain[end], answer):
             end += 1
         for entry in chain[done:end]:
-            before = [line for line in waiting if position[line.id] < position[entry.id]]
-            merged += [*before, entry]
-            waiting = waiting[len(before) :]
+            before(position[entry.id])
+            merged.append(entry)
         done = max(done, end)
-    return [*merged, *waiting, *chain[done:]]
+    before(len(position))
+    return [*merged, *chain[done:]]
 
 
 def _belongs(entry: Entry, answer: str) -> bool:
