@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,8 @@ if connection.vendor == "postgresql":
     from procrastinate.contrib.django.models import ProcrastinateJob
 
 COUNT = 10_000
+GATE = 20_001
+"""The key of a lock that only these tests take."""
 Start = Callable[..., "subprocess.Popen[bytes]"]
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -182,28 +185,43 @@ def test_three_workers_import_what_one_plain_import_does_though_one_is_killed(tm
     assert Revision.objects.count() == before and state() == expected
 
 
+@contextmanager
+def stopped_at(native_id: str) -> Iterator[Callable[[], bool]]:
+    """A writer waits in its transaction where it inserts this conversation; says whether one waits."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_lock(%s)", (GATE,))
+        cursor.execute(
+            f"CREATE FUNCTION wait_at_the_gate() RETURNS trigger LANGUAGE plpgsql AS "
+            f"$$ BEGIN PERFORM pg_advisory_xact_lock({GATE}); RETURN NEW; END $$"
+        )
+        cursor.execute(
+            f"CREATE TRIGGER gate BEFORE INSERT ON {Conversation._meta.db_table} "
+            f"FOR EACH ROW WHEN (NEW.native_id = '{native_id}') EXECUTE FUNCTION wait_at_the_gate()"
+        )
+
+    def is_waiting() -> bool:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND objid = %s AND NOT granted", (GATE,))
+            return cursor.fetchone() == (1,)
+
+    try:
+        yield is_waiting
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_unlock(%s)", (GATE,))
+            cursor.execute("DROP FUNCTION wait_at_the_gate CASCADE")
+
+
 def test_a_worker_that_is_killed_while_it_has_the_write_lock_leaves_it_to_others(tmp_path: Path, start_worker: Start) -> None:
     store = write_store(tmp_path / "a.db", "a", 480)
     run("import_source", "--queue", store)
-    worker = start_worker()
-    locked = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 2 AND granted"
-
-    def has_lock() -> bool:
-        """Stopped with the lock: between the question and the stop it may have given it back."""
-        for expected in (1, 1):
-            with connection.cursor() as cursor:
-                cursor.execute(locked)
-                if cursor.fetchone() != (expected,):
-                    os.kill(worker.pid, signal.SIGCONT)
-                    return False
-            os.kill(worker.pid, signal.SIGSTOP)
-        return True
-
-    wait_until(lambda: (has_lock() and Conversation.objects.exists()) or os.kill(worker.pid, signal.SIGCONT))
-    worker.kill()
-    worker.wait()
+    with stopped_at("a-00400") as is_waiting:
+        worker = start_worker()
+        wait_until(is_waiting)
+        worker.kill()
+        worker.wait()
     with one_writer():
-        assert Conversation.objects.count() < 480
+        assert 0 < Conversation.objects.count() < 480
     start_worker()
     wait_until(are_done)
     assert state() == state_of_sqlite(tmp_path, store) and JobResult.objects.get().error == ""
