@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from datetime import UTC, date, datetime, time
 
 from inspector.conversation.model import Message
+from inspector.presentation.visible import visible
 from inspector.traces import observe
 from inspector.traces.model import Trace
 
@@ -22,6 +23,15 @@ def day_of(text: str) -> str:
         return date.fromisoformat(text).isoformat()
     except ValueError:
         return ""
+
+
+def about_days(since: str, until: str, day: str = "") -> str:
+    """What is wrong with the days that an address names, in one sentence; "" where nothing is."""
+    if odd := next((text for text in (since, until, day) if text and not day_of(text)), ""):
+        return f"{visible(odd[:20])!r} is no day, so that it is passed over: write it as YYYY-MM-DD."
+    return (
+        f"The first day, {since}, is after the last, {until}: exchange them." if since and until and day_of(since) > day_of(until) else ""
+    )
 
 
 def first_of(day: str) -> int:

@@ -26,6 +26,7 @@ from inspector.actions.audit import REMOVE
 from inspector.installation import page_files_digest, program, typed
 from inspector.models import AuditEntry, Conversation, Finding, Problem, Repair, RepairGroup, Source, Stream, Tombstone, repair
 from inspector.presentation import markdown
+from inspector.presentation.clock import about_days
 from inspector.presentation.json_text import json_text
 from inspector.presentation.visible import visible
 from inspector.programs.registry import programs
@@ -167,6 +168,7 @@ def page(
         **navigation(request.path),
         **of_account(request),
         "waiting": partial(waiting_for_review, request),
+        "days_note": about_days(*(request.GET.get(name, "") for name in ("since", "until", "day"))),
         "local_mode": settings.INSPECTOR_LOCAL,
         "program": program(),
         "reveals": getattr(request, "reveals", False),

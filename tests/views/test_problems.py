@@ -5,6 +5,7 @@ import re
 from datetime import date
 from html import unescape
 from pathlib import Path
+from urllib.parse import urlencode
 
 import pytest
 from django.test import Client
@@ -657,6 +658,27 @@ def test_trends_have_the_days_that_the_address_names(client: Client, tmp_path: P
     for wrong in ("since=x&until=<i>", "since=2026-02-31", "days=7"):
         assert days(wrong) == (30, "2026-07-03", 2)
     assert days("since=2026-06-30&until=2026-06-21")[:2] == (30, "2026-06-21"), "the wrong way round"
+
+
+@pytest.mark.parametrize("page", ["/trends/", "/conversations/", "/"])
+def test_a_day_that_is_none_is_said_in_one_sentence(client: Client, tmp_path: Path, page: str) -> None:
+    store(tmp_path / "a.db", rows("one", MERGED))
+    name = "day" if page == "/" else "since"
+    for odd in ("2026-02-31", "<i>", "2026-01-31T10:00", "x" * 1000):
+        sentence = f"'{odd[:20]}' is no day, so that it is passed over: write it as YYYY-MM-DD."
+        assert sentence in unescape(words_of(client, f"{page}?{urlencode({name: odd})}"))
+    for day in ("", "2026-02-28", "1999-01-01"):
+        assert "no day" not in words_of(client, f"{page}?{urlencode({name: day})}")
+
+
+def test_days_in_the_wrong_order_are_said(client: Client, tmp_path: Path) -> None:
+    store(tmp_path / "a.db", rows("one", MERGED))
+    for page in ("/trends/", "/conversations/"):
+        sentence = "The first day, 2026-06-30, is after the last, 2026-06-21: exchange them."
+        assert sentence in words_of(client, f"{page}?since=2026-06-30&until=2026-06-21")
+        assert "exchange" not in words_of(client, f"{page}?since=2026-06-21&until=2026-06-21") + words_of(
+            client, f"{page}?since=2026-06-21"
+        )
 
 
 @pytest.mark.parametrize("days", ["until=0001-01-01", "until=0001-01-02", "since=0001-01-03&until=0002-01-01", "until=9999-12-31"])
