@@ -40,7 +40,9 @@ def leaf(
         end = last
     if checkpoint is None and version >= ENDS_NEWEST:
         end = _newest_below(last, loaded, by_id, parents)
-    return next((entry for entry in _upward(end, by_id, parents) if is_message(entry)), None) or last_message(loaded)
+    above = [entry for entry in _upward(end, by_id, parents) if is_message(entry) or is_boundary(entry.about)]
+    # A compaction without anything after it, as of a session that was killed there: the boundary is the end, and nothing of what is above it is sent.
+    return above[0] if any(map(is_message, above)) else last_message(loaded)
 
 
 def is_left_by_hand(all_lines: Sequence[Entry], loaded: Sequence[Entry]) -> bool:

@@ -15,7 +15,7 @@ from inspector.conversation.model import Conversation, Fact, Kind
 from inspector.conversation.tree import LEAF, Entry, as_path, entries, walk
 from inspector.programs.claude_code.kept import Kept, is_boundary, kept
 from inspector.programs.claude_code.leaf import answer_of, calls_in, is_message, is_side, leaf
-from inspector.programs.claude_code.lines import SYSTEM
+from inspector.programs.claude_code.lines import SPOKEN, SYSTEM
 from inspector.text.at_hand import AtHand
 
 ENDS = "pathEnds"
@@ -31,8 +31,9 @@ BRIDGES_MAIN = (2, 1, 112)  # not 2.1.96
 READS_FIRST_OF_LINE = (2, 1, 126)  # not 2.1.112
 BRIDGED = 5_000
 """Milliseconds: a line whose parent is nowhere hangs below the last line that is at most so much older, measured at 5,000 and 5,001."""
-_LEADING = ("attachment", SYSTEM, "progress")
-"""Types of lines besides messages by which a resume goes on to their parents: a line below any other one names a parent that is nowhere."""
+_PROGRESS = "progress"
+_LEADING = (*SPOKEN, "attachment", SYSTEM, _PROGRESS)
+"""Types of lines by which a resume goes on to their parents, also where they hold no message: a line below any other one names a parent that is nowhere."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,12 +78,14 @@ def live_entries(tree: Conversation, loader: Loader) -> tuple[tuple[Entry, ...],
 
 
 def _chain(tree: Conversation, loader: Loader) -> tuple[tuple[Entry, ...], str]:
-    loaded = tuple(entry for entry in loaded_entries(tree, loader.version) if leads_on(entry))
+    lines = tuple(entry if entry.id else _with_key(entry) for entry in entries(tree))
+    most = _most_on_line(loader.version)
+    loaded = tuple(entry for entry in lines if place_on_line(entry) <= most and leads_on(entry))
     # Of several lines with one id the last counts, in every version.
     by_id = {entry.id: entry for entry in loaded}
     of_compaction = kept(by_id, loader.version)
     parent_of = _parent_of(by_id, of_compaction)
-    end = _chosen(tree, loaded) or leaf(entries(tree), loaded, by_id, of_compaction.parents, loader.version)
+    end = _chosen(tree, loaded) or leaf(lines, loaded, by_id, of_compaction.parents, loader.version)
     chain, why = walk(
         by_id, end, _bridging(parent_of, by_id, of_compaction.gone, loader.version) if loader.version >= BRIDGES else parent_of
     )
@@ -93,8 +96,18 @@ def _chain(tree: Conversation, loader: Loader) -> tuple[tuple[Entry, ...], str]:
 
 def loaded_entries(tree: Conversation, version: tuple[int, int, int] = READS_FIRST_OF_LINE) -> tuple[Entry, ...]:
     """Lines with an id, in the order of the file; of records that share a line only the first is read, and none before READS_FIRST_OF_LINE."""
-    most = 1 if version >= READS_FIRST_OF_LINE else 0
+    most = _most_on_line(version)
     return tuple(entry for entry in entries(tree) if entry.id and place_on_line(entry) <= most)
+
+
+def _most_on_line(version: tuple[int, int, int]) -> int:
+    """The place of the last record of a line that is read."""
+    return 1 if version >= READS_FIRST_OF_LINE else 0
+
+
+def _with_key(entry: Entry) -> Entry:
+    """Of a line without a uuid: none can name it, and yet it is loaded, so that a resume ends with it, and bridges to it."""
+    return replace(entry, id=f"\0{entry.about.get('uuid')!r}")
 
 
 @dataclass(slots=True)
@@ -133,7 +146,7 @@ def _bridging(
         if name is None or at is None or (name in by_id and name not in walked):
             return name
         if not of_side:
-            lines = [line for line in by_id.values() if line.id not in gone]
+            lines = [line for line in by_id.values() if line.id not in gone and line.type != _PROGRESS]
             timed = [(time, -number, line) for number, line in enumerate(lines) if (time := line.chunks[0].at) is not None]
             for time, _, line in sorted(timed, key=itemgetter(0, 1)):
                 moments = of_side.setdefault(side(line), _Moments())
@@ -191,7 +204,7 @@ def shares_line(entry: Entry) -> bool:
 
 def leads_on(entry: Entry) -> bool:
     """Whether a resume goes on from the line to its parent."""
-    return is_message(entry) or entry.type in _LEADING
+    return entry.type in _LEADING or is_message(entry)
 
 
 def results_in(entry: Entry) -> list[str]:
