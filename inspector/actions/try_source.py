@@ -10,13 +10,14 @@ from inspector.actions.add_source import known_as
 from inspector.actions.problems import Refused
 from inspector.checking import Around, judges_of, unread_in
 from inspector.conversation.model import Kind
+from inspector.presentation.conversation.resuming import is_accepted
 from inspector.presentation.conversation.revision_content import Summary, revision_head
 from inspector.presentation.conversation.verdict import Verdict, verdict
 from inspector.presentation.visible import visible
 from inspector.profiles.judging import judged_case
 from inspector.programs.catalogue import FORMATS, UnknownFormat, format_named
 from inspector.programs.formats import Listed
-from inspector.rules.base import Severity, case_of, findings
+from inspector.rules.base import Finding, Severity, case_of, findings
 from inspector.rules.catalogue import RULES
 from inspector.sources import homes, reading
 from inspector.sources.captures import Captures
@@ -43,7 +44,9 @@ class Sample:
     native_id: str
     version: str
     verdict: Verdict
+    findings: tuple[Finding, ...]
     is_damaged: bool
+    """Damaged or rejected, as the import counts it."""
     unreadable: int
 
 
@@ -165,12 +168,14 @@ def _sample(one: Around) -> Sample:
     conversation = one.stored.conversation
     case = case_of(conversation, one.reader, archive=one.archive, bleeding=one.bleeding)
     results = findings(case, RULES)
+    judgement = judged_case(case, one.profile, one.projection)[1]
     return Sample(
         revision_head(one.stored).summary,
         visible(conversation.native_id),
         visible(conversation.fact("version") or ""),
-        verdict(case, results, judged_case(case, one.profile, one.projection)[1]),
-        any(finding.severity is not Severity.NOTE for finding in results),
+        verdict(case, results, judgement),
+        tuple(results),
+        any(finding.severity is not Severity.NOTE for finding in results) or not is_accepted(case, judgement) or bool(case.reading.failure),
         sum(chunk.kind is Kind.UNREADABLE for chunk in conversation.chunks),
     )
 

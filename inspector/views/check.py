@@ -38,6 +38,8 @@ CARRIED = 4 * 1000 * 1000
 """Bytes of a body that a page carries along, so that the next question needs no second upload."""
 MOST = 100
 """Violations of one profile that are shown."""
+FINDINGS = 50
+"""Findings that are shown."""
 NAMED = 3
 """Ids that a headline names."""
 TYPED = 100_000
@@ -78,6 +80,15 @@ class VerdictRow:
     placed: tuple[Placed, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class PlacedFinding:
+    """`path` is the first place of the request that it names, as a provider's error would; "" where the body has it under another name."""
+
+    finding: Finding
+    path: str
+    lines: range | None
+
+
 class NoBody(Exception):
     """The form has no body to check; the message is the sentence to show."""
 
@@ -95,7 +106,7 @@ class CheckPage:
     part: PreviewPart | None
     headline: str = ""
     """Why the chosen profile rejects it and where, in plain words."""
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[PlacedFinding, ...] = ()
     own: tuple[VerdictRow, ...] = ()
     """Profiles of the wire shape that the body is in, the chosen one first."""
     others: tuple[VerdictRow, ...] = ()
@@ -222,7 +233,7 @@ def check_page(request: OperatorRequest, given: bytes | None = None, what: str =
         checked=result,
         part=part,
         headline=_headline(result),
-        findings=result.findings if result else (),
+        findings=_placed_findings(result, shown) if result else (),
         own=own,
         others=others,
         lines=listing(shown, _marks(own)) if shown and not is_editable else (),
@@ -289,6 +300,19 @@ def _rows(verdicts: Iterable[ProfileVerdict], shown: str) -> tuple[VerdictRow, .
         )
         for equal in same.values()
     )
+
+
+def _placed_findings(result: Checked, shown: str) -> tuple[PlacedFinding, ...]:
+    is_own = next(verdict.profile.wire for verdict in result.profile_verdicts if verdict.name == result.profile) == wire_of(
+        result.format.name
+    )
+    # The path of a block comes after that of its message.
+    paths = {seq: path for path, seqs in result.prompt.sources().items() for seq in seqs} if is_own else {}
+    placed = []
+    for finding in result.findings[:FINDINGS]:
+        path = next((paths[seq] for seq in finding.seqs if seq in paths), "")
+        placed.append(PlacedFinding(finding, path, lines_of(shown, path) if shown and path else None))
+    return tuple(placed)
 
 
 def _marks(rows: tuple[VerdictRow, ...]) -> list[tuple[int, str]]:

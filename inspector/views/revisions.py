@@ -203,14 +203,13 @@ def _read_by_two(row: Conversation, clients: Sequence[str], profile: str) -> _Co
         # The words that both insert may differ.
         part = "neither"
     subject = "the next request" if change.next_request else "the conversation"
-    than_now = f", {WORDS[part].than_now}" if change.next_request else ""
     without = {chunk.key for dropped in other.dropped for chunk in dropped.chunks}
     neither = tuple(
         replace(dropped, chunks=chunks)
         for dropped in one.dropped
         if (chunks := tuple(chunk for chunk in dropped.chunks if chunk.key in without))
     )
-    readings = ComparedReadings(f"{subject} {WORDS[part].one}{than_now}", change.needs_repair, neither)
+    readings = ComparedReadings(f"{subject} {WORDS[part].one}", change.needs_repair, neither)
     return left, right, rows, readings
 
 

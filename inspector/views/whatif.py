@@ -39,7 +39,7 @@ PER_PAGE = 25
 AMOUNTS = (50, 200, 1000)
 """Conversations that are read by each client, the newest; a page reads the first amount unless the address asks for more."""
 BEST = 3
-"""Readers of all that are shown without opening the list."""
+"""Readers that are shown before the list of all is opened, next to the two that are compared."""
 _FAILING = frozenset(NEXT_REQUESTS.values()) - {"newly_passes"}
 """The changes after which a next request does not pass."""
 _BY_KIND = ("only_better", "neither", "same")
@@ -114,6 +114,10 @@ class ClientLine:
         return sum(self.summary.next_requests[name].count for name in _FAILING)
 
     @property
+    def newly_failing(self) -> int:
+        return sum(self.summary.next_requests[name].count for name in ("newly_silent", "newly_rejected"))
+
+    @property
     def rank(self) -> tuple[int, ...]:
         passing, silent, rejected = (self.summary.states[state][1] for state in (PASSES, SILENT, REJECTED))
         return -passing, silent, rejected, self.summary.worse.count, self.summary.merged.count
@@ -180,23 +184,10 @@ class WhatIfPage:
         return bool(self.chosen.summary.states[NOT_KNOWN][1])
 
     @property
-    def safer(self) -> ClientLine | None:
-        """Another reader with which more next requests newly pass and no more fail, or as many pass and fewer fail."""
-        chosen = self.chosen
-        lines = [
-            line
-            for line in self.lines
-            if line.passing >= max(1, chosen.passing)
-            and line.failing <= chosen.failing
-            and (line.passing, line.failing) != (chosen.passing, chosen.failing)
-        ]
-        return min(lines, key=lambda line: (line.failing, -line.passing, line.summary.worse.count, line.summary.merged.count), default=None)
-
-    @property
     def best(self) -> tuple[ClientLine, ...]:
         """The readers with which most next requests pass, then fewest go wrong silently; with those that the page compares."""
         ranked = sorted(self.lines, key=lambda line: line.rank)
-        named = {self.choice.a, self.choice.b, *([self.safer.summary.reader_b] if self.safer else [])}
+        named = (self.choice.a, self.choice.b)
         return tuple(line for place, line in enumerate(ranked) if place < BEST or line.summary.reader_b in named)
 
     @property

@@ -70,7 +70,7 @@ def test_every_selector_swaps_its_page(
     at = page.evaluate("window.scrollY")
     page.locator(f"#choose-{name}").select_option(value)
     if not has_script(page):
-        page.locator("main form:has(select) button").first.click()
+        page.locator(f"main form:has(#choose-{name}) button").first.click()
     page.wait_for_url(f"**{query}*")
     expect(page.locator("main")).to_have_count(1)
     expect(page.locator(f"#choose-{name}")).to_have_value(value)

@@ -188,11 +188,45 @@ def test_a_tried_store_says_what_becomes_of_its_newest_conversations(tmp_path: P
     make(tmp_path / "a.db")
     page = said(client, path=str(tmp_path / "a.db"), do="try")
     words = " ".join(re.sub(r"<[^>]+>", " ", page).split())
-    assert "All were examined: 5 of 6 are damaged , 1 of 41 chunks cannot be read ." in words
+    assert "All were examined: 5 of 6 damaged or rejected , 1 of 41 chunks cannot be read ." in words
     assert "2026-06-28 14 rejected at messages.1 OC-2 of openai-chat The last turn ended in a tool call" in words
     titles = re.findall(r'<td class="what">\s*<b>(.*?)</b>', page)
     assert titles[:2] == ["hello", "Summarise the open pull requests"] and len(titles) == 5
     assert not Source.objects.exists()
+
+
+def test_what_a_test_counts_is_what_the_import_counts(tmp_path: Path, client: Client, settings: Settings) -> None:
+    """What only its provider rejects has no finding."""
+    settings.INSPECTOR_SOURCES = [tmp_path]
+    call = {"id": "c" * 65, "type": "function", "function": {"name": "ls", "arguments": "{}"}}
+    turns = [
+        {"role": "user", "content": "hi"},
+        {"role": "assistant", "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": call["id"], "content": "x"},
+    ]
+    (tmp_path / "a.json").write_text(json.dumps({"model": "gpt-4.1", "messages": turns}))
+    page = said(client, path=str(tmp_path / "a.json"), do="try")
+    assert "1 of 1 damaged or rejected" in re.sub(r"<[^>]+>", "", page) and "nothing found" not in page
+    said(client, path=str(tmp_path / "a.json"))
+    row = Source.objects.get().conversations.get()
+    assert row.is_damaged and not row.findings.exists()
+
+
+def test_the_first_step_is_the_test_and_after_it_the_import(
+    tmp_path: Path, client: Client, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.INSPECTOR_SOURCES = []
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for folder in (".pi/agent/sessions", ".claude/projects"):
+        (tmp_path / folder / "--x--").mkdir(parents=True)
+        (tmp_path / folder / "--x--" / "2026-01-01T00-00-00-000Z_abc.jsonl").write_text(SESSION)
+
+    def main_buttons(page: str) -> list[str]:
+        return re.findall(r'<button class="btn main"[^>]*>([^<]*)</button>', page)
+
+    assert main_buttons(client.get("/sources/add/").content.decode()) == ["Test", "Test"], "one for each row"
+    tested = said(client, path=str(tmp_path / ".pi/agent/sessions"), do="try")
+    assert main_buttons(tested) == ["Import"] and tested.count('<a class="link" href="#tested">tested</a>') == 1
 
 
 def test_of_a_large_folder_the_newest_are_examined(
@@ -254,9 +288,7 @@ def test_in_local_mode_without_a_list_only_the_folders_of_programs_are_offered(
     page = client.get("/sources/add/").content.decode()
     empty = str(tmp_path / "home" / ".claude" / "projects")
     here, others = page[page.index('id="found"') : page.index('id="path"')], page[page.index('id="programs"') :]
-    assert (
-        f"<code>{empty}</code> is empty: <a" in others and 'aria-label="Import Claude Code' not in page and "<b>Claude Code</b>" not in here
-    )
+    assert f"<code>{empty}</code> is empty: <a" in others and "Claude Code, /" not in page and "<b>Claude Code</b>" not in here
     assert "Browse the folder" not in page, "each folder that is allowed is listed with its program"
     assert "not there: <a" in others.partition("<b>Codex CLI</b>")[2]
     assert "<b>pi and OpenClaw</b>" in here and f">1 file, {len(SESSION)} B</td>" in here and "<b>pi and OpenClaw</b>" not in others

@@ -55,6 +55,14 @@ def test_a_refused_body_shows_the_place_the_repair_and_stores_nothing(client: Cl
     assert all(f'/profiles/#{each.name}"' in text for each in PROFILES)
     assert not any(model.objects.exists() for model in (Source, Conversation, Record, Payload))
     assert "Nothing is stored" in text
+    found = text[text.index('id="findings"') :]
+    [(place, line)] = re.findall(r'<span class="mono">([^<]*)</span>: The result at seq 5 comes late.*?data-line="(\d+)"', found)
+    assert place == "messages.4.content.0" and '"tool_result"' in field_of(text).split("\n")[int(line)], "as its provider names it"
+
+
+def test_a_finding_has_no_path_where_the_body_is_judged_by_another_api(client: Client) -> None:
+    text = post(client, json.dumps(LATE), profile="gemini")
+    assert "<p>seq 5: The result at seq 5 comes late" in text
 
 
 def test_the_value_that_is_missing_is_shown_and_the_line_after_which_it_belongs(client: Client) -> None:

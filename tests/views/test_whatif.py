@@ -65,14 +65,11 @@ def test_a_row_says_where_the_readers_part_and_what_changes(client: Client, kept
     assert "exact instead of dispatch-legacy: pass 2 → 3, wrong silently 2 → 2, rejected 2 → 1</h1>" in text
     caption = " ".join(html.unescape(re.sub(r"<[^>]+>", " ", text[text.index("<figcaption>") : text.index("</figcaption>")])).split())
     assert (
-        caption
-        == "Of 6 conversations neither better nor worse 1 is rejected instead of wrong silently 1 is wrong silently instead of rejected"
+        caption == "fails differently 1 is rejected instead of wrong silently 1 is wrong silently instead of rejected"
         " better than now 1 newly passes the same 3 stay the same"
     )
     facts = " ".join(re.sub(r"<[^>]+>", " ", text[text.index("</figure>") :]).split())
-    assert facts.startswith(
-        "Next: read the 2 that change and do not pass , and repair them before exact ships. Better of 24 readers : dispatch-"
-    )
+    assert facts.startswith("Next: read the 2 that change and do not pass , and repair them before exact ships. Readers, by")
     lines = [
         " ".join(re.sub(r"<[^>]+>", " ", line).split()) for line in text[text.index("<tbody>", text.index("differences")) :].split("<tr>")
     ]
@@ -80,11 +77,11 @@ def test_a_row_says_where_the_readers_part_and_what_changes(client: Client, kept
     rejected = "then OC-1 rejected at messages.1 message An assistant message with &#x27;tool_calls&#x27; must be followed by tool messages"
     assert f"4 → 1 → 5 1 inserted now wrong silently , passes all known rules {rejected}" in migration
     quote = "seq 2 user → assistant: run_shell {&quot;command&quot;:&quot;bun run migrate --env staging&quot;}"
-    assert f"Repair it for exact message 1: user, seq 1-4 → user, seq 1 side by side {quote}" in migration
+    assert f"Repair it for exact first difference: user, seq 1-4 → user, seq 1 side by side {quote}" in migration
     assert (
         "otherwise: the next request is rejected at messages.1 (OC-1) , and no longer goes wrong silently better:" in migration
         and "better: seq 2 in the request again" in migration
-        and migration.endswith("gone: MSG101")
+        and "now · then gone: MSG101 4 → 1" in migration
     )
     hello = next(line for line in lines if line.startswith("hello"))
     assert (
@@ -102,24 +99,26 @@ def test_the_best_readers_are_shown_with_the_two_that_are_compared(client: Clien
     kept("example", example)
     text = html.unescape(client.get(f"/whatif/?{EXACT}").content.decode())
     [best] = re.findall(r'<table class="list best">.*?<tbody>(.*?)</tbody>', text, re.DOTALL)
-    fix = "the proposed fix: a thinking-only message counts as content"
-    split, exact = "option A: a new message where msgIdx or role differs", "a new message where seq - chunkIdx differs"
-    wrapped = "thinking wrapped in <think> tags, the proposed fix 3"
-    assert _cells(best.replace("<think>", "&lt;think>"), "<tr[^>]*>(.*?)</tr>") == [
-        f"dispatch-role-split+keep-thinking+wrapped {split}; {fix}; {wrapped.replace('<', '&lt;')} 4 1 1",
-        f"dispatch-role-split+keep-thinking+omitted {split}; {fix}; thinking left out 4 1 1",
-        f"exact+keep-thinking+wrapped {exact}; {fix}; {wrapped.replace('<', '&lt;')} 4 1 1",
-        f"exact might ship {exact} 3 2 1",
-        "dispatch-legacy runs now load() as shipped: a new message where msgIdx differs 2 2 2",
-    ]
+    assert _cells(best, "<tr[^>]*>(.*?)</tr>") == [
+        "dispatch-role-split+keep-thinking+wrapped 2 0 4 1 1",
+        "dispatch-role-split+keep-thinking+omitted 2 0 4 1 1",
+        "exact+keep-thinking+wrapped 2 0 4 1 1",
+        "exact might ship 1 0 3 2 1",
+        "dispatch-legacy runs now 2 2 2",
+    ], "newly pass, newly fail; pass, wrong silently, rejected"
+    (first, *_) = re.findall(r'href="(\?reader=[^"]+)"', best)
+    assert (
+        "dispatch-role-split+keep-thinking+wrapped instead of dispatch-legacy: pass 2 → 4"
+        in client.get(f"/whatif/{first}").content.decode()
+    )
+    assert "a thinking-only message counts as content" in text
 
 
 def test_what_was_not_read_whole_is_no_failure_and_is_repaired_by_nobody(client: Client, tmp_path: Path) -> None:
     import_targets([str(cc.write(tmp_path, {f"{cc.PROJECT}/{cc.ID}.jsonl": DEEP}))], "tester")
     text = client.get("/whatif/?reader=claude-code&reader=claude-code-1").content.decode()
     assert "claude-code-1 instead of claude-code: not known 1 → 1</h1>" in text and "Repair it for" not in text
-    counts = [row[-1] for row in (cells.split(" 0 0 0 ") for cells in _cells(text, '<tr class="chosen">(.*?)</tr>'))]
-    assert counts[0] == "1"
+    assert _cells(text, '<tr class="chosen">(.*?)</tr>')[0] == "claude-code-1 might ship 0 0 0 0 0 1"
     shown = client.get("/whatif.json?reader=claude-code&reader=claude-code-1&show=not_known").json()
     assert [row["next_request"]["a"] for row in shown["differences"]] == ["not_known"]
 
@@ -165,7 +164,7 @@ def test_two_readings_side_by_side_have_both_verdicts_and_mark_what_is_rejected(
         "MSG 0 user sent under another role I cannot see a result of the migrat",
     ]
     assert "It does not help here: the call at seq 2 is rejected even so." in migration
-    assert "the next request is rejected instead of wrong silently, neither better nor worse" in migration
+    assert "the next request is rejected instead of wrong silently </h1>" in " ".join(migration.split())
     assert "load() as shipped: a new message where msgIdx differs" in migration
     assert "Read by neither: seq 14 dropped by reconcile" in " ".join(_cells(hello, "</table>(.*?)<footer"))
     assert 'href="/whatif/?reader=dispatch-legacy&reader=exact&profile=openai-chat&show=failing">What if' in migration

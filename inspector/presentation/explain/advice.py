@@ -86,9 +86,8 @@ def advice_of(case: Case, names: Sequence[str], why_not: str, profile_name: str,
 def observed(explanations: Sequence[Explanation], text: str, cases: Iterable[Case]) -> str:
     """The rejection in a few words: which rule, where, and what recorded it; of these cases the first that did."""
     candidate = explanations[0].candidate
-    number, block = candidate.values.get("n"), candidate.values.get("m")
-    place = next((place.path for explanation in explanations for place in explanation.places if place.is_exact), "")
-    place = place or (f"message {number}{f', block {block}' if block else ''}" if number else "")
+    places = [place for explanation in explanations for place in explanation.places if place.is_exact or candidate.values.get("n")]
+    place = next((place.path for place in sorted(places, key=lambda place: not place.is_exact)), "")
     source = next((source for case in cases if (source := _source(case, text))), "the error text says")
     return f"rejected{f' at {place}' if place else ''} ({candidate.rule.id}), as {source}"
 

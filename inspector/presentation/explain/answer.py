@@ -164,16 +164,16 @@ def _numbered(
     block = candidate.values.get("m")
     exact = [path for path in chunks_by_path if path.startswith(f"{top}.") and path.endswith(f".{block}")] if block else []
     for path in exact:
-        yield Place(profile_name, path, tuple(chunks_by_path[path]), f"the error names message {number}, block {block}", True)
+        yield Place(profile_name, path, tuple(chunks_by_path[path]), f"the error names {path}", True)
     if not exact and top in chunks_by_path:
         missing = f"; this history has no block {block} in it" if block else ""
-        yield Place(profile_name, top, tuple(chunks_by_path[top]), f"the error names message {number}{missing}", not block)
+        yield Place(profile_name, top, tuple(chunks_by_path[top]), f"the error names {top}{missing}", not block)
     if top not in chunks_by_path:
         yield Place(
             profile_name,
             top,
             (),
-            f"the error names message {number}, and this history has only {len(prompt.messages)} as it would be sent now",
+            f"the error names {top}, and this history has only {len(prompt.messages)} messages as it would be sent now",
         )
     around = _WINDOW.get(candidate.rule.id, 0)
     for neighbor in range(number - around, number + around + 1):

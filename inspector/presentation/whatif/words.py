@@ -5,7 +5,7 @@ from typing import NamedTuple
 from inspector.presentation.conversation.verdict import PASSES, REJECTED, SILENT
 from inspector.presentation.whatif.differences import NOT_KNOWN, Difference, Summary
 
-WORSE, BOTH, DIFFERENT, BETTER, SAME = "worse than now", "better and worse", "neither better nor worse", "better than now", "the same"
+WORSE, BOTH, DIFFERENT, BETTER, SAME = "worse than now", "better and worse", "fails differently", "better than now", "the same"
 
 
 class Words(NamedTuple):
@@ -36,7 +36,7 @@ WORDS = {
     "silent_not_rejected": Words(
         "is wrong silently instead of rejected", "are wrong silently instead of rejected", DIFFERENT, "mixed", "why"
     ),
-    "neither": Words("is read differently", "are read differently", DIFFERENT, "neither"),
+    "neither": Words("is read differently", "are read differently", "as good as now", "neither"),
     "newly_passes": Words("newly passes", "newly pass", BETTER, "good"),
     "only_better": Words("gets better", "get better", BETTER, "good"),
     "same": Words("stays the same", "stay the same", SAME, "same"),
