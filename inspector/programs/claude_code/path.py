@@ -23,6 +23,7 @@ ENDS = "pathEnds"
 
 
 JOINS = (2, 0, 76)  # not 1.0.124
+JOINS_ACROSS = (2, 1, 75)  # not 2.1.12
 FETCHES = (2, 1, 81)  # not 2.1.75
 MERGES = (2, 1, 332)  # not 2.1.200
 FETCHES_BY_CALL = (2, 1, 332)  # not 2.1.200
@@ -91,7 +92,7 @@ def _chain(tree: Conversation, loader: Loader) -> tuple[tuple[Entry, ...], str]:
     )
     if loader.version >= FETCHES:
         chain = tuple(_with_branches(chain, by_id, loader.version))
-    return tuple(_joined(chain)) if loader.version >= JOINS else chain, why
+    return tuple(_joined(chain, loader.version)) if loader.version >= JOINS else chain, why
 
 
 def loaded_entries(tree: Conversation, version: tuple[int, int, int] = READS_FIRST_OF_LINE) -> tuple[Entry, ...]:
@@ -321,18 +322,21 @@ def _belongs(entry: Entry, answer: str) -> bool:
     return not is_boundary(entry.about)
 
 
-def _joined(chain: Iterable[Entry]) -> Iterable[Entry]:
-    """Pieces of one answer next to each other, before the results that are between them."""
-    answer, pieces, between = "", list[Entry](), list[Entry]()
+def _joined(chain: Iterable[Entry], version: tuple[int, int, int]) -> list[Entry]:
+    """Pieces of one answer next to each other, before the results that are between them, and from JOINS_ACROSS on before other answers, but not across what
+    the person said."""
+    groups: list[list[Entry]] = []
+    pieces_of: dict[str, list[Entry]] = {}
     for entry in chain:
-        own = answer_of(entry)
-        if answer and own == answer:
-            pieces.append(entry)
-        elif answer and (has_results_only(entry) or not is_message(entry)):
-            between.append(entry)
-        else:
-            yield from pieces
-            yield from between
-            answer, pieces, between = own, [entry], []
-    yield from pieces
-    yield from between
+        answer = answer_of(entry)
+        if answer in pieces_of:
+            pieces_of[answer].append(entry)
+            continue
+        groups.append([entry])
+        if answer:
+            if version < JOINS_ACROSS:
+                pieces_of.clear()
+            pieces_of[answer] = groups[-1]
+        elif is_message(entry) and not has_results_only(entry):
+            pieces_of.clear()
+    return [entry for group in groups for entry in group]

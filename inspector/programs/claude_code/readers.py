@@ -133,7 +133,7 @@ def _whole(chunk: Chunk) -> Chunk:
     return replace(chunk, payload={**payload, "entry": entry} if entry is not None else payload)
 
 
-def _as_resumed(lines: list[Message], version: Version, settled: Sequence[Chunk]) -> tuple[list[Message], Left]:
+def _as_resumed(lines: list[Message], version: Version, settled: tuple[Sequence[Chunk], Sequence[Chunk]]) -> tuple[list[Message], Left]:
     kept, left = sent_lines(lines, version, settled)
     answers = _joined(kept)
     messages = paired(filled(answers, left) if version >= FILLS_ANSWERS else answers, version, left)

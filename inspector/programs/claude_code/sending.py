@@ -20,6 +20,7 @@ DROPS_ERRORS = (2, 0, 76)  # not 1.0.124
 DROPS_THINKING = (2, 1, 12)  # not 2.0.76
 PAIRS = (2, 1, 27)  # not 2.1.12
 FILLS_ANSWERS = (2, 1, 75)  # not 2.1.12
+KEEPS_ORDER = (2, 1, 75)  # not 2.1.12
 DROPS_BLANKS = (2, 1, 39)  # not 2.1.27
 PAIRS_FIRST = (2, 1, 69)  # not 2.1.47
 SENDS_COMMANDS = (2, 1, 69)  # not 2.1.47
@@ -33,6 +34,7 @@ SKIPS_UNREAD = (2, 1, 277)  # not 2.1.275, which fails on some shapes
 SETTLES = (2, 1, 281)  # not 2.1.280
 SENDS_UNKNOWN = (2, 1, 200)  # not 2.1.112
 FILLS_FIRST = (2, 1, 332)  # not 2.1.200
+KEEPS_LAST_ORDER = (2, 1, 332)  # not 2.1.200
 
 MISSING = "[Tool result missing due to internal error]"
 UNRECORDED = (
@@ -65,17 +67,18 @@ def answer_id(message: Message) -> str:
     return id_ if isinstance(id_, str) else ""
 
 
-def sent_lines(lines: Sequence[Message], version: Version, settled: Sequence[Chunk]) -> tuple[list[Message], Left]:
+def sent_lines(lines: Sequence[Message], version: Version, settled: tuple[Sequence[Chunk], Sequence[Chunk]]) -> tuple[list[Message], Left]:
     """The lines that become messages, before pieces of one answer are joined: without calls that nothing answers, blank answers, and lonely thinking.
 
-    `settled` are calls that get a result which says that none was recorded, where they have none."""
+    `settled`, from SETTLES on: calls that get a result which says that none was recorded, where they have none, and those that stay without one."""
     left: Left = {}
     if version >= SKIPS_UNREAD:
         lines = _readable(lines, left)
     # A call without an id is answered by a result without one.
     answered = {chunk.call_id for line in lines for chunk in line.chunks if _is_result(chunk)}
-    waiting = [call for call in settled if call.call_id not in answered] if version >= SETTLES else []
-    answered |= {call.call_id for call in waiting}
+    last, earlier = settled if version >= SETTLES else ((), ())
+    waiting = [call for call in last if call.call_id not in answered]
+    answered |= {call.call_id for call in (*waiting, *earlier)}
     result: list[Message] = []
     model = next((model for line in reversed(lines) if line.role == ASSISTANT and line.chunks and (model := model_of(line.chunks[0]))), "")
     for line in lines:
@@ -152,21 +155,29 @@ def _is_blank(chunk: Chunk) -> bool:
     return chunk.kind is Kind.TEXT and not chunk.text.strip()
 
 
-def last_calls(lines: Sequence[Message]) -> list[Chunk]:
-    """The calls of the last answer, where nobody said anything after it."""
-    calls: list[Chunk] = []
-    last = ""
+def last_calls(lines: Sequence[Message]) -> tuple[list[Chunk], list[Chunk]]:
+    """The calls of the last answer, where nobody said anything after it, and those of the answers before it that stay with them: up to one without calls, or
+    one whose calls have no results although another answer follows."""
+    answers: list[list[Chunk]] = []
+    answered: set[str] = set()
+    answer, is_followed = "", False
     for line in reversed([line for line in lines if line.chunks]):
         if line.role != ASSISTANT:
             spoken = [chunk for chunk in line.chunks if chunk.kind is not Kind.TOOL_RESULT and not _is_unread(chunk)]
             if spoken and about_of(spoken[0]).get("subtype") != COMMAND:
                 break
+            answered.update(chunk.call_id for chunk in line.chunks)
+            is_followed = False
         elif not all(chunk.kind in _THINKING or _is_blank(chunk) for chunk in line.chunks):
-            if last and answer_id(line) != last:
-                break
-            last = answer_id(line) or line.chunks[0].key
-            calls += [chunk for chunk in reversed(line.chunks) if chunk.kind is Kind.TOOL_CALL]
-    return calls[::-1]
+            if not answers or answer_id(line) != answer:
+                if answers and (not answers[-1] or (is_followed and not answered.issuperset(call.call_id for call in answers[-1]))):
+                    break
+                answers.append([])
+                answer = answer_id(line) or line.chunks[0].key
+            answers[-1] += [chunk for chunk in reversed(line.chunks) if chunk.kind is Kind.TOOL_CALL]
+            is_followed = True
+    last, *earlier = answers or [[]]
+    return last[::-1], [call for calls in reversed(earlier) for call in reversed(calls)]
 
 
 def _results_after_calls(lines: Sequence[Message]) -> list[Message]:
@@ -250,7 +261,7 @@ def paired(messages: Sequence[Message], version: Version, left: Left) -> list[Me
         if answer is not None and version >= PAIRS:
             given = {chunk.call_id for message in following for chunk in message.chunks if _is_result(chunk)}
             result += [_synthetic("tool", call, MISSING) for call in answer.chunks if _is_call(call) and call.call_id not in given]
-        result += _results_first(following) if version >= HOISTS else following
+        result += _results_first(following, version, is_last=place == len(messages)) if version >= HOISTS else following
     return result
 
 
@@ -320,8 +331,12 @@ def _own_results(following: Sequence[Message], waiting: set[str], version: Versi
     return result
 
 
-def _results_first(following: Sequence[Message]) -> list[Message]:
-    """As one message of the request has them: what the user said comes after the results."""
+def _results_first(following: Sequence[Message], version: Version, is_last: bool) -> Sequence[Message]:
+    """As one message of the request has them: what the user said comes after the results, but where one line has all. The last line is not alone before
+    KEEPS_LAST_ORDER: what the person says next joined it."""
+    is_one_line = len({chunk.msg_idx for message in following for chunk in message.chunks}) == 1
+    if is_one_line and version >= (KEEPS_LAST_ORDER if is_last else KEEPS_ORDER):
+        return following
     return sorted(following, key=lambda message: message.role != "tool")
 
 

@@ -22,7 +22,7 @@ NAMED = {
     "thinking_signature_missing": {"THINK201": "warning"},
     "assistant_text_as_user": {"MSG602": "warning", "MSG801": "error", "THINK401": "note"},
     "tool_call_in_thinking": {"THINK402": "note"},
-    "message_id_collision": {"MSG602": "warning"},
+    "message_id_collision": {"MSG403": "note", "MSG602": "warning"},
     "parent_chain_broken": {"TREE201": "warning"},
     "duplicate_uuid": {"TREE203": "note"},
     "torn_last_line": {"STORE801": "warning"},

@@ -1,6 +1,6 @@
 """MSG602: pieces of one answer with words of the user, or another answer, between them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from inspector.conversation.queries import span_text
 from inspector.conversation.tree import Entry
@@ -11,10 +11,12 @@ from inspector.rules.base import Case, Match, Origin, Rule, Severity, bounded
 
 def check(case: Case) -> Iterator[Match]:
     """Results of its calls, and lines of the program, may be between the pieces; a piece that says what an earlier one says was written again."""
-    yield from bounded(_match(pieces, between) for pieces, between in _scattered(chain_of(case).path))
+    # As they were written: a resume puts the pieces next to each other.
+    path = sorted(chain_of(case).path, key=lambda entry: entry.index)
+    yield from bounded(_match(pieces, between) for pieces, between in _scattered(path))
 
 
-def _scattered(path: tuple[Entry, ...]) -> Iterator[tuple[list[Entry], Entry]]:
+def _scattered(path: Sequence[Entry]) -> Iterator[tuple[list[Entry], Entry]]:
     pieces: dict[str, list[Entry]] = {}
     between: dict[str, Entry] = {}
     before: Entry | None = None
@@ -65,8 +67,8 @@ RULE = Rule(
     origin=Origin.STORE,
     summary="pieces of one answer have words of the user, or another answer, between them",
     why=(
-        "All lines of one `message.id` are one message of the provider: only results of its calls are between them. Where something else is, versions put lines together that do not "
-        "belong together, or a line of the answer has become another message."
+        "All lines of one `message.id` are one message of the provider: only results of its calls are between them. Where another answer is, versions since 2.1.75 put the later piece "
+        "before it, and the result of a call in it is lost; where words of the user are, a line of the answer has become another message."
     ),
     example=(
         '@format claude-code\n1 user 1.0 text go\n2 assistant 2.0 text one about={"message":{"id":"m1"}}\n3 user 3.0 text more\n4 assistant 4.0 text two about={"message":{"id":"m1"}}'

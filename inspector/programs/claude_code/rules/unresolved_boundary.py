@@ -24,9 +24,11 @@ def check(case: Case) -> Iterator[Match]:
         yield Match(boundary.chunks, text, evidence=(("named", ", ".join(missing[:4])[:200]), *evidence))
     messages = [entry for entry in chain.path if entry.chunks[0].role]
     before_answer = list(takewhile(lambda entry: entry.chunks[0].role != ASSISTANT, messages))
-    if messages and not any(has_words(entry) for entry in before_answer) and not kept_ids(boundary):
-        text = f"The compaction {name(boundary)} has no summary after it: the path begins with an answer or a result, and the model knows nothing of what was before."
-        yield Match((*boundary.chunks, *messages[0].chunks), text, evidence=evidence)
+    if any(has_words(entry) for entry in before_answer) or kept_ids(boundary):
+        return
+    begins = "the path begins with an answer or a result" if messages else "the path ends with it, a resume sends no message"
+    text = f"The compaction {name(boundary)} has no summary after it: {begins}, and the model knows nothing of what was before."
+    yield Match((*boundary.chunks, *(messages[0].chunks if messages else ())), text, evidence=evidence)
 
 
 RULE = Rule(
