@@ -85,11 +85,6 @@ class ProblemFilters:
     sort: str = ""
 
     @property
-    def number(self) -> int:
-        """Of the filters that are set, the search apart."""
-        return sum(map(bool, (self.kind, self.source, self.program, self.severity, self.silent, self.assigned, self.day)))
-
-    @property
     def query(self) -> str:
         pairs = ((name, getattr(self, name)) for name in self.__slots__)
         return urlencode({name: "1" if value is True else value for name, value in pairs if value and (name, value) != ("tab", OPEN)})
