@@ -19,7 +19,7 @@ from inspector.conversation.tree import LEAF
 from inspector.models import Conversation, Repair, analyses, loading, previews
 from inspector.models.cached import MEGABYTE, bounded_cache
 from inspector.planning.preview import DiffRow
-from inspector.planning.recommend import LARGE, without_waiting
+from inspector.planning.recommend import LARGE, included, without_waiting
 from inspector.planning.suggested import suggested
 from inspector.presentation.packed import Unreadable, packed, unpacked
 from inspector.presentation.repair.alternatives import LARGEST, outcome, strategy_alternatives
@@ -48,6 +48,8 @@ class Offered:
     named: frozenset[str]
     problem: str
     outcomes: Mapping[str, str] = field(default_factory=dict)
+    included: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Strategy -> those that change nothing where it is chosen too; of a long conversation none is tried."""
     detected: "tuple[Detected, ...]" = ()
     """Of the path to a chosen leaf, what the rules find on it."""
 
@@ -133,7 +135,9 @@ def _offered(pk: int, revision: int, read: tuple[Hashable, ...], reader: str, pr
     recommended = tuple(strategy.name for strategy in recommendation.candidate.strategies)
     groups = by_rule(reported) if leaf else ()
     detected = tuple(Detected(group[0].code, group[0].severity, len(group), group[0].message) for group in groups)
-    return Offered(recommended, named, problem, _outcomes(case, named | {*recommended}, projection, judgement), detected)
+    codes = {name: {finding.code for finding in reported if name in finding.repaired_by} for name in sorted(named)}
+    parts = included(case, codes) if len(case.conversation.chunks) <= LARGEST and not case.reading.failure else {}
+    return Offered(recommended, named, problem, _outcomes(case, named | {*recommended}, projection, judgement), parts, detected)
 
 
 def _outcomes(case: Case, named: Collection[str], projection: str, before: Judgement) -> dict[str, str]:

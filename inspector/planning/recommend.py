@@ -1,8 +1,9 @@
 """Which strategies to compose where a person names the goal and not the strategies."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import cast
 
 from inspector.conversation.edits import EditMismatch, apply
@@ -282,6 +283,16 @@ def composed(base: Case, names: Iterable[str]) -> tuple[tuple[Strategy, ...], Ca
     if used:
         base.cached[composed] = chosen_names, (tuple(used), case)
     return tuple(used), case
+
+
+def included(base: Case, codes: Mapping[str, Collection[str]]) -> dict[str, tuple[str, ...]]:
+    """Strategy -> those that are for other rules, and change nothing where both are chosen. `codes`: the rules that each is for."""
+    parts: dict[str, list[str]] = {}
+    for pair in combinations([name for name in codes if composed(base, [name])[0]], 2):
+        used = [strategy.name for strategy in composed(base, pair)[0]]
+        if len(used) == 1 and not set(codes[pair[0]]) & set(codes[pair[1]]):
+            parts.setdefault(used[0], []).extend(name for name in pair if name != used[0])
+    return {name: tuple(names) for name, names in parts.items()}
 
 
 def cost_of(base: Conversation, final: Conversation, steps: int) -> HistoryCost:

@@ -115,28 +115,28 @@ def waiting_repair(repair: Repair | None) -> SafeString:
 
 
 @register.simple_tag
-def problem_rows(rows: Sequence[Any], summary_words: int, groups: Mapping[int, int]) -> SafeString:
-    """Of the summary of each rule so many words. `groups`: rank -> how many have it, where the rows are in that order: each begins with a heading."""
+def problem_rows(rows: Sequence[Any], summary_words: int, groups: Mapping[int, int], with_who: bool) -> SafeString:
+    """Of the summary of each rule so many words; `with_who`: with the column of those who are assigned. `groups`: rank -> how many have it, where the rows are in that order: each begins with a heading."""
     source = cache(_source_words)
     bodies = []
     for rank, of_rank in groupby(rows, key=lambda row: row.problem.rank if groups else -1):
-        heading = _heading(rank, groups[rank]) if rank in groups else ""
-        shown = "".join([_problem(row, source(row.problem.source), summary_words, not groups) for row in of_rank])
+        heading = _heading(rank, groups[rank], 8 + with_who) if rank in groups else ""
+        shown = "".join([_problem(row, source(row.problem.source), summary_words, not groups, with_who) for row in of_rank])
         bodies.append(f"<tbody>{heading}{shown}</tbody>")
     return mark_safe("".join(bodies))  # noqa: S308 (every text goes through `escape`)
 
 
-def _heading(rank: int, count: int) -> str:
+def _heading(rank: int, count: int, columns: int) -> str:
     about = ' title="They are noticed later, or never"' if not rank % 2 else ""
     name = f"{'Reported' if rank % 2 else 'Silent'} {SEVERITIES[rank // 2]}s"
-    return f'<tr class="group"><th scope="rowgroup" colspan="9"{about}>{name} <span class="count">{count:,}</span></th></tr>'
+    return f'<tr class="group"><th scope="rowgroup" colspan="{columns}"{about}>{name} <span class="count">{count:,}</span></th></tr>'
 
 
 def _source_words(source: Source) -> str:
     return escape(truncatewords(clipped(source.name, _SOURCE_OF_PROBLEM)[0], _WORDS_OF_SOURCE))
 
 
-def _problem(row: Any, source: str, summary_words: int, is_mixed: bool) -> str:
+def _problem(row: Any, source: str, summary_words: int, is_mixed: bool, with_who: bool) -> str:
     problem, noun = row.problem, row.problem.noun
     about = ""
     if summary := row.shortened(summary_words):
@@ -148,7 +148,7 @@ def _problem(row: Any, source: str, summary_words: int, is_mixed: bool) -> str:
     if problem.fixed_at:
         state += f' <span class="badge note" title="As {_clipped(problem.fixed_by, 60)} said">fixed in code</span>'
     who = f'<span title="{_clipped(problem.assigned_to, 60)}">{escape(truncatewords(clipped(problem.assigned_to, 30)[0], 2))}</span>'
-    assigned = f'<td class="who" data-label="assigned">{who if problem.assigned_to else ""}</td>'
+    assigned = f'<td class="who" data-label="assigned">{who if problem.assigned_to else ""}</td>' if with_who else ""
     return (
         f'<tr><td class="check"><label><input type="checkbox" name="problem" value="{problem.oid}">'
         f'<span class="sr">{escape(row.code)} in {_clipped(problem.source.name, _SOURCE)}</span></label></td>'
@@ -198,12 +198,21 @@ def effect(row: Any) -> SafeString:
 
 @register.simple_tag
 def repair_of(row: Any, is_linked: bool = True) -> SafeString:
-    """Of a problem: the repair that waits, else the strategy that would be taken."""
-    if (waiting := row.waiting) and is_linked:
+    """Of a problem: for how many conversations a repair waits or is written, and what would repair the others; where none is, what would be taken."""
+    words, waiting = row.progress_words, row.waiting
+    if not words:
+        return format_html('<span class="quiet">{}</span>', row.repair) if row.repair else NOTHING
+    if is_linked and waiting and row.problem.conversations == 1:
         return waiting_repair(waiting)
-    if waiting:
-        return format_html('<b title="This repair {}">{}</b> {}', waiting.waits_for, waiting.state, waiting.oid[:6])
-    return format_html('<span class="quiet">{}</span>', row.repair) if row.repair else NOTHING
+    title = f"Repair {waiting.oid[:6]} {waiting.waits_for}" if waiting else "Written to the store"
+    head = format_html('<b title="{}">{}</b>', title, words)
+    if is_linked and waiting:
+        head = format_html('<a class="link" href="{}" title="{}">{}</a>', row.repairs_href, title, words)
+    if not row.left:
+        return head
+    left = f"{row.left:,} left"
+    more = format_html('<a class="link" href="/problems/{}/repair/">{}</a>', row.problem.oid, left) if is_linked else left
+    return format_html('{}<div class="quiet">{}: {}</div>', head, more, row.repair)
 
 
 def _state(problem: Any) -> str:

@@ -58,13 +58,13 @@ from inspector.views.conversation_list import (
 from inspector.views.live import live
 from inspector.views.pages import absolute, as_json, as_markdown, origin_of, page, unless_unchanged
 from inspector.views.paging import ListWindow
-from inspector.views.problem_list import TABS, Choices, ProblemFilters, ProblemRow, known_rule
+from inspector.views.problem_list import TABS, Choices, ProblemFilters, ProblemRow, Shown, known_rule
 from inspector.views.repair_rows import RepairRow
 from inspector.views.repair_rows import rows_of as rows_of_repairs
 from inspector.views.streams import summaries, worst
 
 RECENT = 12
-FIRST_ROWS, FIRST_WORDS, WORDS_OF_LINE = 12, 211, 9
+FIRST_ROWS, FIRST_WORDS, WORDS_OF_LINE = 12, 207, 9
 WORDS_OF_HEADING = 3
 FIRST_REPAIRS, FIRST_WORDS_OF_REPAIRS = 9, 215
 """Rows of the first screen at 1440 x 900, and their words: with what is around them it has below 250."""
@@ -150,20 +150,22 @@ class InboxPage:
     choices: Choices
     views: tuple[SavedView, ...]
     start: Start | None
+    filters_on: tuple[Shown, ...]
+    orders: tuple[Shown, ...]
     groups: dict[int, int]
     """Rank -> how many problems of the tab have it; empty where the list is sorted otherwise."""
 
     @property
-    def sort_words(self) -> str:
-        return problem_list.SORT_WORDS[self.filters.sort]
+    def has_assigned(self) -> bool:
+        return any(row.problem.assigned_to for row in self.rows)
 
     @property
     def summary_words(self) -> int:
         """So many words of each summary that the first screen stays short: all of them, unless its rows say much else."""
         now, rows = int(time() * 1000), self.rows[:FIRST_ROWS]
-        if self.groups and len({row.problem.rank for row in rows}) > 1:
-            # The second heading is in the place of the last.
-            rows = rows[:-1]
+        if self.groups:
+            # A heading is in the place of the last, and of one more.
+            rows = rows[: FIRST_ROWS - min(2, len({row.problem.rank for row in rows}))]
         others = sum(row.other_words(now) for row in rows) + (len(self.start.shown.split()) if self.start else WORDS_OF_LINE)
         ranks = [row.problem.rank for row in rows]
         others += WORDS_OF_HEADING * len(set(ranks)) if self.groups else sum(not rank % 2 for rank in ranks)
@@ -236,12 +238,14 @@ def _inbox(request: OperatorRequest) -> InboxPage:
     totals = {problem_list.REVIEW: problem_list.waiting().count()} | {name: tab.total for name, tab in tabs.items()}
     tab = tabs.get(filters.tab, problem_list.TabContent({}))
     here = problem_list.window_of(request, filters, problems, totals[filters.tab])
-    rows = problem_list.rows_of(here.rows, problem_list.last_day_of_all(filters.source))
     sources = list(Source.objects.filter(HOLDING).only("oid", "path", "is_demo", "is_trace", "format"))
+    own_source = next((source for source in sources if source.oid == filters.source), None)
+    rows = problem_list.rows_of(here.rows, problem_list.last_day_for(own_source) if own_source else problem_list.last_day_of_all())
     listed_demo = not is_without_demo(sources, "")
     stores = [source for source in sources if not source.is_trace and (listed_demo or not source.is_demo)]
     is_review = filters.tab == problem_list.REVIEW
     repairs = problem_list.to_review() if is_review else ()
+    choices = problem_list.choices(sources, stores)
     is_first = filters == ProblemFilters() and here.number == 1 and bool(rows)
     return InboxPage(
         totals=_totals(),
@@ -252,7 +256,9 @@ def _inbox(request: OperatorRequest) -> InboxPage:
         here=here,
         repairs=rows_of_repairs(repairs[:REVIEWS]),
         without_demo=is_without_demo(sources, filters.source),
-        choices=problem_list.choices(sources, stores),
+        choices=choices,
+        filters_on=choices.filters_on(filters),
+        orders=problem_list.orders(filters),
         views=tuple(SavedView.objects.filter(who=request.operator)),
         start=_start(rows[0].problem) if is_first and rows[0].severity != "note" else None,
     )

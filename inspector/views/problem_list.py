@@ -1,15 +1,17 @@
 """The problems of the inbox: tabs, filters and order are in the address, and a page costs the same however many there are."""
 
-from collections import defaultdict
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
+from typing import Any
 from urllib.parse import urlencode
 
-from django.db.models import Case, Count, Exists, OuterRef, Q, QuerySet, Subquery, Sum, When
+from django.db.models import Case, Count, Exists, F, OuterRef, Q, QuerySet, Subquery, Sum, When
 from django.db.models.functions import Coalesce
 from django.template.defaultfilters import capfirst, truncatewords
 
+from inspector.actions.comparison import UNDOABLE
 from inspector.middleware import OperatorRequest
 from inspector.models import Conversation, Occurrence, Problem, ProblemDay, Repair, Source
 from inspector.models.problem import SEVERITIES, WORST_FIRST, ProblemState, in_states, today
@@ -36,9 +38,12 @@ NEW_DAYS = 7
 """For so long a problem that was first seen is new."""
 SHOWN = 25
 """Problems of a page."""
-MOST_WAITING = 1000
+MOST_REPAIRS = 1000
+"""Of the sources of a list, up to which it counts the conversations that they repair."""
 MOST_COUNTED = 100
 """Conversations of a problem up to which a list counts those that are rejected."""
+DONE = "repaired"
+"""In place of the state of a repair that is in the store."""
 ME, NOBODY = "me", "none"
 KINDS = {"conversations": False, "streams": True}
 """What the address may ask for -> whether the source is evidence, as each that holds streams is."""
@@ -80,14 +85,18 @@ class ProblemFilters:
     sort: str = ""
 
     @property
-    def number(self) -> int:
-        """Of the filters that are set, the search apart."""
-        return sum(map(bool, (self.kind, self.source, self.program, self.severity, self.silent, self.assigned, self.day)))
-
-    @property
     def query(self) -> str:
         pairs = ((name, getattr(self, name)) for name in self.__slots__)
         return urlencode({name: "1" if value is True else value for name, value in pairs if value and (name, value) != ("tab", OPEN)})
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A filter that is set, or an order of the list, in words; `query` is of the list without that filter, or in that order."""
+
+    words: str
+    query: str
+    is_chosen: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,13 +110,24 @@ class TabContent:
 
 
 @dataclass(frozen=True, slots=True)
+class RepairsOfProblem:
+    """The repairs that leave less of a problem. `counts`: conversations by what the newest of each is: "repaired", or its state while it waits."""
+
+    waiting: Repair | None = None
+    """The newest that waits; of it the id and the state are known."""
+    counts: Mapping[str, int] = field(default_factory=dict)
+    """Empty where they are too many to be counted."""
+    group: str = ""
+    """The id of the group that all that wait are in."""
+
+
+@dataclass(frozen=True, slots=True)
 class ProblemRow:
     problem: Problem
     about: RuleEntry | None
     """None for a code that an older Inspector stored and this one has no rule for."""
     days: Sparkline
-    waiting: Repair | None
-    """The newest repair that waits and leaves less of it; of it the id and the state are known."""
+    own_repairs: RepairsOfProblem
     is_as_above: bool
     """The row before is of the same rule, in another source."""
     has_traces: bool
@@ -118,6 +138,10 @@ class ProblemRow:
     """Of the same conversation; of a problem of streams nothing."""
     rejected: int | None
     """Conversations that have it now and whose next request is rejected; None where they are too many to be counted here."""
+
+    @property
+    def waiting(self) -> Repair | None:
+        return self.own_repairs.waiting
 
     @property
     def code(self) -> str:
@@ -200,6 +224,42 @@ class ProblemRow:
         """The first of them."""
         return next(iter(self.repairs), "")
 
+    @property
+    def progress(self) -> dict[str, int]:
+        """Conversations by what their repair is: those that were repaired, as far as they do not have it now, then those for which one waits."""
+        counts, now = self.own_repairs.counts, self.problem.conversations
+        repaired = min(counts.get(DONE, 0), self.problem.total - now)
+        waiting = {state: min(counts[state], now) for state in Repair.WAITING if state in counts}
+        return ({DONE: repaired} if repaired else {}) | waiting
+
+    @property
+    def progress_words(self) -> str:
+        """Of how many conversations that is; "" where no repair is."""
+        progress, one = self.progress, self.own_repairs.waiting
+        total = self.problem.conversations + progress.get(DONE, 0)
+        if len(progress) > 1:
+            return ", ".join(f"{number:,} {state}" for state, number in progress.items())
+        for state, number in progress.items():
+            if total > 1:
+                return f"all {total:,} {state}" if number == total else f"{number:,} of {total:,} {state}"
+            return f"{state} {one.oid[:6]}" if one else state
+        return f"{one.state} {one.oid[:6]}" if one else ""
+
+    @property
+    def left(self) -> int:
+        """Conversations that have it and for which no repair waits, where a repair is for others."""
+        waiting = sum(number for state, number in self.progress.items() if state != DONE)
+        return max(0, self.problem.conversations - waiting) if self.progress and self.repair else 0
+
+    @property
+    def repairs_href(self) -> str:
+        """Where the repairs that wait are decided: the page of the one, of their group, or of the problem."""
+        if self.waiting is None:
+            return f"/problems/{self.problem.oid}/"
+        if sum(self.own_repairs.counts.get(state, 0) for state in Repair.WAITING) == 1:
+            return f"/repairs/{self.waiting.oid}/"
+        return f"/repair-groups/{self.own_repairs.group}/" if self.own_repairs.group else f"/problems/{self.problem.oid}/"
+
     def other_words(self, now: int) -> int:
         """Words of its row next to the summary: name, code, number, source, ages, outcome, repair, what was decided, that it is silent. `now` in epoch milliseconds."""
         problem = self.problem
@@ -208,7 +268,8 @@ class ProblemRow:
         return (
             3
             + len((self.unnoticed or self.outcomes).split())
-            + (2 if self.waiting else bool(self.repair))
+            + len(self.progress_words.split())
+            + (3 if self.left else bool(self.repair and not self.progress_words))
             + problem.is_of_streams
             + min(3, len(problem.source.name.split()))
             + aged
@@ -234,7 +295,25 @@ class Choices:
     kinds: tuple[tuple[str, str], ...] = tuple((name, name) for name in KINDS)
     severities: tuple[tuple[str, str], ...] = tuple((name, name) for name in SEVERITIES)
     assigned: tuple[tuple[str, str], ...] = ((ME, "me"), (NOBODY, "nobody"))
-    sorts: tuple[tuple[str, str], ...] = tuple(SORT_WORDS.items())
+
+    def filters_on(self, filters: ProblemFilters) -> tuple[Shown, ...]:
+        """Those that are set, the search apart."""
+        values = (
+            ("kind", filters.kind),
+            ("source", dict(self.sources).get(filters.source, filters.source)),
+            ("program", dict(self.programs).get(filters.program, filters.program)),
+            ("severity", filters.severity and f"{filters.severity}s"),
+            ("silent", "silent" if filters.silent else ""),
+            ("assigned", filters.assigned and f"assigned to {dict(self.assigned).get(filters.assigned, filters.assigned)}"),
+            ("day", filters.day and f"began on {filters.day}"),
+        )
+        unset: dict[str, Any] = {name: False if name == "silent" else "" for name, _ in values}
+        return tuple(Shown(words, replace(filters, **{name: unset[name]}).query) for name, words in values if words)
+
+
+def orders(filters: ProblemFilters) -> tuple[Shown, ...]:
+    """How the list can be sorted, with the words of each."""
+    return tuple(Shown(words, replace(filters, sort=key).query, key == filters.sort) for key, words in SORT_WORDS.items())
 
 
 def known_rule(code: str) -> Rule | None:
@@ -315,15 +394,14 @@ def window_of(request: OperatorRequest, filters: ProblemFilters, rows: QuerySet[
     return window(of_tab.select_related("source"), SORTS[filters.sort], total, request.GET, SHOWN)
 
 
-def rows_of(problems: Iterable[Problem], last: date | None = None) -> tuple[ProblemRow, ...]:
-    """With what was new on each of the days that end with `last`, else with the last activity of all of them. Three queries."""
+def rows_of(problems: Iterable[Problem], last: date) -> tuple[ProblemRow, ...]:
+    """With what was new on each of the days that end with `last`. Three queries."""
     problems = list(problems)
-    last = last or last_day(problem.last_seen for problem in problems)
     days: dict[int, dict[date, int]] = defaultdict(dict)
     of_days = ProblemDay.objects.filter(problem__in=problems, day__gt=last - timedelta(days=DAYS), day__lte=last).order_by()
     for pk, day, number in of_days.values_list("problem_id", "day").annotate(n=Sum("occurrences")).values_list("problem_id", "day", "n"):
         days[pk][day] = number
-    waiting = _waiting(problems)
+    repairs = _repairs_of(problems)
     opened = Occurrence.objects.filter(problem=OuterRef("pk"), state=Occurrence.State.OPEN)
     # By index, of each problem one; of the most frequent ones that is all that is asked.
     first = opened.order_by(*WORST_FIRST)
@@ -349,7 +427,7 @@ def rows_of(problems: Iterable[Problem], last: date | None = None) -> tuple[Prob
             problem,
             any_rule(problem.code),
             sparkline(days[problem.pk], last, DAYS),
-            waiting.get((problem.source_id, problem.code)),
+            repairs.get((problem.source_id, problem.code), RepairsOfProblem()),
             at > 0 and problems[at - 1].code == problem.code,
             *around[problem.pk],
         )
@@ -357,33 +435,46 @@ def rows_of(problems: Iterable[Problem], last: date | None = None) -> tuple[Prob
     )
 
 
-def _waiting(problems: Iterable[Problem]) -> dict[tuple[int, str], Repair]:
-    """(source, code) of a rule -> the newest repair that leaves less of it, of those that wait."""
-    rows = Repair.objects.filter(state__in=Repair.WAITING, conversation__source__in={problem.source_id for problem in problems})
-    named = rows.order_by("-pk").values_list("conversation__source", "counts", "oid", "state", "changes_by")[:MOST_WAITING]
-    waiting: dict[tuple[int, str], Repair] = {}
-    for source, counts, oid, state, changes_by in named:
-        for code, (before, after) in counts.items():
-            if after < before:
-                waiting.setdefault((source, code), Repair(oid=oid, state=state, changes_by=changes_by))
-    return waiting
+def _repairs_of(problems: Iterable[Problem]) -> dict[tuple[int, str], RepairsOfProblem]:
+    """(source, code) of a rule -> the repairs that leave less of it. One query: those that wait first, of each the newest first."""
+    rows = Repair.objects.filter(
+        state__in=(*Repair.WAITING, *UNDOABLE), conversation__source__in={problem.source_id for problem in problems}
+    )
+    named = rows.order_by(F("applied_at").desc(nulls_first=True), "-pk").values_list(
+        "conversation__source", "conversation", "counts", "oid", "state", "changes_by", "group__oid"
+    )[: MOST_REPAIRS + 1]
+    first: dict[tuple[int, str], Repair] = {}
+    states: dict[tuple[int, str], dict[int, str]] = defaultdict(dict)
+    groups: dict[tuple[int, str], set[str]] = defaultdict(set)
+    for source, conversation, counts, oid, state, changes_by, group in named:
+        for code in (code for code, (before, after) in counts.items() if after < before):
+            is_waiting = state in Repair.WAITING
+            states[source, code].setdefault(conversation, state if is_waiting else DONE)
+            if is_waiting:
+                first.setdefault((source, code), Repair(oid=oid, state=state, changes_by=changes_by))
+                groups[source, code].add(group or "")
+    is_counted = len(named) <= MOST_REPAIRS
+    return {
+        place: RepairsOfProblem(
+            first.get(place), Counter(of.values()) if is_counted else {}, next(iter(groups[place])) if len(groups[place]) == 1 else ""
+        )
+        for place, of in states.items()
+    }
 
 
-def days_of(source: Source) -> Sparkline:
-    """What was new in a source on each of the days that end with the last on which something was."""
-    of_days = ProblemDay.objects.filter(problem__source=source).order_by("-day").values("day").annotate(n=Sum("occurrences"))[:DAYS]
-    counts = dict(of_days.values_list("day", "n"))
-    return sparkline(counts, max(counts, default=today()), DAYS)
-
-
-def days_by_source(sources: Iterable[Source]) -> dict[int, Sparkline]:
-    """The same of each of several, all to the end of what is shown by day."""
-    last = last_day_of_all()
+def days_by_source(sources: Iterable[Source], last: date) -> dict[int, Sparkline]:
+    """What was new in each of them on each of the days that end with `last`."""
     days: dict[int, dict[date, int]] = defaultdict(dict)
     in_span = ProblemDay.objects.filter(problem__source__in=sources, day__gt=last - timedelta(days=DAYS), day__lte=last).order_by()
     for pk, day, number in in_span.values_list("problem__source", "day").annotate(Sum("occurrences")):
         days[pk][day] = number
     return {source.pk: sparkline(days[source.pk], last, DAYS) for source in sources}
+
+
+def last_day_for(source: Source) -> date:
+    """Where what a page of it shows by day ends: as of all, but for a source of the demo next to others, which those do not count."""
+    is_apart = source.is_demo and Source.objects.filter(is_demo=False).exists()
+    return last_day_of_all(source.oid if is_apart else "")
 
 
 def last_day_of_all(source: str = "") -> date:
@@ -426,6 +517,7 @@ def problem_report(row: ProblemRow) -> Json:
         **{f"{name}_ever": number for name, (_, number) in counts.items()},
         "ignored_until": until.isoformat() if until else None,
         "waiting_repair": row.waiting.oid if row.waiting else "",
+        "repair_progress": row.progress,
         "days": list(row.days.counts),
         "days_to": row.days.last.isoformat(),
     }

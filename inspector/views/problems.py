@@ -169,7 +169,7 @@ class ProblemPage:
 
 def _page(request: OperatorRequest, oid: str) -> ProblemPage:
     problem = get_object_or_404(Problem.objects.select_related("source"), oid=oid)
-    (row,) = problem_list.rows_of([problem])
+    (row,) = problem_list.rows_of([problem], problem_list.last_day_for(problem.source))
     occurrences = problem.occurrences.select_related("stream" if problem.is_of_streams else "conversation", "repair")
     here = window(occurrences, WORST_FIRST, problem.total, request.GET)
     waiting_for, review = (0, "") if problem.is_of_streams else _waiting(problem)

@@ -98,6 +98,8 @@ class NewRepairPage:
     recommended: tuple[str, ...]
     outcomes: Mapping[str, str]
     """What the next request comes to after each of these alone."""
+    included: Mapping[str, tuple[str, ...]]
+    """Strategy -> those that change nothing where it is chosen too."""
     mode: str
     modes: tuple[WriteMode, ...]
     reader: str
@@ -159,6 +161,19 @@ class NewRepairPage:
         return tuple((rule.code, names) for rule, names in ticked if rule is not None and len(names) > 1)
 
     @property
+    def parts(self) -> "tuple[IncludedStrategies, ...]":
+        """What each strategy includes, with the rules that it repairs thereby."""
+        return tuple(
+            IncludedStrategies(
+                name,
+                names,
+                tuple(rule.code for rule in self.detected if {*names} & {*rule.strategies} and name not in rule.strategies),
+                bool(self.ticked) and {*self.ticked} <= {*names},
+            )
+            for name, names in self.included.items()
+        )
+
+    @property
     def also(self) -> "tuple[AlsoRepairs, ...]":
         """What repairs rules that remain."""
         choice = RepairChoice(self.ticked, self.mode, self.reader, self.leaf)
@@ -196,6 +211,15 @@ class AlsoRepairs(NamedTuple):
     code: str
     strategy: Strategy
     query: str
+
+
+class IncludedStrategies(NamedTuple):
+    """`has_ticked`: all that is ticked is among the `names`."""
+
+    strategy: str
+    names: tuple[str, ...]
+    codes: tuple[str, ...]
+    has_ticked: bool
 
 
 class RuleOptions(NamedTuple):
@@ -387,6 +411,7 @@ def _new_page(request: OperatorRequest, row: Conversation, work: Work | None) ->
         near=offer.named | {*offer.recommended, *choice.strategies},
         recommended=offer.recommended,
         outcomes=offer.outcomes,
+        included=offer.included,
         mode=mode,
         modes=format_.modes,
         reader=reader,

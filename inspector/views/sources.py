@@ -153,7 +153,7 @@ def _listed() -> tuple[SourceRow, ...]:
     """All of them, with what they have of each day."""
     newest = Conversation.objects.filter(source=OuterRef("pk"), is_gone=False).order_by("place", "id").values("last_activity")[:1]
     sources = list(Source.objects.select_related("watch").annotate(last_active=Subquery(newest)))
-    days = problem_list.days_by_source(sources)
+    days = problem_list.days_by_source(sources, problem_list.last_day_of_all())
     rows = zip(sources, _rows(sources), strict=True)
     return tuple(replace(row, days=days[source.pk], last_active=source.last_active) for source, row in rows)
 
@@ -259,7 +259,7 @@ class SourcePage:
     recent: tuple[ConversationRow, ...]
     rules: tuple[ProblemRow, ...]
     """What is open in it, the worst first."""
-    more_rules: bool
+    problem_count: int
     days: Sparkline
     readers: tuple[str, ...]
     deployed: Reader | None
@@ -300,16 +300,18 @@ class WatchPanel:
 def _page(source: Source) -> SourcePage:
     conversations = source.conversations.all()
     # The first in the order of lists was active last; NULLs, of which nothing is known, are the last there.
-    newest = (
-        conversations.filter(is_gone=is_gone).order_by("place", "id").values_list("last_activity", flat=True).first()
-        for is_gone in (False, True)
-    )
-    last_activity = max((moment for moment in newest if moment is not None), default=None)
+    newest = [
+        Subquery(conversations.filter(is_gone=is_gone).order_by("place", "id").values("last_activity")[:1]) for is_gone in (False, True)
+    ]
+    moments = Source.objects.filter(pk=source.pk).values_list(*newest).get()
+    last_activity = max((moment for moment in moments if moment is not None), default=None)
     if source.is_trace:
         payloads = Payload.objects.filter(pk__in=TraceRecord.objects.filter(source=source).exclude(body=None).values("body"))
     else:
         payloads = Payload.objects.filter(pk__in=Record.objects.filter(conversation__source=source).values("payload_id"))
-    rules = problem_list.rows_of(source.rule_problems.filter(conversations__gt=0).select_related("source")[: RULES + 1])
+    last = problem_list.last_day_for(source)
+    # At most as many as there are rules.
+    problems = list(source.rule_problems.filter(conversations__gt=0).select_related("source"))
     return SourcePage(
         row=_rows([source])[0],
         bytes_kept=payloads.aggregate(n=Sum("size"))["n"] or 0,
@@ -318,9 +320,9 @@ def _page(source: Source) -> SourcePage:
         traces=tuple(source.traces.all()),
         stores=tuple(source.stores.all()),
         recent=rows_of(_worst_first(conversations.filter(is_gone=False))),
-        rules=rules[:RULES],
-        more_rules=len(rules) > RULES,
-        days=problem_list.days_of(source),
+        rules=problem_list.rows_of(problems[:RULES], last),
+        problem_count=len(problems),
+        days=problem_list.days_by_source([source], last)[source.pk],
         readers=tuple(names(source.format)),
         deployed=_deployed(source),
         why_writable=why_writable(source),

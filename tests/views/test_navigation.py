@@ -54,6 +54,7 @@ def test_a_page_says_where_it_is(client: Client, address: str, section: str, tab
     assert list(sections) == ["Inbox", "Conversations", "Repairs", "Diagnose", "Reference"]
     assert [label for label, current in sections.items() if current] == [section][: bool(section)]
     assert [label for label, current in tabs.items() if current] == [tab][: bool(tab)]
+    assert ('<summary aria-current="true"' in text) == (tab in dict(ACCOUNT)), "what is below the name has its mark there"
 
 
 def test_every_entry_leads_to_a_page_that_marks_it(client: Client) -> None:

@@ -64,18 +64,18 @@ def test_a_proposed_repair_waits_in_the_first_tab(client: Client, tmp_path: Path
 def test_a_problem_says_that_a_repair_of_it_waits(client: Client, tmp_path: Path) -> None:
     one = imported(tmp_path / "a.db", merged())
     imported(tmp_path / "b.db", merged())
-    assert ">proposed</b>" not in client.get("/").content.decode()
+    assert ">proposed " not in client.get("/").content.decode()
     repair = proposed(one, "renumber-messages")
     rows = re.findall(r"<tr><td class=\"check\">.*?</tr>", client.get("/").content.decode(), re.DOTALL)
-    assert [">proposed</b>" in row for row in rows if "a.db</td>" in row] == [True]
-    assert [">proposed</b>" in row for row in rows if "b.db</td>" in row] == [False]
+    assert [f">proposed {repair.oid[:6]}</b>" in row for row in rows if "a.db</td>" in row] == [True]
+    assert [">proposed " in row for row in rows if "b.db</td>" in row] == [False]
     assert [row.count(">renumber-messages</span>") for row in rows if "b.db</td>" in row] == [1]
     start = client.get("/").content.decode().partition("Start here:")[2].partition("</p>")[0]
     assert f'<a class="link" href="/repairs/{repair.oid}/">repair {repair.oid[:6]}</a> waits for review' in start
     Repair.objects.filter(pk=repair.pk).update(counts={"MSG101": [1, 1]})
-    assert ">proposed</b>" not in client.get("/").content.decode(), "what it leaves as it is it does not repair"
+    assert ">proposed " not in client.get("/").content.decode(), "what it leaves as it is it does not repair"
     Repair.objects.filter(pk=repair.pk).update(counts={"MSG101": [1, 0]}, state="rejected")
-    assert ">proposed</b>" not in client.get("/").content.decode()
+    assert ">proposed " not in client.get("/").content.decode()
 
 
 def test_a_row_says_who_is_on_it_and_since_when_it_is_there(client: Client, tmp_path: Path) -> None:
@@ -88,6 +88,8 @@ def test_a_row_says_who_is_on_it_and_since_when_it_is_there(client: Client, tmp_
     assert ">ada</span>" in first and '<div>first <time datetime="2026-05-28' in first and "Messages of different roles" in first
     assert "<div>first" not in second
     assert "ada" not in second and ">As above</div>" in second and second.endswith('data-label="assigned"></td></tr>')
+    Problem.objects.update(assigned_to="")
+    assert "assigned</th>" not in client.get("/").content.decode() and 'data-label="assigned"' not in client.get("/").content.decode()
 
 
 def test_a_problem_is_new_for_a_week_until_somebody_decides_about_it(client: Client, tmp_path: Path) -> None:
@@ -178,7 +180,7 @@ def outcomes_of(client: Client) -> dict[str, str]:
 def headings_of(page: str) -> list[tuple[str, int, int]]:
     """(heading, its number, rows below it) of each group of an inbox."""
     groups = re.split(r'<tr class="group">', page)[1:]
-    words = [re.search(r"colspan=\"9\"[^>]*>([\w ]+) <span class=\"count\">([\d,]+)</span>", group) for group in groups]
+    words = [re.search(r"colspan=\"8\"[^>]*>([\w ]+) <span class=\"count\">([\d,]+)</span>", group) for group in groups]
     return [(match[1], int(match[2]), group.count('<td class="check">')) for match, group in zip(words, groups, strict=True) if match]
 
 
@@ -211,7 +213,13 @@ def test_the_days_of_the_inbox_and_of_trends_end_on_the_same_day(client: Client,
     assert ends == {"2026-07-03"} and '/trends/">trends</a> to 2026-07-03' in client.get("/").content.decode()
     assert "1 new in the 30 days to 2026-07-03</title>" in client.get("/").content.decode()
     written_again(tmp_path / "a.db", rows("one", MERGED), rows("well", HEALTHY, at=AT + 40 * DAY))
-    assert "nothing new in the 30 days to 2026-07-31</title>" in client.get("/").content.decode()
+    problem = Problem.objects.select_related("source").get()
+    for page in ("/", f"/?source={problem.source.oid}", f"/problems/{problem.oid}/", f"/sources/{problem.source.oid}/"):
+        assert "nothing new in the 30 days to 2026-07-31</title>" in client.get(page).content.decode(), page
+    store(tmp_path / "b.db", rows("later", HEALTHY, at=AT + 50 * DAY))
+    assert "30 days to 2026-08-10</title>" in client.get(f"/problems/{problem.oid}/").content.decode(), "as of all sources"
+    Source.objects.filter(pk=problem.source_id).update(is_demo=True)
+    assert "30 days to 2026-07-31</title>" in client.get(f"/problems/{problem.oid}/").content.decode(), "the demo is not one of them"
 
 
 @pytest.mark.parametrize(
@@ -229,6 +237,22 @@ def test_filters_are_in_the_address(client: Client, problem: Problem, query: str
     assert client.get(f"/?{query}").status_code == 200
 
 
+def test_each_filter_that_is_set_is_shown_with_a_link_that_removes_it(client: Client, problem: Problem) -> None:
+    def shown(query: str) -> dict[str, str]:
+        return dict(
+            re.findall(r'class="chip on" href="(.*?)" aria-label="Remove the filter: (.*?)"', unescape(client.get(query).content.decode()))
+        )
+
+    assert shown("/") == shown("/?q=msg101") == {}
+    assert shown("/?silent=1&severity=error&sort=-seen") == {"/?silent=1&sort=-seen": "errors", "/?severity=error&sort=-seen": "silent"}
+    assert shown(f"/?source={problem.source.oid}") == {"/": problem.source.option[1]}
+    assert shown("/?tab=ignored&assigned=me") == {"/?tab=ignored": "assigned to me"}
+    many = "/?kind=conversations&program=dispatch&severity=error&silent=1&day=2026-06-21"
+    assert list(shown(many).values()) == ["conversations", "Dispatch", "errors"] and ">+2</span>" in client.get(many).content.decode()
+    hostile = client.get("/?assigned=<script>alert(1)").content.decode()
+    assert "assigned to &lt;script&gt;alert(1)" in hostile and "<script>alert" not in hostile
+
+
 def test_lists_are_sorted_as_the_address_says(client: Client, kept: Kept) -> None:
     kept("example", example)
     found = client.get("/index.json?sort=conversations").json()["problems"]
@@ -236,8 +260,8 @@ def test_lists_are_sorted_as_the_address_says(client: Client, kept: Kept) -> Non
     assert numbers == sorted(numbers) and len(set(numbers)) > 1
     seen = [row["last_seen"] for row in client.get("/index.json?sort=-seen").json()["problems"]]
     assert seen == sorted(seen, reverse=True) and len(set(seen)) > 1
-    assert '<summary class="chip">Filter</summary>' in client.get("/").content.decode()
-    assert "Filter, <b>seen last</b>" in client.get("/?sort=-seen").content.decode()
+    assert "Sort: <b>silent errors first</b>" in client.get("/").content.decode()
+    assert "Sort: <b>seen last</b>" in client.get("/?sort=-seen").content.decode()
     assert 'aria-sort="descending"' in client.get("/?sort=-seen").content.decode()
 
 

@@ -11,12 +11,14 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from inspector import background
+from inspector.actions.apply_repair import apply_repair
 from inspector.actions.decide_repair import approve_repair
 from inspector.actions.repair_groups import open_group
+from inspector.actions.undo_repair import undo_repair
 from inspector.models import AuditEntry, BackgroundTask, Conversation, Problem, Repair, RepairGroup, Source, loading
 from inspector.presentation.repair.group_sum import sum_of
 from inspector.rules.catalogue import rule
-from inspector.views import repair_groups
+from inspector.views import problem_list, repair_groups
 from tests.actions.building import Store, bring, chunk_key, everything, merged, proposed, put, row
 from tests.operators import OperatorClient
 from tests.sources.stores import make
@@ -125,6 +127,48 @@ def test_the_problem_says_which_repairs_wait_and_leads_to_their_review(client: C
     assert f'href="/repair-groups/{group.oid}/">Review the group of 2 repairs<' in page and ">Repair the other<" in page
     waiting = [row["waiting_repair"] for row in client.get(f"/problems/{problem.oid}.json").json()["occurrences"]]
     assert sorted(waiting) == sorted(["", *(repair.oid for repair in group.current)])
+
+
+def test_lists_say_for_how_many_conversations_a_repair_waits_and_how_many_are_left(client: Client, problem: Problem, path: Path) -> None:
+    def cells() -> list[str]:
+        """Of the inbox, of its JSON, and of the page of the source."""
+        pages = text(client, "/"), text(client, f"/sources/{problem.source.oid}/").partition('id="rules"')[2]
+        inbox, source = re.search(r'<td class="repair"[^>]*>(.*?)</td>', pages[0]), re.search(r"</svg></td> ?<td>(.*?)</td>", pages[1])
+        assert inbox and source
+        progress = client.get("/index.json").json()["problems"][0]["repair_progress"]
+        return [re.sub(r"<div[^>]*>", " | ", inbox[1]), str(progress), source[1]]
+
+    def words() -> str:
+        return re.sub("<[^>]*>", "", cells()[0])
+
+    assert words() == "renumber-messages" and cells()[1] == "{}"
+    one, two, _ = Conversation.objects.order_by("native_id")
+    first = proposed(one, "renumber-messages")
+    assert words() == "1 of 3 proposed | 2 left: renumber-messages" and cells()[1] == "{'proposed': 1}"
+    link, left = re.findall(r'href="(.*?)"', cells()[2])
+    assert (link, left) == (f"/repairs/{first.oid}/", f"/problems/{problem.oid}/repair/")
+    again = proposed(one, "renumber-messages", mode="fork")
+    assert words().startswith("1 of 3 proposed"), "a conversation is counted once"
+    again.delete()
+    approve_repair(first, "tester", first.plan_digest, statement="unfixed")
+    second = proposed(two, "renumber-messages")
+    assert words() == "1 proposed, 1 approved | 1 left: renumber-messages"
+    assert re.findall(r'href="(.*?)"', cells()[2])[0] == f"/problems/{problem.oid}/", "no page has both"
+    apply_repair(first, "tester", interactive=True)
+    assert words() == "1 repaired, 1 proposed | 1 left: renumber-messages"
+    second.delete()
+    assert words() == "1 of 3 repaired | 2 left: renumber-messages"
+    undo_repair(Repair.objects.get(pk=first.pk), "tester", interactive=True)
+    assert words() == "renumber-messages"
+
+
+def test_lists_lead_to_the_group_whose_repairs_are_for_all(client: Client, problem: Problem, monkeypatch: pytest.MonkeyPatch) -> None:
+    group = propose(client, problem)
+    page = text(client, f"/sources/{problem.source.oid}/").partition('id="rules"')[2]
+    assert re.search(rf'href="/repair-groups/{group.oid}/"[^>]*>all 3 proposed</a></td>', page)
+    monkeypatch.setattr(problem_list, "MOST_REPAIRS", 2)
+    newest = group.current[-1].oid[:6]
+    assert f">proposed {newest}</b></td>" in text(client, "/"), "of too many only the newest is named"
 
 
 def test_somebody_is_asked_to_review_all_that_wait(client: Client, problem: Problem) -> None:

@@ -139,7 +139,7 @@ def test_what_remains_comes_with_the_strategy_that_repairs_it_too(client: Client
     address = f"/conversations/{example(tmp_path, traces=False).conversations.get(native_id=INCIDENT).oid}/repairs/new/"
     options = text(client, address)
     outcome = " ".join(re.sub("<[^>]+>", " ", options.partition('id="outcome"')[2]).split())
-    assert "Remains: THINK301 until you tick promote-leaked-call too invented" in outcome
+    assert "Remains: THINK301 until you tick promote-leaked-call , which includes renumber-messages invented" in outcome
     assert "No strategy is for it: the outcome" in options and "Remains: THINK101 no strategy is for it" in outcome
     both = text(client, f"{address}?outcome=&strategy={RENUMBER}&strategy=promote-leaked-call")
     assert "THINK101 1 → 0" in both and "no strategy is for it" not in both, "it goes with another"
@@ -150,6 +150,28 @@ def test_what_remains_comes_with_the_strategy_that_repairs_it_too(client: Client
     href = re.search(r'href="([^"]*)"[^>]*aria-label="Repair THINK301 too"', preview)
     assert href and "mode=same-rows" in href[1]
     assert ">THINK301 1 → 0</a>" in text(client, unescape(href[1]))
+
+
+def test_a_strategy_that_includes_another_says_so_and_what_is_ticked_in_vain_too(client: Client, tmp_path: Path) -> None:
+    address = f"/conversations/{example(tmp_path, traces=False).conversations.get(native_id=INCIDENT).oid}/repairs/new/"
+    labels = {
+        re.findall(r'value="([\w-]+)"', label)[0]: label for label in re.findall(r"<label.*?</label>", text(client, address), re.DOTALL)
+    }
+    words = {name: " ".join(re.sub("<[^>]+>", " ", label).split()) for name, label in labels.items()}
+    assert "includes renumber-messages, so also repairs MSG101 TOOL202 Turns a call" in words["promote-leaked-call"]
+    assert "includes" not in words[RENUMBER]
+    vain = "renumber-messages changes nothing in this plan: leave it out."
+    assert vain in text(client, f"{address}?outcome=&strategy=promote-leaked-call&strategy={RENUMBER}")
+    assert vain not in text(client, f"{address}?outcome=&strategy=promote-leaked-call")
+
+
+def test_where_the_choice_waits_already_its_review_is_the_first_act(client: Client, merged_one: Conversation) -> None:
+    address = f"/conversations/{merged_one.oid}/repairs/new/"
+    assert '<a class="btn main"' not in text(client, address)
+    repair = proposed(merged_one, RENUMBER, mode="in-place")
+    review = f'<a class="btn main" href="/repairs/{repair.oid}/">Review</a>'
+    assert text(client, address).partition('id="outcome"')[2].count(review) == 1
+    assert review not in text(client, f"{address}?outcome=&strategy=fix-counter")
 
 
 def test_ticked_alternatives_are_named(client: Client, tmp_path: Path) -> None:
