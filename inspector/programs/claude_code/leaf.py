@@ -127,9 +127,9 @@ def last_message(loaded: Sequence[Entry]) -> Entry | None:
 
 
 def _newest_message(loaded: Sequence[Entry]) -> Entry | None:
-    """By its time, the first of several, as versions before ENDS_LAST chose the end."""
-    spoken_lines = [entry for entry in loaded if is_message(entry) and not is_side(entry)]
-    return max(spoken_lines, key=lambda entry: entry.chunks[0].at or 0) if spoken_lines else last_message(loaded)
+    """By its time, the first of several, as versions before ENDS_LAST chose the end; a compaction's boundary where it is newer than all messages."""
+    ends = [entry for entry in loaded if (is_message(entry) or is_boundary(entry.about)) and not is_side(entry)]
+    return max(ends, key=lambda entry: entry.chunks[0].at or 0) if any(map(is_message, ends)) else last_message(loaded)
 
 
 def is_message(entry: Entry) -> bool:

@@ -34,7 +34,6 @@ SKIPS_UNREAD = (2, 1, 277)  # not 2.1.275, which fails on some shapes
 SETTLES = (2, 1, 281)  # not 2.1.280
 SENDS_UNKNOWN = (2, 1, 200)  # not 2.1.112
 FILLS_FIRST = (2, 1, 332)  # not 2.1.200
-KEEPS_LAST_ORDER = (2, 1, 332)  # not 2.1.200
 
 MISSING = "[Tool result missing due to internal error]"
 UNRECORDED = (
@@ -261,7 +260,7 @@ def paired(messages: Sequence[Message], version: Version, left: Left) -> list[Me
         if answer is not None and version >= PAIRS:
             given = {chunk.call_id for message in following for chunk in message.chunks if _is_result(chunk)}
             result += [_synthetic("tool", call, MISSING) for call in answer.chunks if _is_call(call) and call.call_id not in given]
-        result += _results_first(following, version, is_last=place == len(messages)) if version >= HOISTS else following
+        result += _results_first(following, version) if version >= HOISTS else following
     return result
 
 
@@ -331,11 +330,9 @@ def _own_results(following: Sequence[Message], waiting: set[str], version: Versi
     return result
 
 
-def _results_first(following: Sequence[Message], version: Version, is_last: bool) -> Sequence[Message]:
-    """As one message of the request has them: what the user said comes after the results, but where one line has all. The last line is not alone before
-    KEEPS_LAST_ORDER: what the person says next joined it."""
-    is_one_line = len({chunk.msg_idx for message in following for chunk in message.chunks}) == 1
-    if is_one_line and version >= (KEEPS_LAST_ORDER if is_last else KEEPS_ORDER):
+def _results_first(following: Sequence[Message], version: Version) -> Sequence[Message]:
+    """As one message of the request has them: what the user said comes after the results, from KEEPS_ORDER on only where several lines are put together."""
+    if version >= KEEPS_ORDER and len({chunk.msg_idx for message in following for chunk in message.chunks}) == 1:
         return following
     return sorted(following, key=lambda message: message.role != "tool")
 

@@ -218,4 +218,43 @@ SESSIONS: dict[str, Lines | tuple[bytes, ...]] = {
         {**in_a_row(START, ONE)[1], "uuid": "x1", "timestamp": "2026-08-01T10:00:01.000Z"},
         u("v1", "gone", "on", timestamp="2026-08-01T10:00:02.000Z"),
     ),
+    "a compaction that ends the session": in_a_row(START, *END, {**boundary("k1"), "parentUuid": ABOVE}),
+    "a compaction that ends the session and names no parent": in_a_row(START, *END, boundary("k1", logicalParentUuid="b1")),
+    "a parent that is nowhere, after a line of progress": in_a_row(
+        START,
+        ONE,
+        line(
+            "progress",
+            "p1",
+            ABOVE,
+            None,
+            data={"type": "bash_progress"},
+            toolUseID="toolu_1",
+            timestamp="2026-08-01T10:00:07.000Z",
+            at=True,
+        ),
+        u("u2", "gone", "two", timestamp="2026-08-01T10:00:09.000Z", at=True),
+    ),
+    "a line without a uuid": (*TALK[:3], {**TALK[3], "uuid": None}, *TALK[4:]),
+    "a last line whose uuid is a number": (*TALK[:-1], {**TALK[-1], "uuid": 7}),
+    "another answer between two pieces": in_a_row(START, ONE, OTHER, CALL, r("r1", ABOVE, "toolu_1"), *MORE),
+    "an answer with its call and result between two pieces": in_a_row(
+        START, CALL, r("r1", ABOVE, "toolu_1"), OTHER, SECOND, r("r2", ABOVE, "toolu_2"), *MORE
+    ),
+    "words of the user between two pieces": in_a_row(START, ONE, u("u2", ABOVE, "go"), CALL, r("r1", ABOVE, "toolu_1"), *MORE),
+    "words before the result in a line": in_a_row(START, CALL, results("r1", text("so"), result("toolu_1", "one")), *MORE),
+    "words before the result in the last line": in_a_row(START, CALL, results("r1", text("so"), result("toolu_1", "one"))),
+    "words before the result in a line, and a line after it": in_a_row(
+        START, CALL, results("r1", text("so"), result("toolu_1", "one")), u("u2", ABOVE, "more"), *END
+    ),
+    "a call without a result before another at the end": in_a_row(
+        START, CALL, a("b1", ABOVE, "msg_2", call("toolu_2")), r("r2", ABOVE, "toolu_2")
+    ),
+    "a call without a result before another and an answer": in_a_row(
+        START, CALL, a("b1", ABOVE, "msg_2", call("toolu_2")), r("r2", ABOVE, "toolu_2"), a("c1", ABOVE, "msg_3", text("well"))
+    ),
+    "calls of two answers without a result": in_a_row(START, CALL, a("b1", ABOVE, "msg_2", call("toolu_2"))),
+    "a call without a result, another, and a pending one": in_a_row(
+        START, CALL, a("b1", ABOVE, "msg_2", call("toolu_2")), r("r2", ABOVE, "toolu_2"), a("c1", ABOVE, "msg_3", call("toolu_3"))
+    ),
 }
