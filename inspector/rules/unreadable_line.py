@@ -73,8 +73,13 @@ def _in_run(lines: Sequence[Chunk]) -> Iterator[tuple[Chunk, ...]]:
             number += 1
 
 
+SPREAD = "spread-record"
+"""The name under which a program says what it does with a record over several lines, where that is something else."""
+
+
 def _spread(case: Case, record: Sequence[Chunk]) -> Match:
-    then = case.program.errors.consequences.get(RULE.name, "programs skip it without an error.")
+    consequences = case.program.errors.consequences
+    then = consequences.get(SPREAD) or consequences.get(RULE.name, "programs skip it without an error.")
     return Match(
         record,
         f"The {len(record):,} lines at seq {record[0].seq}-{record[-1].seq} are one record, written over several lines. A program that reads line by line cannot read it: {then}",

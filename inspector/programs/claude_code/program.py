@@ -19,6 +19,7 @@ from inspector.programs.claude_code.sending import answer_id
 from inspector.programs.claude_code.stored_outcomes import stored_outcomes
 from inspector.programs.claude_code.thinking import answered_by, foreign_thinking, model_of, sent_to
 from inspector.rules.base import Case, orphaned
+from inspector.rules.unreadable_line import SPREAD
 from inspector.text.shell_words import shell_word
 
 _PLACEHOLDER = "[Tool result missing"
@@ -129,6 +130,8 @@ PROGRAM = Program(
         consequences={
             "unanswered-tail-call": "the turn was interrupted, or still runs.",
             "unreadable-line": "Claude Code skips it without an error.",
+            # Measured with 2.1.112, 2.1.200 and 2.1.332.
+            SPREAD: "Claude Code before 2.1.200 skips it without an error. Later versions read it, and what is shown here is without it.",
             "spliced-line": "Claude Code before 2.1.126 reads none of them, and later only the first",
             "unsigned-thinking": "Claude Code 2.1.332 sends it as it is, also where it leaves out what another model signed. Anthropic rejects it (AN-17, AN-18); an endpoint of another model that signed the other thinking may.",
             "unanswered-call": "Claude Code shows the refusal as `API Error: 400 due to tool use concurrency issues`, on every turn.",

@@ -9,6 +9,7 @@ from inspector.programs.claude_code.chain import Chain, chain_of, split_tree
 from inspector.programs.claude_code.relinking import path_edits, with_parents
 from inspector.programs.claude_code.rules.parent_loop import opening
 from inspector.rules.base import Case
+from inspector.rules.unreadable_line import spread_records
 from inspector.strategies.base import Strategy
 
 _MOST_BRIDGED = 20
@@ -18,7 +19,8 @@ _MOST = 100
 
 def propose(case: Case) -> Iterator[Edit]:
     """The path as it is read once each gap is closed, from its beginning up; what strategies before this one changed stays."""
-    if case.tree is None:
+    # The parent may be in a record over several lines, which newer versions read and we do not: its words would be lost.
+    if case.tree is None or spread_records(case.tree.chunks):
         return
     tree = start = split_tree(case)
     for _ in range(_MOST):
