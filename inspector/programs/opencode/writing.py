@@ -6,9 +6,9 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any
 
 from inspector.conversation.edits import Plan, Set, apply
-from inspector.conversation.model import Chunk, Kind
+from inspector.conversation.model import Chunk, Conversation, Kind
 from inspector.programs.formats import Cell, Change, Record, Stored, WriteRefused
-from inspector.programs.opencode.chunks import RESULT, about, chunks_of, sound_attachments
+from inspector.programs.opencode.chunks import ABOUT, RESULT, about, chunks_of, sound_attachments
 from inspector.programs.opencode.import_schema import MESSAGE, PART, SESSION, problem
 from inspector.programs.opencode.sessions import FILE, Session, StoredMessage, StoredPart, sessions_in
 from inspector.text import jsontext
@@ -54,6 +54,7 @@ def written(plan: Plan, stored: Stored) -> list[Change]:
             "give the session another id in a copy of the store, or make the plan again."
         )
     final = apply(stored.conversation, plan.edits)
+    refuse_unfit(stored.conversation, final)
     base = {chunk.key: chunk for chunk in stored.conversation.chunks}
     by_message, inserted = _sorted(final.chunks, base)
     messages = [
@@ -76,6 +77,17 @@ def written(plan: Plan, stored: Stored) -> list[Change]:
     return [Change(file.key, None, file.value)]
 
 
+def refuse_unfit(base: Conversation, final: Conversation) -> None:
+    """What is known before an import file is made: it has no message of no known role. Raises WriteRefused."""
+    if final.chunks == base.chunks:
+        return
+    for chunk in final.chunks:
+        if ABOUT in chunk.payload and not about(chunk).get("role"):
+            raise WriteRefused(
+                f"opencode's import would stop at the message at seq {chunk.seq}, which has no known role: add the strategy drop-broken-parts, which takes it out."
+            )
+
+
 def left_out(stored: Stored) -> list[str]:
     """The parts that no import file holds: its import rejects them, and opencode sends nothing of them."""
     session = sessions_in(stored.records).get(stored.conversation.native_id, Session(""))
@@ -96,8 +108,7 @@ def _refuse_unfit(info: Mapping[str, Any], messages: Sequence[Mapping[str, Any]]
         values += [(f"part {part['id']}", part, PART) for part in message["parts"]]
     for place, value, schema in values:
         if reason := problem(value, schema):
-            advice = " (drop-broken-parts takes out a message of no role)" if reason.startswith("role ") else ""
-            raise WriteRefused(f"opencode's import would stop at {place}: {reason}. Correct that in a copy of the store{advice}.")
+            raise WriteRefused(f"opencode's import would stop at {place}: {reason}. Correct that in a copy of the store.")
 
 
 def file_of(session: Session) -> Record:
