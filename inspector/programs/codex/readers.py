@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from inspector.conversation import queries
 from inspector.conversation.model import Chunk, Conversation, Dropped, Kind, Message, Reading
 from inspector.programs.codex.entries import REPLACEMENT, entry_of
-from inspector.programs.codex.items import COMPACTED, CONTEXT, EVENT, ITEM, STARTS, is_sent
+from inspector.programs.codex.items import COMPACTED, CONTEXT, EVENT, ITEM, META, PAGINATED, STARTS, is_sent
 from inspector.programs.codex.sending import as_sent
 from inspector.projections.base import OPENAI_RESPONSES
 from inspector.projections.openai_responses import CALL_TYPES, CUSTOM, FUNCTION, call_type
@@ -47,6 +47,7 @@ EVENTS = "an event or a note of the program to itself, which is never sent"
 COMPACTED_AWAY = "a later compaction replaced it"
 ROLLED_BACK = "its turn was rolled back"
 SUPERSEDED = "a compaction whose turn was rolled back, or that a later one replaced"
+RESTARTED = "another session_meta comes after it: of a thread that counts its records Codex reads what comes after the last one"
 CUT = "its call was compacted away or rolled back"
 ORPHANED = "Codex leaves a result out whose call is not in the history"
 
@@ -143,7 +144,7 @@ def live_history(chunks: Sequence[Chunk]) -> tuple[list[Message], str]:
     """The items that Codex has in its history after the last record, before it repairs them for a request; and the key of the compaction before them."""
     replay = _Replay()
     replacing: list[Message] | None = None
-    steps = list(_steps(chunks))
+    steps = _after_last_meta(list(_steps(chunks)))
     undone = _undone(steps)
     for message in steps:
         chunk = message.chunks[0]
@@ -169,6 +170,13 @@ def live_history(chunks: Sequence[Chunk]) -> tuple[list[Message], str]:
         elif (kind == ITEM or not entry) and message.role and sends(message):
             replay.history.append(message)
     return replay.history, replay.base
+
+
+def _after_last_meta(steps: list[Message]) -> list[Message]:
+    """Of a paginated thread, by its first session_meta, what comes after the last one, whatever that says (0.169.0, run); of another one all."""
+    entries = [entry_of(message.chunks[0]) for message in steps]
+    metas = [place for place, entry in enumerate(entries) if entry.get("type") == META and "unread" not in entry]
+    return steps[metas[-1] :] if len(metas) > 1 and entries[metas[0]].get("mode") == PAGINATED else steps
 
 
 def sends(message: Message) -> bool:
@@ -291,13 +299,18 @@ def _dropped(chunks: Sequence[Chunk], history: Sequence[Message], base: str, orp
     live = {chunk.key for message in history for chunk in message.chunks}
     by_why: dict[str, list[Chunk]] = {}
     is_before = bool(base)
+    steps = list(_steps(chunks))
+    first = _after_last_meta(steps)[0].chunks[0].key if steps else ""
+    is_restarted = bool(steps) and first != chunks[0].key
     for chunk in chunks:
+        is_restarted = is_restarted and chunk.key != first
         if chunk.key == base:
             is_before = False
         if chunk.key not in live:
-            by_why.setdefault(_why(chunk, is_before), []).append(chunk)
+            why = _why(chunk, is_before)
+            by_why.setdefault(RESTARTED if is_restarted and why in (COMPACTED_AWAY, ROLLED_BACK) else why, []).append(chunk)
     for why, left_out in by_why.items():
-        yield Dropped(tuple(left_out), why, intentional=why != UNREAD, skipped=True)
+        yield Dropped(tuple(left_out), why, intentional=why not in (UNREAD, RESTARTED), skipped=True)
     called = {chunk.call_id for chunk in chunks if chunk.kind is Kind.TOOL_CALL}
     cut = tuple(chunk for chunk in orphans if chunk.call_id in called)
     if cut:

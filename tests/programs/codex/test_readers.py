@@ -4,7 +4,7 @@ from typing import Any
 
 from inspector.conversation.model import Reading
 from inspector.programs.codex.format import CODEX
-from inspector.programs.codex.readers import COMPACTED_AWAY, CUT, EVENTS, ORPHANED, ROLLED_BACK, SUPERSEDED, UNREAD, read
+from inspector.programs.codex.readers import COMPACTED_AWAY, CUT, EVENTS, ORPHANED, RESTARTED, ROLLED_BACK, SUPERSEDED, UNREAD, read
 from inspector.programs.formats import Cell, Record
 from inspector.projections.catalogue import projection
 from tests.folding import in_one_test
@@ -60,6 +60,13 @@ def test_a_compaction_of_the_turn_that_is_rolled_back_goes_with_it() -> None:
     read_thread = reading(data)
     assert [message.chunks[0].text for message in read_thread.messages] == ["q1", "a1", "q3"]
     assert left_out(read_thread)[SUPERSEDED] == (True, ["kept"]) and left_out(read_thread)[ROLLED_BACK] == (True, ["q2"])
+
+
+def test_what_another_session_meta_takes_away_was_not_meant() -> None:
+    read_thread = reading(THREADS["paginated, another session_meta"])
+    assert left_out(read_thread)[RESTARTED] == (False, ["q1", "a1"])
+    assert RESTARTED not in left_out(reading(THREADS["paginated, another session_meta first"]))
+    assert RESTARTED not in left_out(reading(THREADS["session_meta again"]))
 
 
 def test_a_result_of_a_call_that_was_compacted_away_was_meant_to_go() -> None:

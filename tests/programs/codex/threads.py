@@ -294,5 +294,11 @@ THREADS: dict[str, bytes] = {
     "paginated, last line torn": PAGINATED[:-30],
     "paginated, replaced history": paginated(user("q1"), compacted("s", said("user", "kept"), window_number=1), user("q2")),
     "paginated, rolled back": paginated(user("q1"), user("q2"), rolled_back(1), user("q3")),
+    "paginated, session_meta again at the end": paginated(user("q1"), assistant("a1"), meta(history_mode="paginated")),
+    "paginated, session_meta again": paginated(user("q1"), call("c1"), meta(history_mode="paginated"), output("c1"), user("q2")),
+    "paginated, another session_meta": paginated(user("q1"), assistant("a1"), meta(id=OTHER), user("q2")),
+    "paginated, another session_meta first": paginated(meta(id=OTHER), user("q1"), assistant("a1"), user("q2")),
+    "paginated, session_meta without cwd again": paginated(user("q1"), assistant("a1"), meta(cwd=None), user("q2")),
+    "session_meta again": thread(user("q1"), assistant("a1"), meta(history_mode="paginated"), user("q2")),
     **{f"item: {name}": thread(user("q1"), call("c0"), item(value), assistant("a1")) for name, value in ITEMS.items()},
 }
