@@ -14,7 +14,7 @@ LEGACY, PAGINATED = "legacy", "paginated"
 MODES = (LEGACY, PAGINATED)
 _TEXT_PARTS = ("input_text", "output_text")
 _DETAILS = (None, "auto", "low", "high", "original")
-_SEARCHES = {"search": ("query",), "open_page": ("url",), "find_in_page": ("url", "pattern")}
+SEARCHES = {"search": ("query",), "open_page": ("url",), "find_in_page": ("url", "pattern")}
 """Texts of each action of a web search that is known."""
 _UUID = re.compile(r"[0-9a-fA-F]{8}-?[0-9a-fA-F]{4}-?[0-9a-fA-F]{4}-?[0-9a-fA-F]{4}-?[0-9a-fA-F]{12}")
 _LONE = re.compile("[\ud800-\udfff]")
@@ -146,7 +146,7 @@ def _search_problem(item: Mapping[str, Any]) -> str:
     if not isinstance(action, dict) or "type" not in action:
         return "the action of the web_search_call has no type"
     kind = action["type"] if isinstance(action["type"], str) else ""
-    if any(not isinstance(action.get(name), str | None) for name in _SEARCHES.get(kind, ())):
+    if any(not isinstance(action.get(name), str | None) for name in SEARCHES.get(kind, ())):
         return f"a member of the action {kind} of the web_search_call is not a text"
     queries = action.get("queries") if kind == "search" else None
     if queries is not None and not (isinstance(queries, list) and all(isinstance(query, str) for query in queries)):

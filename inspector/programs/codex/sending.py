@@ -1,4 +1,4 @@
-"""What Codex changes in an item before it sends it: words in place of images that it does not send, reasoning without content of another shape (0.169.0, run)."""
+"""What Codex changes in an item before it sends it: images, the content of reasoning and searches (0.169.0, run)."""
 
 import base64
 import binascii
@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from inspector.conversation.model import Chunk, Kind
+from inspector.programs.codex.items import SEARCHES
 
 _REMOTE = "image content omitted because remote image URLs are not supported"
 _BROKEN = "image content omitted because it could not be processed"
@@ -45,6 +46,10 @@ def as_sent(chunk: Chunk) -> Chunk:
             return replace(chunk, kind=Kind.TEXT, payload={**kept, **more, "type": "text", "text": words})
     if chunk.kind is Kind.THINKING and isinstance(extra, Mapping) and "content" in extra and not _has_reasoning_text(extra["content"]):
         return replace(chunk, payload={**payload, "extra": {name: value for name, value in extra.items() if name != "content"}})
+    block = payload.get("block")
+    if isinstance(block, Mapping) and isinstance(extra, Mapping) and _is_other_search(block):
+        other = {**block, "action": {"type": "other"}}
+        return replace(chunk, payload={**payload, "block": other, "extra": {**extra, "message": other}})
     if chunk.kind is Kind.TOOL_RESULT and isinstance(blocks := payload.get("blocks"), list):
         sent_blocks = [_block(block) for block in blocks]
         if sent_blocks != blocks:
@@ -55,6 +60,12 @@ def as_sent(chunk: Chunk) -> Chunk:
 def _has_reasoning_text(content: Any) -> bool:
     """Whether any of the content of reasoning is sent: all of it where one part is of this type, else nothing."""
     return isinstance(content, list) and any(isinstance(part, dict) and part.get("type") == "reasoning_text" for part in content)
+
+
+def _is_other_search(item: Mapping[str, Any]) -> bool:
+    """A search with an action of a type that Codex does not know, which it sends as `other`."""
+    action = item.get("action")
+    return item.get("type") == "web_search_call" and isinstance(action, Mapping) and str(action.get("type")) not in SEARCHES
 
 
 def _block(block: Any) -> Any:

@@ -8,7 +8,7 @@ from inspector.programs.codex.readers import COMPACTED_AWAY, CUT, EVENTS, ORPHAN
 from inspector.programs.formats import Cell, Record
 from inspector.projections.catalogue import projection
 from tests.folding import in_one_test
-from tests.programs.codex.threads import NAME, THREADS, assistant, call, compacted, output, rolled_back, said, started, thread, user
+from tests.programs.codex.threads import NAME, THREADS, assistant, call, compacted, item, output, rolled_back, said, started, thread, user
 from tests.published_programs.codex import files, kept, plain
 
 SENT = kept()
@@ -85,3 +85,11 @@ def test_a_call_without_output_is_answered_right_after_it() -> None:
     assert [(message.role, message.synthetic) for message in messages] == [
         *(("user", False), ("assistant", False), ("tool", True), ("assistant", False), ("tool", False)),
     ]
+
+
+def test_a_search_of_a_type_that_is_no_text_is_sent_as_another() -> None:
+    search = {"type": "web_search_call", "action": {"type": ["listen"]}}
+    assert as_sent(reading(thread(user("q1"), item(search), assistant("a1"))))[1] == {
+        "action": {"type": "other"},
+        "type": "web_search_call",
+    }

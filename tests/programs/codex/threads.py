@@ -217,6 +217,7 @@ ITEMS: dict[str, Item] = {
     "web search that opens a page": {"type": "web_search_call", "action": {"type": "open_page", "url": "u"}},
     "web search of several": {"type": "web_search_call", "status": None, "action": {"type": "search", "queries": ["x", "y"]}},
     "web search without action": {"type": "web_search_call"},
+    "web search of tomorrow": {"type": "web_search_call", "action": {"type": "listen", "to": 5}},
     "web search for a number": {"type": "web_search_call", "action": {"type": "search", "query": 5}},
     "web search for numbers": {"type": "web_search_call", "action": {"type": "search", "queries": [5]}},
     "web search without type": {"type": "web_search_call", "action": {"query": "x"}},

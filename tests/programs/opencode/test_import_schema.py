@@ -51,6 +51,7 @@ def test_messages_that_are_taken(more: dict[str, Any]) -> None:
         ({"time": {"created": True}}, "time: created: no number"),
         ({"path": "/srv"}, "path: no object"),
         ({"cost": "1"}, "cost: no number"),
+        ({"time": {"created": float("inf")}}, "time: created: no number"),
         ({"error": {"name": "APIError", "data": {}}}, "error: data: message is missing"),
         ({"error": {"name": "AnyError", "data": {}}}, "error: name is none of"),
         ({"summary": {"diffs": []}}, "summary: neither true nor false"),
