@@ -12,7 +12,7 @@ from typing import Any
 
 from inspector.conversation.model import Chunk, Kind, Span
 from inspector.conversation.tree import about_of as entry_of
-from inspector.programs.codex.items import COMPACTED, EVENT, ITEM, META, item_problem, line_problem
+from inspector.programs.codex.items import COMPACTED, CONTEXT, EVENT, ITEM, META, PAGINATED, STARTS, item_problem, line_problem
 from inspector.text import json_lines
 from inspector.text.at_hand import AtHand
 from inspector.text.json_lines import BOM, FUSED, RecordPart, RecordStart, SessionLine
@@ -135,7 +135,7 @@ class _Progress:
             rollout.context = payload
         elif kind == EVENT:
             name = payload.get("type")
-            if name in ("task_started", "turn_started"):
+            if name in STARTS:
                 rollout.running, rollout.error = "active", ""
             elif name in ("task_complete", "turn_complete"):
                 rollout.running = "complete"
@@ -200,6 +200,10 @@ def _entry(record: Mapping[str, Any], kind: Any, payload: Any, part: int, proble
     if isinstance(payload, dict):
         if kind == EVENT and payload.get("type") == "thread_rolled_back":
             entry["turns"] = payload.get("num_turns")
+        if kind == META and payload.get("history_mode") == PAGINATED:
+            entry["mode"] = PAGINATED
+        if (kind == CONTEXT or (kind == EVENT and payload.get("type") in STARTS)) and isinstance(payload.get("turn_id"), str):
+            entry["turn"] = payload["turn_id"]
         if kind == "turn_context" and isinstance(payload.get("model"), str):
             entry["modelId"] = payload["model"]
     return entry

@@ -8,9 +8,14 @@ from collections.abc import Mapping
 from typing import Any
 
 META, CONTEXT, ITEM, EVENT, COMPACTED = "session_meta", "turn_context", "response_item", "event_msg", "compacted"
+STARTS = ("task_started", "turn_started")
+"""Names of the event with which a turn starts."""
 LEGACY, PAGINATED = "legacy", "paginated"
 MODES = (LEGACY, PAGINATED)
 _TEXT_PARTS = ("input_text", "output_text")
+_DETAILS = (None, "auto", "low", "high", "original")
+SEARCHES = {"search": ("query",), "open_page": ("url",), "find_in_page": ("url", "pattern")}
+"""Texts of each action of a web search that is known."""
 _UUID = re.compile(r"[0-9a-fA-F]{8}-?[0-9a-fA-F]{4}-?[0-9a-fA-F]{4}-?[0-9a-fA-F]{4}-?[0-9a-fA-F]{12}")
 _LONE = re.compile("[\ud800-\udfff]")
 _OF_META = ("id", "timestamp", "cwd", "originator", "cli_version")
@@ -89,11 +94,15 @@ def item_problem(item: Any) -> str:
     for name in ("id", "call_id"):
         if not isinstance(item.get(name), str | None):
             return f"the {name} of the {kind} is not a text"
-    if kind == "message":
-        return next((reason for part in item["content"] if (reason := _part_problem(part))), "")
-    output = item.get("output")
-    if kind in ("function_call_output", "custom_tool_call_output") and isinstance(output, list):
-        return next((reason for part in output if (reason := _part_problem(part, in_output=True))), "")
+    match kind:
+        case "message":
+            return next((reason for part in item["content"] if (reason := _part_problem(part))), "")
+        case "function_call_output" | "custom_tool_call_output" if isinstance(item["output"], list):
+            return next((reason for part in item["output"] if (reason := _part_problem(part, in_output=True))), "")
+        case "reasoning":
+            return _reasoning_problem(item)
+        case "web_search_call":
+            return _search_problem(item)
     return ""
 
 
@@ -104,10 +113,45 @@ def _part_problem(part: Any, in_output: bool = False) -> str:
     if kind in _TEXT_PARTS and not (in_output and kind == "output_text"):
         return "" if isinstance(part.get("text"), str) else f"an {kind} part of its content has no text"
     if kind == "input_image":
-        return "" if isinstance(part.get("image_url"), str) else "an input_image part of its content has no image_url"
-    if isinstance(kind, str) and (kind.startswith("input_") or kind == "encrypted_content"):
-        return ""
+        if part.get("detail") not in _DETAILS:
+            return "the detail of an input_image part of its content is none that Codex knows"
+        has_image = isinstance(part.get("image_url"), str) or isinstance(part.get("file_id"), str)
+        return "" if has_image else "an input_image part of its content has no image_url"
+    if kind == "input_audio":
+        return "" if isinstance(part.get("audio_url"), str) else "an input_audio part of its content has no audio_url"
+    if kind == "encrypted_content" and in_output:
+        return "" if isinstance(part.get("encrypted_content"), str) else "an encrypted_content part of its content has no text"
     return f"its content holds a part of the type {kind[:40]}" if isinstance(kind, str) else "a part of its content has no type"
+
+
+def _reasoning_problem(item: Mapping[str, Any]) -> str:
+    if not isinstance(item.get("encrypted_content"), str | None):
+        return "the encrypted_content of the reasoning is not a text"
+    content = [] if item.get("content") is None else item["content"]
+    if not isinstance(content, list):
+        return "the content of the reasoning is not a list"
+    for parts, kinds in ((item["summary"], ("summary_text",)), (content, ("reasoning_text", "text"))):
+        if not all(isinstance(part, dict) and part.get("type") in kinds and isinstance(part.get("text"), str) for part in parts):
+            return f"the reasoning holds a part that is no text of the type {' or '.join(kinds)}"
+    return ""
+
+
+def _search_problem(item: Mapping[str, Any]) -> str:
+    """An action of a type that Codex does not know is parsed, and sent as `other`."""
+    action = item.get("action")
+    if not isinstance(item.get("status"), str | None):
+        return "the status of the web_search_call is not a text"
+    if action is None:
+        return ""
+    if not isinstance(action, dict) or "type" not in action:
+        return "the action of the web_search_call has no type"
+    kind = action["type"] if isinstance(action["type"], str) else ""
+    if any(not isinstance(action.get(name), str | None) for name in SEARCHES.get(kind, ())):
+        return f"a member of the action {kind} of the web_search_call is not a text"
+    queries = action.get("queries") if kind == "search" else None
+    if queries is not None and not (isinstance(queries, list) and all(isinstance(query, str) for query in queries)):
+        return "the queries of the web_search_call are no list of texts"
+    return ""
 
 
 def compaction_problem(payload: Any) -> str:

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 from inspector.conversation import queries
 from inspector.conversation.model import Chunk, Conversation, Dropped, Kind, Message, Reading
 from inspector.programs.codex.entries import REPLACEMENT, entry_of
-from inspector.programs.codex.items import COMPACTED, EVENT, ITEM, is_sent
+from inspector.programs.codex.items import COMPACTED, CONTEXT, EVENT, ITEM, META, PAGINATED, STARTS, is_sent
+from inspector.programs.codex.sending import as_sent
 from inspector.projections.base import OPENAI_RESPONSES
 from inspector.projections.openai_responses import CALL_TYPES, CUSTOM, FUNCTION, call_type
 from inspector.readers.base import Reader
@@ -46,6 +47,7 @@ EVENTS = "an event or a note of the program to itself, which is never sent"
 COMPACTED_AWAY = "a later compaction replaced it"
 ROLLED_BACK = "its turn was rolled back"
 SUPERSEDED = "a compaction whose turn was rolled back, or that a later one replaced"
+RESTARTED = "another session_meta comes after it: of a thread that counts its records Codex reads what comes after the last one"
 CUT = "its call was compacted away or rolled back"
 ORPHANED = "Codex leaves a result out whose call is not in the history"
 
@@ -75,33 +77,54 @@ def _is_turn_context(message: Message) -> bool:
 
 @dataclass(slots=True)
 class _Replay:
-    """`history` only grows: what takes something away begins another list. `base` is the key of the compaction that it begins with.
-    `turns` are the lists with their bases and the places at which turns of the user began."""
+    """`history` only grows: what takes something away begins another list. `base` is the key of the compaction that it begins with."""
 
     history: list[Message] = field(default_factory=list)
     base: str = ""
-    turns: list[tuple[list[Message], str, int]] = field(default_factory=list)
-
-    def append(self, message: Message) -> None:
-        if starts_turn(message):
-            self.turns.append((self.history, self.base, len(self.history)))
-        self.history.append(message)
 
     def roll_back(self, count: Any) -> None:
-        if not isinstance(count, int) or isinstance(count, bool) or count <= 0 or not self.turns:
+        turns = [place for place, message in enumerate(self.history) if starts_turn(message)]
+        if not _is_count(count) or not turns:
             return
-        first, _, start = self.turns[0]
-        history, self.base, cut = self.turns[-count] if count <= len(self.turns) else self.turns[0]
-        least = start if history is first else 0
-        while cut > least and _is_turn_context(history[cut - 1]):
+        cut = turns[-count] if count <= len(turns) else turns[0]
+        while cut > turns[0] and _is_turn_context(self.history[cut - 1]):
             cut -= 1
-        del self.turns[-count:]
-        self.history = history[:cut]
+        self.history = self.history[:cut]
 
     def summarize(self, summary: Message) -> None:
         """A compaction of before 2025-11 stored its summary alone: what the user said stays, up to about 20,000 tokens, and the summary comes last."""
         kept = [message for message in self.history if message.role == "user" and starts_turn(message) and not _is_summary(message)]
         self.history, self.base = [*_recent(kept), summary], summary.chunks[0].key
+
+
+def _is_count(count: Any) -> bool:
+    return isinstance(count, int) and not isinstance(count, bool) and count > 0
+
+
+def _undone(steps: Sequence[Message]) -> set[str]:
+    """The compactions that a rollback takes back, by key. From the end on the program counts turns, each from the record that starts it, or where none
+    does from that of an earlier turn or the first record; those with words of the user's it counts off, and it uses no compaction of any of them.
+    """
+    undone: set[str] = set()
+    in_turn: list[str] = []
+    pending, is_users, id_ = 0, False, None
+    for message in reversed(steps):
+        entry = entry_of(message.chunks[0])
+        kind, name, turn = entry.get("type"), entry.get("name"), entry.get("turn")
+        if "unread" in entry:
+            continue
+        if kind == COMPACTED:
+            in_turn.append(message.chunks[0].key)
+        elif kind == EVENT and name == "thread_rolled_back":
+            pending += entry["turns"] if _is_count(entry.get("turns")) else 0
+        elif kind == CONTEXT:
+            id_ = id_ or turn
+        elif kind == EVENT and name in STARTS and turn and id_ in (None, turn):
+            undone.update(in_turn if pending else ())
+            pending -= pending > 0 and is_users
+            in_turn, is_users, id_ = [], False, None
+        is_users = is_users or (kind == ITEM and bool(message.role) and starts_turn(message)) or (kind == EVENT and name == "user_message")
+    return undone | set(in_turn if pending else ())
 
 
 def _is_summary(message: Message) -> bool:
@@ -121,7 +144,9 @@ def live_history(chunks: Sequence[Chunk]) -> tuple[list[Message], str]:
     """The items that Codex has in its history after the last record, before it repairs them for a request; and the key of the compaction before them."""
     replay = _Replay()
     replacing: list[Message] | None = None
-    for message in _steps(chunks):
+    steps = _after_last_meta(list(_steps(chunks)))
+    undone = _undone(steps)
+    for message in steps:
         chunk = message.chunks[0]
         entry = entry_of(chunk)
         kind = entry.get("type")
@@ -133,15 +158,25 @@ def live_history(chunks: Sequence[Chunk]) -> tuple[list[Message], str]:
             continue
         if kind == COMPACTED:
             if message.role:
+                # One that has no history of its own is used in any case (0.169.0, run).
                 replay.summarize(message)
+            elif chunk.key in undone:
+                replacing = None
             else:
                 replay.history = replacing = []
                 replay.base = chunk.key
         elif kind == EVENT and entry.get("name") == "thread_rolled_back":
             replay.roll_back(entry.get("turns"))
         elif (kind == ITEM or not entry) and message.role and sends(message):
-            replay.append(message)
+            replay.history.append(message)
     return replay.history, replay.base
+
+
+def _after_last_meta(steps: list[Message]) -> list[Message]:
+    """Of a paginated thread, by its first session_meta, what comes after the last one, whatever that says (0.169.0, run); of another one all."""
+    entries = [entry_of(message.chunks[0]) for message in steps]
+    metas = [place for place, entry in enumerate(entries) if entry.get("type") == META and "unread" not in entry]
+    return steps[metas[-1] :] if len(metas) > 1 and entries[metas[0]].get("mode") == PAGINATED else steps
 
 
 def sends(message: Message) -> bool:
@@ -197,8 +232,10 @@ def repaired(history: Sequence[Message]) -> tuple[list[Message], list[Chunk]]:
     for message in history:
         if any(chunk.key in orphan_keys for chunk in message.chunks):
             continue
-        answers_shell = any(chunk.call_id in shells for chunk in queries.results(message))
-        messages.append(replace(message, chunks=tuple(map(_as_function_output, message.chunks))) if answers_shell else message)
+        chunks = tuple(map(as_sent, message.chunks))
+        if any(chunk.call_id in shells for chunk in queries.results(message)):
+            chunks = tuple(map(_as_function_output, chunks))
+        messages.append(message if chunks == message.chunks else replace(message, chunks=chunks))
         messages += (
             Message("tool", (aborted(call),), synthetic=True)
             for call in queries.calls(message)
@@ -262,13 +299,18 @@ def _dropped(chunks: Sequence[Chunk], history: Sequence[Message], base: str, orp
     live = {chunk.key for message in history for chunk in message.chunks}
     by_why: dict[str, list[Chunk]] = {}
     is_before = bool(base)
+    steps = list(_steps(chunks))
+    first = _after_last_meta(steps)[0].chunks[0].key if steps else ""
+    is_restarted = bool(steps) and first != chunks[0].key
     for chunk in chunks:
+        is_restarted = is_restarted and chunk.key != first
         if chunk.key == base:
             is_before = False
         if chunk.key not in live:
-            by_why.setdefault(_why(chunk, is_before), []).append(chunk)
+            why = _why(chunk, is_before)
+            by_why.setdefault(RESTARTED if is_restarted and why in (COMPACTED_AWAY, ROLLED_BACK) else why, []).append(chunk)
     for why, left_out in by_why.items():
-        yield Dropped(tuple(left_out), why, intentional=why != UNREAD, skipped=True)
+        yield Dropped(tuple(left_out), why, intentional=why not in (UNREAD, RESTARTED), skipped=True)
     called = {chunk.call_id for chunk in chunks if chunk.kind is Kind.TOOL_CALL}
     cut = tuple(chunk for chunk in orphans if chunk.call_id in called)
     if cut:
@@ -295,7 +337,7 @@ READER = Reader(
     NAME,
     FORMAT,
     "Codex CLI 0.169: the history that a resumed thread sends",
-    "Replays compactions and rollbacks, leaves out records that it cannot parse, puts `aborted` in for outputs that are missing and leaves out those without a "
+    "Replays compactions and rollbacks, leaves out records that it cannot parse, puts words in place of images that it cannot send, and `aborted` in for outputs that are missing and leaves out those without a "
     "call. The instructions in front and the context of the next turn, which no file holds, are not shown; long outputs are shown whole.",
     f"codex-cli {_VERSION}, run; openai/codex rollout_reconstruction.rs and normalize.rs",
     read,

@@ -215,17 +215,41 @@ class _Draft:
             )
             return [_Line(data, number, is_changed=True) for data in (own[:1] if is_one else own)]
         if any("/" in place for place in self.places[number]):
-            raise WriteRefused(
-                f"Line {number + 1:,} holds several records: add the strategy split-spliced-records, which gives each a line of its own."
-            )
+            return self._split(number, groups)
         text = self._text(number, next((data for data in own if data), raw))
+        return [_Line(self._encoded(number, self._amended(text, groups)), number, is_changed=True)]
+
+    def _amended(self, text: str, groups: Sequence[tuple[str, tuple[Chunk, ...]]]) -> str:
+        """The text of a record with the item, or the compaction, that its chunks are by now."""
         value = jsontext.parse(text)
         payload = _member(text, "payload")
         if value.get("type") == COMPACTED:
             new = self._compaction(payload, value["payload"], groups)
         else:
             new = _spliced(payload, value["payload"], self._item(groups[0][1]))
-        return [_Line(self._encoded(number, json_pieces.amended(text, {"payload": new})), number, is_changed=True)]
+        return json_pieces.amended(text, {"payload": new})
+
+    def _split(self, number: int, groups: Sequence[tuple[str, tuple[Chunk, ...]]]) -> list[_Line]:
+        """A line of several records to each of which a strategy gave its own bytes, and others took one out, changed it or put one in."""
+        lines: list[_Line] = []
+        records: set[str] = set()
+        for record, run in groupby(groups, key=lambda group: group[0].partition(".")[0]):
+            of_record = list(run)
+            if not record:
+                lines += (_Line(self._new(group, lines)) for group in of_record)
+                continue
+            first = of_record[0][1]
+            data = self._own_bytes(first, self.stored[number])
+            if not data or "part" in entry_of(first[0]) or record in records:
+                raise WriteRefused(
+                    f"Line {number + 1:,} holds several records: add the strategy split-spliced-records, which gives each a line of its own."
+                )
+            records.add(record)
+            places = [place for place in self.places[number] if place.partition(".")[0] == record]
+            if places != [place for place, _ in of_record] or not all(self._says_same(*group) for group in of_record):
+                data = jsontext.encode(self._amended(self._text(number, data), of_record))
+            lines.append(_Line(data, number, is_changed=True))
+        return lines
 
     def _same(self, place: str, chunks: Sequence[Chunk]) -> bool:
         """Whether nothing but numbers differs, which the file does not hold."""

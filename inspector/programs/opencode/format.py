@@ -86,9 +86,13 @@ class OpencodeStore(Format):
 
     def follow_up(self, plan: Plan, stored: Stored) -> tuple[str, ...]:
         folder = stored.conversation.fact("directory") or "of the project"
+        left_out = writing.left_out(stored)
+        names = ", ".join(left_out[:5]) + (f" and {len(left_out) - 5:,} more" if len(left_out) > 5 else "")
+        without = f"Not in the new session are parts of which opencode sends nothing and at which its import would stop: {names}."
         return (
             f"The repaired session is a new one: continue with `opencode -s {plan.options['fork_id']}` in the folder {folder}. Written as a file (--out), import it "
             f"there with `opencode import FILE`, and take it back with `opencode session delete {plan.options['fork_id']}`.",
+            *([without] if left_out else []),
         )
 
 

@@ -1,7 +1,7 @@
 """opencode: sessions in a database, in a tree of files before it, and as exported files."""
 
 from inspector.programs.base import Calls, Errors, Home, Program, Providers, Repairs, SyntheticResult, SyntheticResults
-from inspector.programs.opencode import reader
+from inspector.programs.opencode import reader, writing
 from inspector.programs.opencode.chunks import about
 from inspector.programs.opencode.events import trace_of
 from inspector.programs.opencode.format import ERROR, NEVER_IN_PLACE, OPENCODE, OPENCODE_EXPORT, OPENCODE_TREE
@@ -39,6 +39,7 @@ PROGRAM = Program(
     calls=Calls(unanswered=lambda case: []),
     repairs=Repairs(
         place_results=placed_in_steps,
+        refuse_unfit=writing.refuse_unfit,
         view_after_write="The repaired session is one of its own, which opencode lists once it is imported.",
     ),
 )

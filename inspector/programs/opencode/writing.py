@@ -2,13 +2,14 @@
 
 import hashlib
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any
 
 from inspector.conversation.edits import Plan, Set, apply
-from inspector.conversation.model import Chunk, Kind
+from inspector.conversation.model import Chunk, Conversation, Kind
 from inspector.programs.formats import Cell, Change, Record, Stored, WriteRefused
-from inspector.programs.opencode.chunks import RESULT, about, chunks_of, sound_attachments
+from inspector.programs.opencode.chunks import ABOUT, RESULT, about, chunks_of, sound_attachments
+from inspector.programs.opencode.import_schema import MESSAGE, PART, SESSION, problem
 from inspector.programs.opencode.sessions import FILE, Session, StoredMessage, StoredPart, sessions_in
 from inspector.text import jsontext
 
@@ -53,6 +54,7 @@ def written(plan: Plan, stored: Stored) -> list[Change]:
             "give the session another id in a copy of the store, or make the plan again."
         )
     final = apply(stored.conversation, plan.edits)
+    refuse_unfit(stored.conversation, final)
     base = {chunk.key: chunk for chunk in stored.conversation.chunks}
     by_message, inserted = _sorted(final.chunks, base)
     messages = [
@@ -63,6 +65,7 @@ def written(plan: Plan, stored: Stored) -> list[Change]:
     if inserted:
         raise WriteRefused("The import file has no place for a message that a strategy adds; leave that strategy out of the plan.")
     info = _info(session.info)
+    _refuse_unfit(info, messages)
     if isinstance(info.get("title"), str):
         info["title"] += " (repaired)"
     seed = f"{fork_id} {native_id}"
@@ -72,6 +75,40 @@ def written(plan: Plan, stored: Stored) -> list[Change]:
     if [_comparable(chunk) for chunk in chunks_of(back)] != [_comparable(chunk) for chunk in final.chunks]:
         raise WriteRefused("The import file would not read back as planned; leave out strategies one by one.")
     return [Change(file.key, None, file.value)]
+
+
+def refuse_unfit(base: Conversation, final: Conversation) -> None:
+    """What is known before an import file is made: it has no message of no known role. Raises WriteRefused."""
+    if final.chunks == base.chunks:
+        return
+    for chunk in final.chunks:
+        if ABOUT in chunk.payload and not about(chunk).get("role"):
+            raise WriteRefused(
+                f"opencode's import would stop at the message at seq {chunk.seq}, which has no known role: add the strategy drop-broken-parts, which takes it out."
+            )
+
+
+def left_out(stored: Stored) -> list[str]:
+    """The parts that no import file holds: its import rejects them, and opencode sends nothing of them."""
+    session = sessions_in(stored.records).get(stored.conversation.native_id, Session(""))
+    keys = frozenset(chunk.key for chunk in stored.conversation.chunks)
+    parts = [(message, part) for message in session.messages for part in message.parts if part.value is not None]
+    return [part.id for message, part in parts if not _is_kept(message, part, keys)]
+
+
+def _is_kept(message: StoredMessage, part: StoredPart, keys: Container[str]) -> bool:
+    return part.id in keys or not problem(_part_value(message, part, part.value), PART)
+
+
+def _refuse_unfit(info: Mapping[str, Any], messages: Sequence[Mapping[str, Any]]) -> None:
+    """The import stores what it has come to, and ends at the first thing that it rejects: a session with less than the preview shows."""
+    values = [("the session", info, SESSION)]
+    for message in messages:
+        values.append((f"message {message['info']['id']}", message["info"], MESSAGE))
+        values += [(f"part {part['id']}", part, PART) for part in message["parts"]]
+    for place, value, schema in values:
+        if reason := problem(value, schema):
+            raise WriteRefused(f"opencode's import would stop at {place}: {reason}. Correct that in a copy of the store.")
 
 
 def file_of(session: Session) -> Record:
@@ -180,7 +217,7 @@ def _part(
         return None
     value = _part_value(message, part, part.value)
     if chunk is None:
-        return value
+        return value if _is_kept(message, part, base) else None
     old = base[part.id]
     if chunk.kind is Kind.TOOL_CALL:
         return value | {"state": _state(value, chunk, final.get(f"{part.id}{RESULT}"), inserted, base)}
@@ -197,27 +234,25 @@ def _state(
         state["input"] = call.payload.get("input")
     if result is None and call.call_id in inserted:
         result = inserted.pop(call.call_id)
-        time = state["time"] if isinstance(state.get("time"), dict) else {}
-        start = time.get("start", call.at or 0)
-        ended = {"time": {**time, "start": start, "end": time.get("end", start)}}
-        kept = {name: state[name] for name in ("input", "metadata") if name in state}
+        kept = {name: state[name] for name in ("input", "metadata", "time") if name in state}
         if result.is_error:
-            return {"status": "error", "input": {}, **kept, "error": result.text, **ended}
-        return {
-            "status": "completed",
-            "input": {},
-            **kept,
-            "output": result.text,
-            "title": "",
-            "metadata": kept.get("metadata", {}),
-            **ended,
-        }
+            return _whole({"status": "error", **kept, "error": result.text}, call)
+        return _whole({"status": "completed", **kept, "output": result.text}, call)
     if about(base[call.key]).get("breaks") and not about(call).get("breaks"):
-        state["time"] = state["time"] if isinstance(state.get("time"), dict) else {"start": call.at or 0, "end": call.at or 0}
         state |= {"output": jsontext.shown(state.get("output"))} | {"attachments": sound_attachments(state)}
     if result is not None and result.text != base[result.key].text:
         state["error" if state.get("status") == "error" else "output"] = result.text
-    return state
+    return state if about(call).get("breaks") else _whole(state, call)
+
+
+def _whole(state: dict[str, Any], call: Chunk) -> dict[str, Any]:
+    """The state with the members that the import needs and opencode sends nothing of, where they are missing."""
+    if state.get("status") not in ("completed", "error"):
+        return state
+    time = state["time"] if isinstance(state.get("time"), dict) else {}
+    start = time.get("start", call.at or 0)
+    shown = {"title": "", "metadata": {}} if state["status"] == "completed" else {}
+    return {"input": {}, **shown, **state, "time": {**time, "start": start, "end": time.get("end", start)}}
 
 
 def _info(info: Mapping[str, Any]) -> dict[str, Any]:

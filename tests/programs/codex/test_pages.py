@@ -21,6 +21,7 @@ from tests.programs.codex.threads import (
     reasoning,
     rolled_back,
     said,
+    started,
     thread,
     user,
 )
@@ -29,7 +30,7 @@ pytestmark = pytest.mark.django_db
 
 RICH = (
     *(event("task_started", turn_id="t"), user("q1"), event("user_message", message="q1"), reasoning(), call("c1"), output("c1")),
-    *(assistant("a1"), compacted("what happened", said("user", "kept")), user("q2"), rolled_back(1), user("q3"), call("c2")),
+    *(assistant("a1"), compacted("what happened", said("user", "kept")), started("t2"), user("q2"), rolled_back(1), user("q3"), call("c2")),
 )
 
 

@@ -4,11 +4,11 @@ from typing import Any
 
 from inspector.conversation.model import Reading
 from inspector.programs.codex.format import CODEX
-from inspector.programs.codex.readers import COMPACTED_AWAY, CUT, EVENTS, ORPHANED, ROLLED_BACK, UNREAD, read
+from inspector.programs.codex.readers import COMPACTED_AWAY, CUT, EVENTS, ORPHANED, RESTARTED, ROLLED_BACK, SUPERSEDED, UNREAD, read
 from inspector.programs.formats import Cell, Record
 from inspector.projections.catalogue import projection
 from tests.folding import in_one_test
-from tests.programs.codex.threads import NAME, THREADS, assistant, call, compacted, output, rolled_back, said, thread, user
+from tests.programs.codex.threads import NAME, THREADS, assistant, call, compacted, item, output, rolled_back, said, started, thread, user
 from tests.published_programs.codex import files, kept, plain
 
 SENT = kept()
@@ -46,13 +46,27 @@ def left_out(read_thread: Reading) -> dict[str, tuple[bool, list[str]]]:
 def test_what_a_compaction_and_a_rollback_took_away_was_meant() -> None:
     data = thread(
         *(user("q1"), assistant("a1"), compacted("s", said("user", "kept"))),
-        *(user("q2"), assistant("a2"), rolled_back(1), user("q3"), output("cX")),
+        *(started("t2"), user("q2"), assistant("a2"), rolled_back(1), user("q3"), output("cX")),
     )
     found = left_out(reading(data))
     assert found[COMPACTED_AWAY] == (True, ["q1", "a1"])
     assert found[ROLLED_BACK] == (True, ["q2", "a2"])
     assert found[EVENTS] == (True, [])
     assert found[ORPHANED] == (False, ["done"])
+
+
+def test_a_compaction_of_the_turn_that_is_rolled_back_goes_with_it() -> None:
+    data = thread(user("q1"), assistant("a1"), compacted("s", said("user", "kept")), user("q2"), rolled_back(1), user("q3"))
+    read_thread = reading(data)
+    assert [message.chunks[0].text for message in read_thread.messages] == ["q1", "a1", "q3"]
+    assert left_out(read_thread)[SUPERSEDED] == (True, ["kept"]) and left_out(read_thread)[ROLLED_BACK] == (True, ["q2"])
+
+
+def test_what_another_session_meta_takes_away_was_not_meant() -> None:
+    read_thread = reading(THREADS["paginated, another session_meta"])
+    assert left_out(read_thread)[RESTARTED] == (False, ["q1", "a1"])
+    assert RESTARTED not in left_out(reading(THREADS["paginated, another session_meta first"]))
+    assert RESTARTED not in left_out(reading(THREADS["session_meta again"]))
 
 
 def test_a_result_of_a_call_that_was_compacted_away_was_meant_to_go() -> None:
@@ -71,3 +85,11 @@ def test_a_call_without_output_is_answered_right_after_it() -> None:
     assert [(message.role, message.synthetic) for message in messages] == [
         *(("user", False), ("assistant", False), ("tool", True), ("assistant", False), ("tool", False)),
     ]
+
+
+def test_a_search_of_a_type_that_is_no_text_is_sent_as_another() -> None:
+    search = {"type": "web_search_call", "action": {"type": ["listen"]}}
+    assert as_sent(reading(thread(user("q1"), item(search), assistant("a1"))))[1] == {
+        "action": {"type": "other"},
+        "type": "web_search_call",
+    }

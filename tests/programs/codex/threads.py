@@ -64,6 +64,22 @@ def rolled_back(turns: int) -> RecordParts:
     return event("thread_rolled_back", num_turns=turns)
 
 
+def started(turn: str) -> RecordParts:
+    return event("task_started", turn_id=turn, model_context_window=1000)
+
+
+def turn_context(turn: str) -> RecordParts:
+    known = {"cwd": "/repo", "approval_policy": "never", "sandbox_policy": {"type": "read-only"}, "model": "m", "summary": "auto"}
+    return "turn_context", {**known, "turn_id": turn}
+
+
+def talk(turn: str, *before: RecordParts) -> tuple[RecordParts, ...]:
+    """A turn as Codex writes it, with a prompt and an answer after what comes before them."""
+    number = turn[1:]
+    ended = event("task_complete", turn_id=turn, last_agent_message=f"a{number}")
+    return started(turn), *before, user(f"q{number}"), event("user_message", message=f"q{number}"), assistant(f"a{number}"), ended
+
+
 def line(number: int, record: RecordParts, ordinal: int | None = None) -> bytes:
     count = {} if ordinal is None else {"ordinal": ordinal}
     value = {"timestamp": f"2026-11-22T17:24:59.{number:03}Z", **count, "type": record[0], "payload": record[1]}
@@ -101,6 +117,48 @@ def with_record(number: int, **members: Any) -> bytes:
     texts[number] = json.dumps(value, separators=(",", ":")).encode()
     return b"\n".join(texts) + b"\n"
 
+
+SUMMARY = compacted("s", said("user", "q1"), said("user", "s1"))
+COMPACTED: dict[str, tuple[RecordParts, ...]] = {
+    "in a turn of its own": (*talk("t1"), started("t2"), SUMMARY, *talk("t3"), rolled_back(1), *talk("t4")),
+    "in a turn of its own, no other start": (*talk("t1"), SUMMARY, user("q3"), assistant("a3"), rolled_back(1), *talk("t4")),
+    "in the turn before": (*talk("t1"), started("t2"), user("q2"), SUMMARY, assistant("a2"), *talk("t3"), rolled_back(1), *talk("t4")),
+    "in the same turn": (*talk("t1"), *talk("t3", SUMMARY), rolled_back(1), *talk("t4")),
+    "in the same turn, of two prompts": (*talk("t1"), *talk("t3", SUMMARY), user("q5"), rolled_back(1), *talk("t4")),
+    "and twice": (*talk("t1"), started("t2"), SUMMARY, *talk("t3"), rolled_back(1), *talk("t4"), rolled_back(1), *talk("t5")),
+    "with the turn before": (*talk("t1"), started("t2"), SUMMARY, *talk("t3"), rolled_back(2), *talk("t4")),
+    "without words of the user's": (*talk("t1"), *talk("t2"), started("t3"), SUMMARY, rolled_back(1), *talk("t4")),
+    "with the second of two": (
+        *(*talk("t1"), started("t2"), SUMMARY, *talk("t3"), *talk("t5", compacted("s", said("user", "s2"))), rolled_back(1), *talk("t4")),
+    ),
+    "no starts, the second of two": (
+        *(user("q1"), SUMMARY, user("q2"), compacted("s", said("user", "s2")), user("q3"), rolled_back(1), user("q4")),
+    ),
+    "no starts, a summary alone": (user("q1"), assistant("a1"), compacted("s1"), user("q2"), rolled_back(1), user("q3")),
+    "a start without id": (*talk("t1"), SUMMARY, event("task_started"), user("q2"), rolled_back(1), user("q3")),
+    "the context of another turn": (
+        *(*talk("t1"), started("t2"), SUMMARY, started("t3"), user("q3"), turn_context("t9"), assistant("a3"), rolled_back(1), *talk("t4")),
+    ),
+}
+"""Compactions before a rollback: what is taken back goes by the turns, as the records that start them mark them."""
+
+_PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+PARTS: dict[str, Item] = {
+    "image": {"type": "input_image", "image_url": f"data:image/png;base64,{_PIXEL}"},
+    "image in detail": {"type": "input_image", "image_url": f"data:image/png;base64,{_PIXEL}", "detail": "high"},
+    "image in little detail": {"type": "input_image", "image_url": f"data:image/png;base64,{_PIXEL}", "detail": "low"},
+    "image in another detail": {"type": "input_image", "image_url": f"data:image/png;base64,{_PIXEL}", "detail": "fine"},
+    "image of the web": {"type": "input_image", "image_url": "https://example.com/a.png"},
+    "image of a path": {"type": "input_image", "image_url": "/srv/a.png"},
+    "image of other bytes": {"type": "input_image", "image_url": "data:image/png;base64,AAAA"},
+    "image that is not base64": {"type": "input_image", "image_url": "data:image/png;base64,@@"},
+    "image by its id": {"type": "input_image", "file_id": "file_1"},
+    "file": {"type": "input_file", "filename": "a.pdf", "file_data": "data:application/pdf;base64,JVBERi0="},
+    "audio": {"type": "input_audio", "input_audio": {"data": "x", "format": "wav"}},
+    "encrypted": {"type": "encrypted_content", "encrypted_content": "e"},
+    "encrypted number": {"type": "encrypted_content", "encrypted_content": 5},
+}
+"""Parts of a message and of an output."""
 
 ITEMS: dict[str, Item] = {
     "content missing": {"type": "message", "role": "user"},
@@ -144,6 +202,26 @@ ITEMS: dict[str, Item] = {
         "recipient": "/root/x",
         "content": [{"type": "input_text", "text": "x"}],
     },
+    **{f"part: {name}": {"type": "message", "role": "user", "content": [part]} for name, part in PARTS.items()},
+    **{f"output of a part: {name}": {"type": "function_call_output", "call_id": "c0", "output": [part]} for name, part in PARTS.items()},
+    "reasoning with text": {"type": "reasoning", "summary": [], "content": [{"type": "text", "text": "x"}], "encrypted_content": "e"},
+    "reasoning with both": {
+        **{"type": "reasoning", "summary": [{"type": "summary_text", "text": "s"}]},
+        "content": [{"type": "text", "text": "x"}, {"type": "reasoning_text", "text": "y"}],
+    },
+    "reasoning of another shape": {"type": "reasoning", "summary": [], "content": [{"type": "thought", "text": "x"}]},
+    "reasoning with content of null": {"type": "reasoning", "summary": [], "content": None, "encrypted_content": "e"},
+    "content of reasoning a string": {"type": "reasoning", "summary": [], "content": "x", "encrypted_content": "e"},
+    "summary of another shape": {"type": "reasoning", "summary": [{"type": "text", "text": "x"}], "encrypted_content": "e"},
+    "encrypted content a number": {"type": "reasoning", "summary": [], "encrypted_content": 5},
+    "web search that opens a page": {"type": "web_search_call", "action": {"type": "open_page", "url": "u"}},
+    "web search of several": {"type": "web_search_call", "status": None, "action": {"type": "search", "queries": ["x", "y"]}},
+    "web search without action": {"type": "web_search_call"},
+    "web search of tomorrow": {"type": "web_search_call", "action": {"type": "listen", "to": 5}},
+    "web search for a number": {"type": "web_search_call", "action": {"type": "search", "query": 5}},
+    "web search for numbers": {"type": "web_search_call", "action": {"type": "search", "queries": [5]}},
+    "web search without type": {"type": "web_search_call", "action": {"query": "x"}},
+    "status of a search a number": {"type": "web_search_call", "status": 5},
     "no type": {"role": "user", "content": [{"type": "input_text", "text": "x"}]},
     "a type of tomorrow": {"type": "telepathy", "x": 1},
     "snapshot": {"type": "ghost_snapshot", "ghost_commit": {"id": "x"}},
@@ -207,6 +285,7 @@ THREADS: dict[str, bytes] = {
     "rolled back over a compaction": thread(
         *(user("q0"), assistant("a0"), compacted("s", said("user", "k1"), said("user", "k2")), user("q1"), rolled_back(2), user("q3")),
     ),
+    **{f"rolled back, compacted {name}": thread(*records) for name, records in COMPACTED.items()},
     "fork": b"".join(line(0, meta(**more)) for more in ({"forked_from_id": OTHER}, {"id": OTHER})) + b"".join(LINES[1:]),
     "paginated": PAGINATED,
     "ordinal missing at the end": with_record(9, ordinal=None),
@@ -216,5 +295,11 @@ THREADS: dict[str, bytes] = {
     "paginated, last line torn": PAGINATED[:-30],
     "paginated, replaced history": paginated(user("q1"), compacted("s", said("user", "kept"), window_number=1), user("q2")),
     "paginated, rolled back": paginated(user("q1"), user("q2"), rolled_back(1), user("q3")),
+    "paginated, session_meta again at the end": paginated(user("q1"), assistant("a1"), meta(history_mode="paginated")),
+    "paginated, session_meta again": paginated(user("q1"), call("c1"), meta(history_mode="paginated"), output("c1"), user("q2")),
+    "paginated, another session_meta": paginated(user("q1"), assistant("a1"), meta(id=OTHER), user("q2")),
+    "paginated, another session_meta first": paginated(meta(id=OTHER), user("q1"), assistant("a1"), user("q2")),
+    "paginated, session_meta without cwd again": paginated(user("q1"), assistant("a1"), meta(cwd=None), user("q2")),
+    "session_meta again": thread(user("q1"), assistant("a1"), meta(history_mode="paginated"), user("q2")),
     **{f"item: {name}": thread(user("q1"), call("c0"), item(value), assistant("a1")) for name, value in ITEMS.items()},
 }

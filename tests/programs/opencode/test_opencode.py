@@ -13,6 +13,7 @@ from inspector.actions.planning import RepairRequest
 from inspector.actions.write_copy import write_repaired_copy
 from inspector.conversation.model import Conversation, Kind
 from inspector.planning.preview import Preview
+from inspector.planning.recommend import sequence
 from inspector.presentation.conversation.recorded_errors import recorded_errors
 from inspector.profiles.answering import own_profile
 from inspector.programs.formats import Stored
@@ -335,6 +336,15 @@ def test_each_result_goes_to_its_own_call(stale: tuple[str, ...], tmp_path: Path
     assert [words for role, words, *_ in sent(store.conversations[0]) if role == "tool"] == [
         f"{call}={INTERRUPTED if call in stale else 'a' + chr(10) + 'b' + chr(10)}" for call in ("call_a", "call_b", "call_c")
     ]
+
+
+@pytest.mark.parametrize(("role", "expected"), [("user", ["insert-interrupted-result"]), (None, [])])
+def test_only_what_can_be_written_is_recommended(role: str | None, expected: list[str], tmp_path: Path) -> None:
+    """The import would stop at a message of no known role."""
+    session = [*KILLED[:3], (KILLED[3][0] | {"role": role}, KILLED[3][1]), KILLED[4]]
+    case = case_of(exported(tmp_path, *session).conversation, NAME, taken_at=LATER)
+    recommendation = sequence(case, all_findings(case), "openai-chat", "openai-chat")
+    assert [strategy.name for strategy in recommendation.candidate.strategies] == expected
 
 
 def _database(folder: Path) -> str:

@@ -1,4 +1,4 @@
-"""Takes out what ends every run: rows that cannot be parsed, and members of a tool that cannot be sent."""
+"""Takes out what ends every run: rows that cannot be parsed, and members of a tool that cannot be sent; and messages of no known role, at which an import ends."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -13,8 +13,8 @@ from inspector.strategies.base import Strategy
 
 def propose(case: Case) -> Iterator[Edit]:
     broken = [chunk for chunk, _ in stopping(case.conversation)]
-    # Nothing says of whom a message is that cannot be read, and so its parts go with it.
-    messages = {about(chunk).get("message") for chunk in broken if not about(chunk).get("role")}
+    # Nothing says of whom these messages are, and so their parts go with them; opencode sends nothing of them.
+    messages = {about(chunk).get("message") for chunk in case.conversation.chunks if not about(chunk).get("role")}
     for chunk in case.conversation.chunks:
         if about(chunk).get("message") in messages or (chunk in broken and chunk.kind is Kind.UNREADABLE):
             yield Remove(chunk)
@@ -26,7 +26,7 @@ def propose(case: Case) -> Iterator[Edit]:
 STRATEGY = Strategy(
     name="drop-broken-parts",
     safety=frozenset({Safety.LOSSY}),
-    summary="takes out parts that cannot be read and attachments that are no files, and gives an ended tool the time and output that it lacks",
+    summary="takes out parts that cannot be read, messages of no known role and attachments that are no files, and gives an ended tool the time and output that it lacks",
     cost="What was in these rows is not in the new session.",
     user_visible_effect="The session can be continued again, as a new one without these parts.",
     pros="All other parts stay as they are.",
