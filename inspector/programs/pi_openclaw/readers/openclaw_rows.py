@@ -6,7 +6,7 @@ for a time passes that check, and is parsed later: it throws there, as 2026.7.1 
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from inspector.conversation.model import Chunk, Kind, Message
@@ -84,12 +84,20 @@ def _content(value: Any) -> bool:
     )
 
 
-_MEMBERS = {
+def _reason(value: Any) -> bool:
+    return value in _REASONS
+
+
+def _text_or_missing(value: Any) -> bool:
+    return value is _MISSING or isinstance(value, str)
+
+
+_MEMBERS: Mapping[str, tuple[tuple[str, Callable[[Any], bool]], ...]] = {
     "compaction": (("summary", _text), ("firstKeptEntryId", _filled), ("tokensBefore", _number)),
     "branch_summary": (("fromId", _text), ("summary", _text)),
     "custom_message": (("customType", _filled), ("content", _content), ("display", _boolean)),
     "model_change": (("provider", _filled), ("modelId", _filled)),
-    "reset": (("reason", lambda value: value in _REASONS), ("firstKeptEntryId", lambda value: value is _MISSING or _text(value))),
+    "reset": (("reason", _reason), ("firstKeptEntryId", _text_or_missing)),
 }
 
 
