@@ -129,9 +129,9 @@ def _with_errors_repaired(
     case: Case, reported: Sequence[Finding], recommendation: "Recommendation", profile_name: str, own_projection: str
 ) -> "Recommendation":
     errors = [finding for finding in reported if finding.severity is Severity.ERROR and finding.origin is Origin.STORE]
-    strategies, repaired = composed(
-        case, [strategy.name for strategy in (*recommended(case, errors), *recommendation.candidate.strategies)]
-    )
+    # A call that has no id gets its result only after what gives it one.
+    named = (*recommended(case, errors), *recommended(recommendation.candidate.case, errors), *recommendation.candidate.strategies)
+    strategies, repaired = composed(case, [strategy.name for strategy in named])
     judgement = judged_case(repaired, profile_name, own_projection)[1]
     candidate = RepairCandidate(strategies, repaired, judgement, cost_of(case.conversation, repaired.conversation, len(strategies)))
     loses_more = (candidate.cost.results_lost, candidate.cost.content_lost) > (

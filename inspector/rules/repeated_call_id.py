@@ -28,7 +28,9 @@ def check(case: Case) -> Iterator[Match]:
         chunks = [call for _, call in calls]
         twice = [call for index, call in calls if in_message[index] > 1]
         if not call_id:
-            yield Match(chunks, f"{_calls(chunks)} no id: a result without an id counts as the answer of every such call.")
+            text = f"{_calls(chunks)} no id: a result without an id counts as the answer of every such call."
+            # In a session that is a tree nothing can be its result before it has one.
+            yield Match(chunks, text, repaired_by=("rename-invalid-ids",) if case.program.numbering.by_place else None)
         elif twice:
             yield Match(
                 twice,

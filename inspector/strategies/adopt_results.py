@@ -6,6 +6,7 @@ from inspector.conversation import queries
 from inspector.conversation.edits import Edit, Replace
 from inspector.conversation.model import Chunk, Kind
 from inspector.rules.base import Case, answered
+from inspector.strategies.arrangement import is_tree
 from inspector.strategies.base import Strategy
 from inspector.strategies.rename_repeated_ids import with_id
 
@@ -17,7 +18,8 @@ def adopted(case: Case) -> Iterator[tuple[Chunk, Chunk]]:
     batches: dict[int, frozenset[str]] = {}
     for answer in answered(case):
         batches[answer.message] = answer.batch
-        if not answer.results:
+        # In a session no program pairs a result with a call that has no id: that needs one first (TOOL205).
+        if not answer.results and (answer.call.call_id or not is_tree(case)):
             by_message.setdefault(answer.message, []).append(answer.call)
     strays = {result.key: result for _, result in queries.orphaned_results(case.messages) if result.call_id not in call_ids}
     for index, calls in by_message.items():

@@ -36,7 +36,7 @@ def interrupted(case: Case, call: Chunk) -> Chunk:
 def with_results(case: Case, words: SyntheticResult) -> Iterator[Edit]:
     """Not for a failed answer of a session: pi leaves it out of each request and keeps the result, which would then have no call.
 
-    Nor for a call whose own outcome is in a ledger: that is known, and words in its place would hide it.
+    Nor for a call of a session without an id: no program pairs a result with it, so that it needs an id first (TOOL205). Nor for one whose own outcome is in a ledger: that is known, and words in its place would hide it.
     """
     if by_message(case):
         return
@@ -47,6 +47,7 @@ def with_results(case: Case, words: SyntheticResult) -> Iterator[Edit]:
         for answer in answered(case)
         if not answer.results
         and answer.call.key not in settled
+        and (answer.call.call_id or not is_tree(case))
         and answer.call.key not in unsent
         and not case.program.calls.has_failed(case.messages[answer.message])
     ]

@@ -9,6 +9,7 @@ from inspector.conversation.model import Conversation, Dropped, Reading
 from inspector.conversation.tree import spoken
 from inspector.programs.pi_openclaw.readers.context import Rules, context_of
 from inspector.programs.pi_openclaw.readers.openclaw_policy import policy_of
+from inspector.programs.pi_openclaw.readers.openclaw_rows import unread_because, untimed
 from inspector.programs.pi_openclaw.readers.openclaw_sent import policy_report, sent, warnings_of_end
 from inspector.programs.pi_openclaw.readers.pairing_2026_1 import pairing_2026_1
 from inspector.programs.pi_openclaw.readers.pairing_2026_7 import pairing_2026_7
@@ -17,6 +18,7 @@ from inspector.programs.pi_openclaw.readers.pairing_pr3565 import pairing_pr3565
 from inspector.programs.pi_openclaw.readers.paths import REBASED, WALK, manager_path, pi_path, scanned_path
 from inspector.programs.pi_openclaw.readers.result_pairing import Pairing
 from inspector.programs.pi_openclaw.readers.rows import OPENCLAW, PathRow, is_below, rows, target_of, word
+from inspector.programs.pi_openclaw.readers.unsendable import Unsendable
 from inspector.programs.pi_openclaw.readers.walk import closes, few, header_problem, warnings_of
 from inspector.readers.base import Reader
 from inspector.readers.strict import strict_problems
@@ -26,7 +28,8 @@ SENT = "sent"
 
 @dataclass(frozen=True, slots=True)
 class OpenClawVersion:
-    """`guarded`: the walk ends at a cycle. `recovers`: puts a header before a file that has none."""
+    """`resets`: knows reset rows, and reads a row only where its schema knows it. `guarded`: the walk ends at a cycle.
+    `recovers`: puts a header before a file that has none. `timed`: throws at a time that is none."""
 
     name: str
     since: str
@@ -35,27 +38,28 @@ class OpenClawVersion:
     resets: bool
     guarded: bool
     recovers: bool
+    timed: bool
     note: str
 
 
 VERSIONS = (
     OpenClawVersion(
-        *("openclaw-pr3565", "as PR 3565 proposed, on 2026.1.30", pi_path, pairing_pr3565, False, False, False),
+        *("openclaw-pr3565", "as PR 3565 proposed, on 2026.1.30", pi_path, pairing_pr3565, False, False, False, False),
         "Proposed and never merged: forgets everything from the first call on that has no result anywhere in the history, the user's newest "
         "message too; a late result hides such a gap, and is then dropped, so that the request is refused all the same.",
     ),
     OpenClawVersion(
-        *("openclaw-2026.1", "2026.1.30, with the session manager of pi 0.50.7", pi_path, pairing_2026_1, False, False, False),
+        *("openclaw-2026.1", "2026.1.30, with the session manager of pi 0.50.7", pi_path, pairing_2026_1, False, False, False, False),
         "Moves a result within its span, adds synthetic ones for those that are missing (of failed turns too), drops what is outside its span; loses the "
         "second result of an id that is used again, and lets a duplicate at the very end through.",
     ),
     OpenClawVersion(
-        *("openclaw-2026.7", "2026.7.1, with its own session manager", manager_path, pairing_2026_7, False, True, True),
+        *("openclaw-2026.7", "2026.7.1, with its own session manager", manager_path, pairing_2026_7, False, True, True, True),
         "Pulls a late result to its call, prefers a real result to a synthetic one, leaves failed turns as they are; loses or misplaces results of "
         "an id that is used again.",
     ),
     OpenClawVersion(
-        *("openclaw-2026.9", "2026.9.6 as in production", scanned_path, pairing_2026_9, True, True, True),
+        *("openclaw-2026.9", "2026.9.6 as in production", scanned_path, pairing_2026_9, True, True, True, True),
         "Pairs by occurrence; rebases entries whose parent is missing; drops failed turns with their results, and results that come before "
         "their call or whose owner is not certain.",
     ),
@@ -67,10 +71,14 @@ def read_as(version: OpenClawVersion, path: Conversation, as_sent: bool = False)
     path_rows, name = rows(path), f"{version.name}+{SENT}" if as_sent else version.name
     if failure := _failure(version, path, path_rows):
         return Reading(name, (), (), (Dropped(path.chunks, failure),) if path.chunks else (), failure=failure)
-    context = context_of(path_rows, Rules(resets=version.resets, mirrors=True, hooks=is_below(path, 3)))
+    read_rows, unread = _known(path_rows, is_below(path, 3)) if version.resets else (path_rows, [])
+    context = context_of(read_rows, Rules(resets=version.resets, mirrors=True, hooks=is_below(path, 3)))
+    if version.timed and (what := next(filter(None, map(untimed, context.messages)), "")):
+        failure = f"Error: the {what} must be a valid timestamp: every request fails"
+        return Reading(name, tuple(context.messages), (), (Dropped(path.chunks, failure),), failure=failure)
     more: Sequence[str] = ()
     if as_sent:
-        provider, model, api = map(word, target_of(path_rows))
+        provider, model, api = map(word, target_of(read_rows))
         policy = policy_of(provider, api, model)
         paired = sent(context.sent, policy)
         paired.report = MappingProxyType({**policy_report(policy, provider, api, model), **paired.report})
@@ -78,8 +86,36 @@ def read_as(version: OpenClawVersion, path: Conversation, as_sent: bool = False)
     else:
         paired = version.pairing(context.sent)
     warnings = (*_of_walk(path, path_rows), *context.warnings, *few(strict_problems(paired.messages)), *more)
-    dropped = (*context.dropped, *paired.dropped)
+    dropped = (*unread, *context.dropped, *paired.dropped)
     return Reading(name, tuple(context.messages), tuple(paired.messages), dropped, paired.report, warnings=warnings)
+
+
+def untimed_of(reading: Reading) -> list[Unsendable]:
+    """The entries at whose time OpenClaw throws; none for another reader."""
+    name = reading.reader.removesuffix(f"+{SENT}")
+    if not any(version.timed and version.name == name for version in VERSIONS):
+        return []
+    return [
+        Unsendable(message.chunks[0], f"the {what} is no time", "OpenClaw throws an Error")
+        for message in reading.grouped
+        if (what := untimed(message))
+    ]
+
+
+def _known(path_rows: Sequence[PathRow], is_old: bool) -> tuple[Sequence[PathRow], list[Dropped]]:
+    """The rows that the manager reads, and what is left out of the others: those that say something."""
+    whys = [unread_because(row, is_old) for row in path_rows]
+    if not any(whys):
+        return path_rows, []
+    dropped = [
+        Dropped(row.chunks, f"{why}: OpenClaw reads no such row", skipped=True)
+        for row, why in zip(path_rows, whys, strict=True)
+        if why and row.type in _SAYING
+    ]
+    return [row for row, why in zip(path_rows, whys, strict=True) if not why], dropped
+
+
+_SAYING = ("message", "custom_message", "branch_summary", "compaction")
 
 
 def _failure(version: OpenClawVersion, path: Conversation, path_rows: Sequence[PathRow]) -> str:

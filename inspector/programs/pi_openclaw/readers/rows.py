@@ -92,13 +92,18 @@ def value_of(chunk: Chunk) -> Any:
         return True
 
 
+def is_skipped(chunk: Chunk) -> bool:
+    """Whether a line that is JSON but no object is false for JavaScript: pi skips it. A list without members is true there."""
+    return value_of(chunk) in (None, 0, False, "")
+
+
 def ends_without_entry(tree: Conversation) -> bool:
-    """Whether the last line that pi keeps is no object: it has no leaf then. Lines that are null, false, 0 or "" it skips."""
+    """Whether the last line that pi keeps is no object: it has no leaf then."""
     for chunk in reversed(tree.chunks):
         entry = chunk.payload.get("entry")
         if isinstance(entry, Mapping) and "fused" not in entry:
             return False
-        if chunk.damage == "not-object" and value_of(chunk) in (None, 0, False, ""):
+        if chunk.damage == "not-object" and is_skipped(chunk):
             continue
         if not isinstance(entry, Mapping) and chunk.damage not in _UNPARSED:
             return chunk.damage == "not-object"

@@ -18,6 +18,7 @@ class Unsendable:
     chunk: Chunk
     what: str
     """The beginning of a sentence."""
+    thrown: str = "pi throws a TypeError"
 
     @property
     def failure(self) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from inspector.conversation.tree import LEAF, Entry
 from inspector.programs.pi_openclaw.readers.pi import stopping_lines
-from inspector.programs.pi_openclaw.readers.rows import PI, ends_without_entry, value_of
+from inspector.programs.pi_openclaw.readers.rows import PI, ends_without_entry, is_skipped
 from inspector.programs.pi_openclaw.rules.session_effects import effects
 from inspector.programs.pi_openclaw.rules.session_tree import SETTINGS, Tree, name, tree_of, whole
 from inspector.rules.base import Case, Match, Origin, Rule, Severity
@@ -21,7 +21,7 @@ def check(case: Case) -> Iterator[Match]:
     if ends_without_entry(whole(case)):
         if stopping_lines(case.conversation, case.reading.reader):
             return
-        chunk = next(chunk for chunk in reversed(whole(case).chunks) if chunk.damage == "not-object" and value_of(chunk))
+        chunk = next(chunk for chunk in reversed(whole(case).chunks) if chunk.damage == "not-object" and not is_skipped(chunk))
         yield Match(
             (chunk,),
             f"The last line (seq {chunk.seq}) is JSON, but no object: pi has no leaf, and its context is empty.",

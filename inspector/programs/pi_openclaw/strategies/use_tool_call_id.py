@@ -1,4 +1,4 @@
-"""Stores the id of a result under `toolCallId`, the only name of it that pi reads."""
+"""Stores the id of a result under `toolCallId`, the only name of it that pi and the session manager of OpenClaw 2026.9 read."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -26,7 +26,7 @@ STRATEGY = Strategy(
     cost="No content changes: only the name of one member of each such result.",
     user_visible_effect="Nothing: ids are not shown.",
     pros="pi reads toolCallId alone. It sends such a result without an id and adds a synthetic one for the call, and providers reject the request.",
-    cons="OpenClaw reads both names, so a session that only OpenClaw resumes needs no write.",
+    cons="OpenClaw reads both names up to 2026.7, so a session that only those resume needs no write. 2026.9.6 leaves the row of such a result out.",
     write_kind="content",
     propose=propose,
     manual_only=True,

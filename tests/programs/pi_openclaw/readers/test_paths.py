@@ -163,7 +163,7 @@ def test_a_rebased_entry_is_where_the_context_builder_begins() -> None:
 
 
 def test_a_reset_keeps_what_it_names() -> None:
-    tree = stored([A, B, C, entry("r", "c", type="reset", firstKeptEntryId="b")])
+    tree = stored([A, B, C, entry("r", "c", type="reset", reason="new", firstKeptEntryId="b")])
     assert shape_of(reading_of("openclaw-2026.9", tree).messages) == "A('b') U"
     assert [each.seqs for each in reading_of("openclaw-2026.9", tree).dropped] == [(1,)]
     assert shape_of(reading_of("openclaw-2026.7", tree).messages) == "U A('b') U"

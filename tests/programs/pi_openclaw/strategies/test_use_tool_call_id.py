@@ -19,7 +19,9 @@ def test_the_id_of_a_result_that_pi_does_not_read_gets_the_name_that_it_reads(mo
     assert b'"toolCallId":"c1"' in result.raw.replace(b" ", b"") and b"toolUseId" not in result.raw
     assert said(case_of(later.conversation, "pi-1.5")) == "U A(c1) R(c1=x) U"
     assert repaired(later, "use-tool-call-id").conversation == later.conversation
-    # OpenClaw reads both names, and a result without any id has no name to change.
-    assert recommended(of_shape(shape, "openclaw", "openclaw-2026.9"))[0] == []
+    # OpenClaw reads both names up to 2026.7, 2026.9 the same one as pi; a result without any id has no name to change.
+    assert recommended(of_shape(shape, "openclaw", "openclaw-2026.7"))[0] == []
+    newest = of_shape(shape, "openclaw", "openclaw-2026.9")
+    assert (said(newest), said(repaired(newest, *names))) == ("U A(c1) R(c1=SYN) U", "U A(c1) R(c1=x) U")
     for other in ("U A(c1) R(-=x) U", "U A(c1) R(c1=x) U"):
         assert repaired(of_shape(other), "use-tool-call-id").conversation == of_shape(other).conversation
