@@ -103,16 +103,17 @@ def untimed_of(reading: Reading) -> list[Unsendable]:
 
 
 def _known(path_rows: Sequence[PathRow], is_old: bool) -> tuple[Sequence[PathRow], list[Dropped]]:
-    """The rows that the manager reads, and what is left out of the others: those that say something."""
+    """The rows, of which those that the manager does not read are of no type, and what is left out by that. They stay links: a compaction may keep from one of them on."""
     whys = [unread_because(row, is_old) for row in path_rows]
     if not any(whys):
         return path_rows, []
+    read_rows = [PathRow(row.chunks, row.about, row.id, row.parent, "") if why else row for row, why in zip(path_rows, whys, strict=True)]
     dropped = [
         Dropped(row.chunks, f"{why}: OpenClaw reads no such row", skipped=True)
         for row, why in zip(path_rows, whys, strict=True)
         if why and row.type in _SAYING
     ]
-    return [row for row, why in zip(path_rows, whys, strict=True) if not why], dropped
+    return read_rows, dropped
 
 
 _SAYING = ("message", "custom_message", "branch_summary", "compaction")

@@ -84,6 +84,11 @@ def test_a_compaction_with_a_member_of_a_wrong_type_compacts_nothing(changed: di
     assert "they talked" in said(*rows[:5], entry("compaction", "k", "u2", **SUMMARY))[0]
 
 
+def test_a_compaction_keeps_from_a_row_on_that_is_left_out() -> None:
+    cut = entry("compaction", "k", "u2", **SUMMARY | {"firstKeptEntryId": "a2"})
+    assert said(U1, A1, R1, with_message(A2, content=None), U2, cut)[1:] == ["so?"]
+
+
 @pytest.mark.parametrize("version", [1, 2])
 def test_of_files_below_version_3_only_messages_are_looked_at(version: int) -> None:
     cut = entry("compaction", "k", "u2", summary="they talked", firstKeptEntryId="u2")
