@@ -233,7 +233,7 @@ def test_what_waits_already_is_said_where_it_would_be_chosen_and_proposed_again(
         client.get(f"{address}?strategy={strategy}&outcome=", headers={"HX-Request": "true", "HX-Target": "outcome"}).content.decode()
         for strategy in (RENUMBER, "drop-orphaned-results")
     )
-    assert "Already proposed, in-place: " in of_renumber and "Already proposed" not in of_another, "next to the outcome, in whatever mode"
+    assert "Already proposed, in-place" in of_renumber and "Already proposed" not in of_another, "next to the outcome, in whatever mode"
     same, other = (text(client, f"{address}?strategy={RENUMBER}&mode={mode}") for mode in ("in-place", "fork"))
     assert (
         "<details> <summary>Propose it once more</summary>" in re.sub(r"\s+", " ", same)

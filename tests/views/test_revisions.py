@@ -106,7 +106,7 @@ def test_a_conversation_is_shown_as_two_readers_have_it(client: Client, tmp_path
     address = f"/conversations/{conversation.oid}/diff"
     text = client.get(f"{address}/?reader=dispatch-legacy&reader=exact").content.decode()
     assert " ".join(re.search(r"<h1>(.*?)</h1>", text, re.DOTALL)[1].split()) == (  # type: ignore[index]
-        "exact instead of dispatch-legacy: the next request newly passes, better than now"
+        "exact instead of dispatch-legacy: the next request newly passes"
     )
     rows = [
         " | ".join(
