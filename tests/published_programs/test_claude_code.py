@@ -35,6 +35,16 @@ def test_our_reader_gives_what_is_sent(reader: str, name: str) -> None:
     assert ours(SESSIONS[name], reader) == sent
 
 
+@pytest.mark.parametrize("reader", VERSIONS)
+def test_rules_look_through_every_session(reader: str) -> None:
+    codes = {
+        finding.code
+        for data in SESSIONS.values()
+        for finding in all_findings(case_of(stored(data.removesuffix(b"\n")).conversation, reader))
+    }
+    assert {"MSG602", "TOOL102", "TREE201", "TREE206"} <= codes
+
+
 def test_what_a_version_refuses_to_resume_is_named_by_a_rule_that_blocks_the_resume() -> None:
     refused = [name for name, sent in SENT[BEFORE].items() if sent is None]
     assert refused and None not in SENT[NEWEST].values()

@@ -165,7 +165,7 @@ def apart_from_line(chunk: Chunk) -> Chunk:
 def chain_of(case: Case) -> Chain:
     whole = split_tree(case)
     stored = loaded_entries(whole)
-    places = {entry.chunks[0].key: entry.index for entry in entries(whole)}
+    places = {entry.chunks[0].key: entry.index for entry in stored}
     whole_path = tuple(_at(entry, places.get(entry.chunks[0].key, -1)) for entry in entries(case.conversation))
     start = next((at for at in range(len(whole_path) - 1, -1, -1) if is_boundary(whole_path[at].about)), 0)
     path = whole_path[start:]

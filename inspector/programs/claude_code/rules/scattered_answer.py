@@ -12,7 +12,7 @@ from inspector.rules.base import Case, Match, Origin, Rule, Severity, bounded
 def check(case: Case) -> Iterator[Match]:
     """Results of its calls, and lines of the program, may be between the pieces; a piece that says what an earlier one says was written again."""
     # As they were written: a resume puts the pieces next to each other.
-    path = sorted(chain_of(case).path, key=lambda entry: entry.index)
+    path = sorted(chain_of(case).path, key=lambda entry: entry.chunks[0].seq)
     yield from bounded(_match(pieces, between) for pieces, between in _scattered(path))
 
 

@@ -76,7 +76,7 @@ def branches(chain: Chain) -> Iterator[Branch]:
     parent hides is reported by the rules of those."""
     if chain.stale is not None:
         return
-    first = min(chain.segments[entry.index] for entry in chain.path if entry.index >= 0)
+    first = chain.oldest_segment
     top_of: dict[int, Entry | None] = {}
     tops: dict[int, tuple[Entry, list[Entry]]] = {}
     for entry in chain.messages:
