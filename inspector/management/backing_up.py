@@ -84,7 +84,7 @@ def restore(folder: Path) -> Backup:
     _refuse_used()
     key = settings.INSPECTOR_AUDIT_KEY_FILE
     for kept, place in ((folder / KEY, key), (folder / UPLOADS, settings.VAR_DIR / UPLOADS)):
-        if kept.exists() and place is not None and place.exists() and not (place.is_file() and place.read_bytes() == kept.read_bytes()):
+        if kept.exists() and place is not None and _holds_other(place, kept):
             raise Refused(f"{place} is there already, and belongs to another database: move it away, then restore again.")
     _LOADS[vendor](folder / name)
     if key is not None and (folder / KEY).exists():
@@ -190,9 +190,16 @@ def _run(name: str, *arguments: str) -> None:
         raise Refused(f"{name} failed ({reason}): nothing was kept of it. Correct that, then try again.")
 
 
+def _holds_other(place: Path, kept: Path) -> bool:
+    """Whether there is something at `place` that is not what was kept; an upload that was refused leaves its folder, with nothing in it."""
+    if place.is_dir():
+        return any(place.iterdir())
+    return place.exists() and not (place.is_file() and place.read_bytes() == kept.read_bytes())
+
+
 def _copy_tree(source: Path, target: Path) -> None:
-    if source.is_dir():
-        shutil.copytree(source, target, symlinks=True)
+    if source.is_dir() and any(source.iterdir()):
+        shutil.copytree(source, target, symlinks=True, dirs_exist_ok=True)
 
 
 def _digest(path: Path) -> str:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from inspector.management.backing_up import _copy_tree, _holds_other
 from tests.commands.running import incident, run_in_process
 
 pytestmark = pytest.mark.slow
@@ -72,6 +73,16 @@ def test_a_folder_that_is_there_is_left_alone(backup: tuple[Path, Path, str], tm
     refused = run_in_process(own, "backup", folder)
     assert refused.status == 2 and "name one that is not there yet" in refused.err
     assert (folder / "backup.json").read_text() == manifest and not any(tmp_path.iterdir())
+
+
+def test_an_empty_folder_of_uploads_is_in_no_backup_and_in_the_way_of_none(tmp_path: Path) -> None:
+    uploads, kept = tmp_path / "uploads", tmp_path / "kept"
+    uploads.mkdir()
+    _copy_tree(uploads, kept)
+    assert not kept.exists() and not _holds_other(uploads, kept)
+    (uploads / "a").write_text("theirs")
+    _copy_tree(uploads, kept)
+    assert (kept / "a").read_text() == "theirs" and _holds_other(uploads, kept)
 
 
 def _rename_in_manifest(folder: Path, old: str, new: str) -> None:
