@@ -12,7 +12,6 @@ from inspector.conversation.tree import LEAF
 from inspector.models import Conversation, analyses, loading
 from inspector.models.cached import MEGABYTE, bounded_cache
 from inspector.planning.preview import KnownSide, Preview
-from inspector.presentation.packed import Unreadable
 from inspector.profiles.base import Judgement
 from inspector.readers.catalogue import UnknownReader
 from inspector.rules.base import Case
@@ -82,10 +81,7 @@ def known_side(conversation: Conversation, revision: int, request: RepairRequest
     kept = analyses.stored(conversation, ways) if LEAF not in request.options and ways == analyses.own_ways(conversation) else None
     if kept is None or kept.is_stale:
         return None
-    try:
-        overview = kept.headline().overview
-    except Unreadable:
-        return None
+    overview = kept.headline().overview
     judged = overview.judged
     violations = () if judged.first is None else (judged.first,)
     return KnownSide(dict(overview.kinds), Judgement(judged.profile, violations, judged.notes))

@@ -21,7 +21,7 @@ from inspector.models.cached import MEGABYTE, bounded_cache
 from inspector.planning.preview import DiffRow
 from inspector.planning.recommend import LARGE, included, without_waiting
 from inspector.planning.suggested import suggested
-from inspector.presentation.packed import Unreadable, packed, unpacked
+from inspector.presentation.packed import packed, unpacked
 from inspector.presentation.repair.alternatives import LARGEST, outcome, strategy_alternatives
 from inspector.presentation.repair.preview_part import PreviewPart, PromptWindow, preview_part
 from inspector.profiles.base import Judgement
@@ -108,7 +108,8 @@ def offered(row: Conversation, leaf: str) -> Offered:
 
 def _analysis(row: Conversation) -> analyses.Stored | None:
     """What the import kept of a large conversation, where it is still true."""
-    return analyses.stored(row, analyses.Ways(row.revision, row.source.reader, *row.judges))
+    kept = analyses.stored(row, analyses.own_ways(row))
+    return None if kept is None or kept.is_stale else kept
 
 
 def _offered_key(row: Conversation, leaf: str) -> tuple[int, int, tuple[Hashable, ...], str, str, str, str]:
@@ -268,8 +269,7 @@ def _shown(pk: int, revision: int, around: tuple[Hashable, ...], read: datetime 
         return _computed(row, revision, key)
     data = previews.kept(_place(row, revision, key, around))
     if data is not None:
-        with suppress(Unreadable):
-            return unpacked(Shown, data)
+        return unpacked(Shown, data)
     return _computed(row, revision, key)
 
 

@@ -19,7 +19,7 @@ from inspector.models.identity import finding_oids
 from inspector.presentation.conversation.placed import Block
 from inspector.presentation.conversation.whole import Headline, Whole
 from inspector.presentation.conversation.windows import BlockSummary, Filter
-from inspector.presentation.packed import unpacked
+from inspector.presentation.packed import shape, unpacked
 from inspector.programs.registry import programs
 from inspector.rules.base import Finding
 from inspector.sources import unchanged
@@ -46,7 +46,9 @@ class Ways:
 
     @property
     def key(self) -> str:
-        return digest_of_values((self.revision, self.reader, self.projection, self.profile, self.step, self.leaf))
+        """With the shape of what is kept: what another version kept in another shape is not found, and is made again."""
+        shapes = shape(Headline, Block, Finding)
+        return digest_of_values((shapes, self.revision, self.reader, self.projection, self.profile, self.step, self.leaf))
 
 
 def own_ways(conversation: Conversation) -> Ways:
@@ -135,7 +137,6 @@ class Stored:
         return self._row.written_at
 
     def headline(self) -> Headline:
-        """Raises Unreadable for what another version packed otherwise; so do the others."""
         return unpacked(Headline, self._row.headline)
 
     def summaries(self, choice: Filter) -> Sequence[BlockSummary]:

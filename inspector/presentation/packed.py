@@ -2,9 +2,11 @@
 
 import json
 import zlib
-from typing import Any, TypeVar
+from dataclasses import is_dataclass
+from enum import Enum
+from functools import cache
+from typing import Any, TypeVar, get_args, get_type_hints
 
-from cattrs import BaseValidationError
 from cattrs.preconf.json import make_converter
 
 T = TypeVar("T")
@@ -23,13 +25,29 @@ def prepare(kind: type[Any]) -> None:
     _CONVERTER.get_structure_hook(kind)
 
 
-class Unreadable(Exception):
-    """Another version packed it, in another shape."""
+@cache
+def shape(*kinds: type[Any]) -> str:
+    """What `packed` writes of these: the fields and types of each dataclass in them and the names of each enum, as text. What has another shape cannot be unpacked."""
+    described: dict[Any, list[str]] = {}
+
+    def describe(kind: Any) -> None:
+        for argument in get_args(kind):
+            describe(argument)
+        if not isinstance(kind, type) or kind in described:
+            return
+        if is_dataclass(kind):
+            fields = get_type_hints(kind)
+            described[kind] = [f"{name}: {field}" for name, field in fields.items()]
+            for field in fields.values():
+                describe(field)
+        elif issubclass(kind, Enum):
+            described[kind] = [f"{member.name} = {member.value}" for member in kind]
+
+    for kind in kinds:
+        describe(kind)
+    return repr(sorted((kind.__qualname__, of) for kind, of in described.items()))
 
 
 def unpacked(kind: type[T], data: bytes | memoryview) -> T:
-    """Raises Unreadable."""
-    try:
-        return _CONVERTER.structure(json.loads(zlib.decompress(data)), kind)
-    except (BaseValidationError, zlib.error, ValueError, TypeError) as problem:
-        raise Unreadable from problem
+    """Of what was packed with this shape."""
+    return _CONVERTER.structure(json.loads(zlib.decompress(data)), kind)

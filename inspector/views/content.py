@@ -1,7 +1,6 @@
 """What the page of a conversation shows: of a small one computed when it is opened, of a large one what was kept."""
 
 from collections.abc import Hashable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
@@ -17,7 +16,6 @@ from inspector.presentation.conversation.overview import Overview, RecordedStep,
 from inspector.presentation.conversation.profile_verdicts import Profiles, profile_verdicts, profiles_of
 from inspector.presentation.conversation.whole import LARGE, Headline, blocks_of, packed_whole, tried
 from inspector.presentation.conversation.windows import Blocks, InMemory
-from inspector.presentation.packed import Unreadable
 from inspector.projections.observed import NO_PROMPT
 from inspector.rules.base import Finding
 from inspector.views.analysis import Analysis
@@ -76,18 +74,11 @@ def content(row: Conversation, choice: Choice) -> Content:
     """Raises Revision.DoesNotExist, UnknownReader, UnknownProjection, UnknownProfile."""
     is_small = row.chunk_count < LARGE and choice.revision == row.revision
     stored = None if is_small else analyses.stored(row, ways(choice))
-    if stored is not None:
-        with suppress(Unreadable):
-            return _kept(row, choice, stored)
-    return computed(row, choice)
+    return computed(row, choice) if stored is None else _kept(row, choice, stored)
 
 
 def _kept(row: Conversation, choice: Choice, stored: analyses.Stored) -> Content:
-    """Raises Unreadable."""
     headline = stored.headline()
-    if stored.is_stale:
-        # Its blocks have one shape: those of the same version as the headline are read when they are shown.
-        stored.block(0)
     return Content(
         headline.overview,
         stored,

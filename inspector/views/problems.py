@@ -36,7 +36,6 @@ from inspector.presentation.conversation.excerpt import ExcerptLine, excerpt, ex
 from inspector.presentation.conversation.verdict import NextRequest
 from inspector.presentation.conversation.whole import LARGE
 from inspector.presentation.json_text import Json, json_fields
-from inspector.presentation.packed import Unreadable
 from inspector.presentation.sparkline import Sparkline
 from inspector.presentation.visible import visible
 from inspector.readers.catalogue import UnknownReader
@@ -207,7 +206,7 @@ def _example(rows: Sequence[OccurrenceRow]) -> Example | None:
 
 def _quoted(row: Conversation, seqs: Sequence[int]) -> dict[int, ExcerptLine]:
     """Of a large conversation one block is read."""
-    with suppress(Unreadable, UnknownReader, Revision.DoesNotExist):
+    with suppress(UnknownReader, Revision.DoesNotExist):
         if row.chunk_count < LARGE:
             return excerpt(loading.case(row, row.source.reader), seqs)
         kept = analyses.stored(row, analyses.own_ways(row))

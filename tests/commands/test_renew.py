@@ -44,12 +44,6 @@ def test_a_large_file_with_a_short_path_is_judged_once(tmp_path: Path) -> None:
     assert run("renew").out == NOTHING + "\n"
 
 
-def test_what_another_version_packed_otherwise_is_computed(client: Client, tmp_path: Path) -> None:
-    conversation = damaged(tmp_path / "a.db", LARGE + 500)
-    StoredAnalysis.objects.update(basis="of another version", headline=b"unreadable")
-    assert "question 0" in client.get(f"/conversations/{conversation.oid}/").content.decode()
-
-
 def test_what_an_older_version_left_unmasked_is_found_by_no_search(client: Client, tmp_path: Path) -> None:
     """Of the newest revision and of the one before, in the index and not yet in it."""
     secret = "Tr0ub4dor-and-more"

@@ -64,6 +64,13 @@ def test_the_server_stays_small_after_every_page_of_a_large_conversation(environ
         while descendants(process.pid):
             time.sleep(0.01)
         assert len(own.execute("SELECT 1 FROM inspector_storedanalysis").fetchall()) == 2
+        # What another version kept in another shape is made again, once, and not by the server.
+        own.execute("UPDATE inspector_storedanalysis SET key = 'of another shape', basis = '', headline = x'00' WHERE is_own")
+        own.commit()
+        assert "words 0" in fetch(f"{url}/")[1] and resident(process.pid) < usual + 20
+        while descendants(process.pid):
+            time.sleep(0.01)
+        assert not own.execute("SELECT 1 FROM inspector_storedanalysis WHERE key = 'of another shape'").fetchall()
         # Refusals and answers without a body come through as well.
         assert fetch(f"{url}/prompt/?profile=nobody")[0] == 404
 
@@ -201,6 +208,12 @@ def large(tmp_path: Path) -> Conversation:
     conversation.save()
     key = analyses.own_ways(conversation).key
     StoredAnalysis.objects.create(
-        conversation=conversation, key=key, basis="", is_timed=False, is_own=True, headline=b"", written_at=timezone.now()
+        conversation=conversation,
+        key=key,
+        basis=analyses.basis(conversation, False),
+        is_timed=False,
+        is_own=True,
+        headline=b"",
+        written_at=timezone.now(),
     )
     return conversation

@@ -10,7 +10,7 @@ from django.test.utils import CaptureQueriesContext
 
 from inspector.actions import renewing
 from inspector.actions.set_deployed_reader import set_deployed_reader
-from inspector.models import AnalysisBlock, AnalysisFinding, Conversation, Finding, Source, StoredAnalysis, loading
+from inspector.models import AnalysisBlock, AnalysisFinding, Conversation, Finding, Source, StoredAnalysis, analyses, loading
 from inspector.presentation.conversation import examined
 from inspector.presentation.conversation.placed import BLOCK
 from inspector.views import content
@@ -138,9 +138,15 @@ def test_a_shorter_revision_leaves_no_block_behind(conversation: Conversation, t
     assert AnalysisBlock.objects.count() == -(-Conversation.objects.get().chunk_count // BLOCK) < blocks
 
 
-def test_another_version_of_the_code_is_not_answered_with_what_the_old_one_kept(client: Client, conversation: Conversation) -> None:
-    StoredAnalysis.objects.update(basis="of another version", headline=b"unreadable")
+def test_what_another_version_kept_in_another_shape_is_not_read_and_gives_way(
+    client: Client, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    StoredAnalysis.objects.update(basis="of another version", headline=b"in another shape")
+    monkeypatch.setattr(analyses, "shape", lambda *kinds: "of this version")
+    assert analyses.stored(conversation, analyses.own_ways(conversation)) is None
     assert "question 0" in page(client, conversation)
+    assert list(renewing.stale()) == [conversation] and renewing.renew(conversation)
+    assert analyses.stored(conversation, analyses.own_ways(conversation)) is not None and StoredAnalysis.objects.count() == 1
 
 
 def test_what_was_judged_before_another_reader_was_set_is_not_written_after_it(conversation: Conversation) -> None:

@@ -1,0 +1,51 @@
+"""What is kept packed, and what tells that another version packed it in another shape."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, make_dataclass
+from enum import Enum
+from typing import Any
+
+import pytest
+
+from inspector.presentation.packed import packed, shape, unpacked
+
+
+class Tone(Enum):
+    PLAIN = "plain"
+
+
+OtherTone = Enum("Tone", {"PLAIN": "quiet"})  # type: ignore[misc]
+
+
+@dataclass(frozen=True)
+class Row:
+    words: str
+    tone: Tone
+    marks: Mapping[int, str]
+    above: "Row | None" = None
+
+
+def test_what_was_packed_is_read_again() -> None:
+    row = Row("\ud800 and \0", Tone.PLAIN, {3: "x"}, Row("", Tone.PLAIN, {}))
+    assert unpacked(Row, packed(row)) == row
+    assert "words: <class 'str'>" in shape(Row)
+
+
+@pytest.mark.parametrize(
+    ("fields", "is_same"),
+    [
+        ({"words": str, "tone": Tone}, True),
+        ({"words": str, "tone": OtherTone}, False),
+        ({"words": str | None, "tone": Tone}, False),
+        ({"words": str, "tone": Tone, "note": str}, False),
+        ({"words": str}, False),
+    ],
+)
+def test_a_field_or_type_is_another_shape_however_deep(fields: dict[str, Any], is_same: bool) -> None:
+    assert (shape(holding(fields)) == shape(holding({"words": str, "tone": Tone}))) is is_same
+
+
+def holding(fields: dict[str, Any]) -> type[Any]:
+    """A class of rows of cells that have these fields."""
+    cell: Any = make_dataclass("Cell", fields.items())
+    return make_dataclass("Rows", [("rows", tuple[tuple[cell, ...], ...])])
