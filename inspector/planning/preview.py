@@ -94,10 +94,12 @@ def kinds_of(findings: Iterable[Finding]) -> Counter[FindingKind]:
 
 @dataclass(frozen=True, slots=True)
 class KnownSide:
-    """What was worked out of a stored conversation when it was imported: how many findings there are of each kind, and the verdict, with the first of its violations."""
+    """What was worked out of a stored conversation when it was imported: how many findings there are of each kind, the verdict, with the first of its violations,
+    and why a next request that passes goes wrong silently ("" where it does not)."""
 
     counts: Mapping[FindingKind, int]
     judgement: Judgement
+    silence: str
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ from inspector.planning.preview import DiffRow
 from inspector.presentation import visible as text
 from inspector.presentation.clock import age, moment
 from inspector.presentation.conversation import row_words
-from inspector.presentation.repair.alternatives import safety_words
+from inspector.presentation.repair.alternatives import safety_words, tone
 from inspector.presentation.repair.changed_members import ChangedMember
 from inspector.presentation.repair.changed_members import changed_members as _changed_members
 from inspector.presentation.sparkline import HEIGHT, STEP, Sparkline
@@ -214,6 +214,9 @@ def options(pairs: Sequence[tuple[str, str]], chosen: str) -> SafeString:
     """The `option`s of a select, of (value, words); a hundred of them in the template take longer than the page's query."""
     parts = [f'<option value="{escape(value)}"{" selected" if value == chosen else ""}>{escape(words)}</option>' for value, words in pairs]
     return mark_safe("".join(parts))  # noqa: S308 (every text goes through `escape`)
+
+
+register.filter(tone)
 
 
 @register.filter

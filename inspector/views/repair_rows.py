@@ -62,10 +62,6 @@ class RepairRow:
         return self.outcome.partition(" · ")[0].removeprefix(f"{self.repair.profile}: ")
 
     @property
-    def is_accepted(self) -> bool:
-        return self.next_request.endswith("accepted")
-
-    @property
     def remaining(self) -> str:
         return self.outcome.partition(" · ")[2]
 

@@ -195,9 +195,9 @@ def test_the_options_say_what_the_next_request_comes_to_after_each_strategy(
         matches = (re.search(r'value="([\w-]+)".*Next request, with this alone:</b> ([^<]*)', label, re.DOTALL) for label in labels)
         return {match[1]: match[2] for match in matches if match}
 
-    assert outcomes(merged_one) == {"renumber-messages": "openai-chat: accepted, as before"}
+    assert outcomes(merged_one) == {"renumber-messages": "openai-chat: wrong silently → accepted"}
     assert outcomes(imported(tmp_path / "broken.db", broken())) == {
-        "insert-interrupted-result": "openai-chat: rejected → accepted",
+        "insert-interrupted-result": "openai-chat: rejected → wrong silently (without seq 8)",
         "renumber-messages": "openai-chat: still rejected at messages.1 (OC-1)",
         "strip-error-chunks": "openai-chat: still rejected at messages.1 (OC-2)",
     }

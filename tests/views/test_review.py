@@ -60,7 +60,7 @@ def test_the_page_says_what_is_wrong_before_the_diff_and_folds_the_rest_after_it
         *("Repair <em>", "</em> in ", ">proposed</span>", "proposed by <b>tester</b>"),
         *(
             '<dl class="strip">',
-            "Accepted, as before</b>",
+            "Wrong silently → accepted</b>",
             "<b>1 → 4 read</b>",
             "of 4 stored",
             "MSG101 1 → 0",

@@ -145,7 +145,7 @@ def test_a_refusal_is_kept_as_well(client: Client, conversation: Conversation) -
     assert counts == {"preview_of": 0}
 
 
-@pytest.mark.parametrize("change", ["the store", "the code", "another shape", "nothing"])
+@pytest.mark.parametrize("change", ["the store", "the code", "nothing"])
 def test_a_kept_preview_ends_with_what_it_was_made_of(client: Client, conversation: Conversation, path: Path, change: str) -> None:
     page(client, conversation)
     if change == "the store":
@@ -153,8 +153,6 @@ def test_a_kept_preview_ends_with_what_it_was_made_of(client: Client, conversati
         conversation = again(path)
     elif change == "the code":
         StoredPreview.objects.update(basis="another")
-    elif change == "another shape":
-        StoredPreview.objects.update(data=packed(["of another version"]))
     with expecting(change != "nothing"):
         page(client, conversation)
 

@@ -22,6 +22,8 @@ INTACT, FROM_STREAM = "the store is intact", "the store keeps what a stream deli
 """What is said of a store without damage of its own."""
 
 UNDAMAGED = "Nothing is damaged."
+RULES_OF_SILENCE = tuple(rule for rule in RULES if (rule.silent and rule.origin is Origin.READER) or rule.code.startswith("TREE"))
+"""What a verdict of a next request that passes depends on: of a tree also what is damaged in it, since that is not reached."""
 REJECTED, SILENT, PASSES = "rejected", "silent", "passes"
 NOT_KNOWN = "not known"
 """The words of a next request of which something is over a limit of ours."""
@@ -79,6 +81,12 @@ def verdict(case: Case, findings: Sequence[Finding], judgement: Judgement) -> Ve
     # A list says next to it how many messages are read.
     listed = _sentence(before, _summarized(serious), "" if is_stored else joined, omitted)
     return Verdict(_sentence(before, _where(serious), joined, omitted), *_next(case, serious, judgement, left_out, lost), listed, left_out)
+
+
+def silence(case: Case, findings: Sequence[Finding], judgement: Judgement) -> str:
+    """Why a next request that passes goes wrong silently, in a few words; "" where it does not. `findings` has at least those of RULES_OF_SILENCE."""
+    following = verdict(case, findings, judgement).next_request if judgement.sendable else NextRequest()
+    return following.more if following.state == SILENT else ""
 
 
 def _sentence(*parts: str) -> str:

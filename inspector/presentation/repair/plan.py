@@ -5,10 +5,12 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from inspector.conversation.edits import Insert, Remove, Replace, Set
 from inspector.conversation.model import Chunk
-from inspector.planning.preview import DiffRow, Preview
+from inspector.planning.preview import DiffRow, Preview, PreviewSide
 from inspector.planning.suggested import suggested
 from inspector.presentation.conversation.scan import finding_report
+from inspector.presentation.conversation.verdict import silence
 from inspector.presentation.json_text import Json, json_fields
+from inspector.presentation.repair.alternatives import ending
 from inspector.presentation.repair.observed_rejection import profiles_report
 from inspector.presentation.visible import size, visible
 from inspector.programs.formats import Change
@@ -59,9 +61,14 @@ def headline(preview: Preview, is_written: bool = True) -> str:
         parts.append(f"{size(preview.bytes_written)} written")
     changed = [f"{code} {before:,} → {after:,}" for code, (before, after) in counts(preview).items() if before != after]
     more = [f"{len(changed) - _COUNTED} more rules"] if len(changed) > _COUNTED else []
-    before, after = (("accepted" if side.judgement.sendable else "rejected") for side in (preview.before, preview.after))
+    before, after = (ending(side.judgement, silence_of(side)) for side in (preview.before, preview.after))
     verdict = f"{preview.after.judgement.profile}: {before} → {after}" if before != after else f"{preview.after.judgement.profile}: {after}"
     return " · ".join([", ".join(parts), *changed[:_COUNTED], *more, verdict, remaining_words(remaining(preview))])
+
+
+def silence_of(side: PreviewSide) -> str:
+    """As `verdict.silence`."""
+    return silence(side.case, side.findings, side.judgement) if side.known is None else side.known.silence
 
 
 def parts_of(line: str) -> tuple[str, str]:

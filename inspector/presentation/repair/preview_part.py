@@ -16,11 +16,11 @@ from inspector.presentation.conversation.message_counts import message_counts
 from inspector.presentation.conversation.placed import role_of
 from inspector.presentation.conversation.recorded_errors import Recorded, latest_rejection, recorded_errors
 from inspector.presentation.prompt.wire_pieces import WirePiece, pieces
-from inspector.presentation.repair.alternatives import outcome, safety_words
+from inspector.presentation.repair.alternatives import Outcome, outcome, safety_words
 from inspector.presentation.repair.group_sum import Change as RuleChange
 from inspector.presentation.repair.group_sum import changes_of
 from inspector.presentation.repair.observed_rejection import Observed, observed
-from inspector.presentation.repair.plan import chunks_summary, headline, own_members, parts_of, summary
+from inspector.presentation.repair.plan import chunks_summary, headline, own_members, parts_of, silence_of, summary
 from inspector.presentation.visible import size
 from inspector.profiles.base import Judgement
 from inspector.programs.formats import Cell, Change
@@ -111,10 +111,11 @@ class PromptWindow:
 
 @dataclass(frozen=True, slots=True)
 class PartSide:
-    """One side of a preview. Of the violations, the judgement has the first; `synthetic` are messages that the reader inserts."""
+    """One side of a preview. Of the violations, the judgement has the first; `silence`: why a request that passes goes wrong silently; `synthetic` are messages that the reader inserts."""
 
     reader: str
     judgement: Judgement
+    silence: str
     synthetic: int
     prompt: PromptWindow
 
@@ -172,12 +173,12 @@ class PreviewPart:
         return self.did.rpartition(", ")[0]
 
     @property
-    def request_words(self) -> str:
-        return outcome(self.before.judgement, self.after.judgement)
+    def outcome(self) -> Outcome:
+        return outcome(self.before.judgement, self.after.judgement, (self.before.silence, self.after.silence))
 
     @property
     def next_request(self) -> str:
-        return f"{self.after.judgement.profile}: {self.request_words}"
+        return f"{self.after.judgement.profile}: {self.outcome.text}"
 
     @property
     def stored_words(self) -> str:
@@ -274,7 +275,7 @@ def _side(side: PreviewSide, start: int) -> PartSide:
     prompt = side.prompt
     shown_messages = tuple(_shown_message(message) for message in prompt.messages[start : start + MESSAGES])
     window = PromptWindow(prompt.root, shown_messages, start, len(prompt.messages))
-    return PartSide(side.case.reading.reader, judgement, synthetic, window)
+    return PartSide(side.case.reading.reader, judgement, silence_of(side), synthetic, window)
 
 
 def _shown_message(message: WireMessage) -> ShownMessage:

@@ -11,7 +11,7 @@ from itertools import pairwise, zip_longest
 from inspector.conversation.model import Chunk, Kind, Message
 from inspector.conversation.queries import span_text, turns
 from inspector.presentation.conversation import row_words
-from inspector.presentation.conversation.verdict import PASSES, REJECTED, SILENT, verdict
+from inspector.presentation.conversation.verdict import PASSES, REJECTED, RULES_OF_SILENCE, SILENT, silence
 from inspector.presentation.visible import beginning
 from inspector.profiles.base import Violation
 from inspector.profiles.judging import judged
@@ -21,7 +21,7 @@ from inspector.projections.base import Prompt
 from inspector.projections.catalogue import projection as projection_named
 from inspector.readers.base import Reader
 from inspector.readers.catalogue import UnknownReader, fits, names, reader, reader_of
-from inspector.rules.base import Case, Finding, Origin, findings, stored_messages
+from inspector.rules.base import Case, Finding, findings, stored_messages
 from inspector.rules.catalogue import RULES
 from inspector.rules.tool_call_in_thinking import leaks
 
@@ -44,8 +44,6 @@ NEXT_REQUESTS = {
 """How the next request changes, worst first."""
 NEITHER_WAY = ("rejected_not_silent", "silent_not_rejected")
 """Of these, one that does not pass with either: it fails in another way."""
-_RULES_OF_SILENCE = tuple(rule for rule in RULES if (rule.silent and rule.origin is Origin.READER) or rule.code.startswith("TREE"))
-"""What a verdict of a next request that passes depends on: of a tree also what is damaged in it, since that is not reached."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,8 +263,7 @@ def outcome(case: Case, name: str, projection: str, profile: str) -> Outcome:
     sendable = judgement.sendable and not reading.failure and is_known
     words = f"cannot be opened: {reading.failure}" if reading.failure else judgement.verdict
     # These rules are few; all of them take most of the time where thousands of conversations are compared.
-    following = verdict(case, findings(case, _RULES_OF_SILENCE), judgement).next_request if sendable else None
-    silence = following.more if following and following.state == SILENT else ""
+    why_silent = silence(case, findings(case, RULES_OF_SILENCE), judgement) if sendable else ""
     merged, split = _boundaries(case)
     spoken = _spoken(prompt)
     return Outcome(
@@ -285,8 +282,8 @@ def outcome(case: Case, name: str, projection: str, profile: str) -> Outcome:
         spoken,
         {key: seq for key, seq in spoken.items() if key in _leaked(case)} if spoken else {},
         _seq_by_key(case.conversation.chunks),
-        SILENT if silence else PASSES if sendable else REJECTED if is_known else NOT_KNOWN,
-        silence,
+        SILENT if why_silent else PASSES if sendable else REJECTED if is_known else NOT_KNOWN,
+        why_silent,
         None if reading.failure or not is_known else next(iter(judgement.violations), None),
         {chunk.key: chunk for message in reading.messages for chunk in message.chunks},
     )
