@@ -41,8 +41,19 @@ def _program(working_folder: str, started_as: str, is_installed: bool) -> str:
         return "inspector" if is_elsewhere else f"{folder}inspector"
     manage, here = PACKAGE.parent / "manage.py", Path(working_folder, "manage.py")
     if not here.exists() or not manage.samefile(here):
-        return f"{shell_word(sys.executable)} {shell_word(str(manage))}"
+        return _whole()
     return "python manage.py" if is_elsewhere else f"{folder}python manage.py"
+
+
+def program_from_anywhere() -> str:
+    """As `program`, for a page: in which folder somebody types what they copy is not known."""
+    if INSTALLED or Path(sys.argv[0]).stem == "inspector":
+        return "inspector" if program() == "inspector" else shell_word(f"{sys.prefix}/bin/inspector")
+    return _whole()
+
+
+def _whole() -> str:
+    return f"{shell_word(sys.executable)} {shell_word(str(PACKAGE.parent / 'manage.py'))}"
 
 
 def typed(*words: str) -> str:

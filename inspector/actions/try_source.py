@@ -34,6 +34,9 @@ LARGEST = 512 << 20
 EXAMINED = 16 << 20
 """Bytes of conversations that are examined, a second or two: all of a small store, of a larger one the newest that fit."""
 NEWEST = 5
+"""Of a larger store that is one file, how many are examined."""
+SHOWN = 10
+"""How many of those that were examined a page lists."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +72,21 @@ class Trial:
     problems: tuple[Problem, ...] = ()
     """What could not be read as it should be."""
     samples: tuple[Sample, ...] = ()
-    """The conversations that were examined, the newest first."""
+    """The conversations that were examined: the damaged ones first, of each kind the newest first."""
 
     @property
-    def newest(self) -> tuple[Sample, ...]:
-        return self.samples[:NEWEST]
+    def shown(self) -> tuple[Sample, ...]:
+        return self.samples[:SHOWN]
+
+    @property
+    def not_shown(self) -> tuple[tuple[int, str], ...]:
+        """How many conversations there are besides, by what is known of them."""
+        damaged = max(0, self.damaged - SHOWN)
+        undamaged = max(0, len(self.samples) - SHOWN) - damaged
+        left = (self.count or 0) - len(self.samples)
+        return tuple(
+            (n, words) for n, words in ((damaged, "damaged or rejected"), (undamaged, "undamaged"), (left, "not examined")) if n > 0
+        )
 
     @property
     def damaged(self) -> int:
@@ -89,7 +102,7 @@ class Trial:
 
     @property
     def versions(self) -> bool:
-        return any(sample.version for sample in self.newest)
+        return any(sample.version for sample in self.shown)
 
 
 @unlimited
@@ -123,7 +136,9 @@ def _trial(path: Path) -> Trial:
             if not isinstance(content, OpenStore | reading.Store):
                 return trial
             samples = [_sample(one) for one in _examined(content, trial.size)]
-            return replace(trial, samples=tuple(sorted(samples, key=lambda sample: sample.summary.last_activity or 0, reverse=True)))
+            return replace(
+                trial, samples=tuple(sorted(samples, key=lambda sample: (not sample.is_damaged, -(sample.summary.last_activity or 0))))
+            )
     except (SourceProblem, UnknownFormat) as problem:
         return Trial(shown, problem=visible(str(problem)))
 

@@ -23,9 +23,20 @@ def differences(conversations: Iterable[Conversation], readers: Sequence[str], p
     `profile` replaces the conversation's own. Raises UnknownReader, also for clients of another program, and UnknownProfile.
     """
     conversations = list(conversations)
-    newest = Revision.objects.filter(number=F("conversation__revision"), conversation__in=conversations)
-    digests = dict(newest.values_list("conversation_id", "digest"))
+    digests = _digests(conversations)
     return [(row.oid, _of_one(row, digests.get(row.pk, ""), readers, profile or row.judges[1])) for row in conversations]
+
+
+@unlimited
+def chunks_to_read(conversations: Sequence[Conversation], readers: Sequence[str], profile: str = "") -> int:
+    """Chunks of the conversations that `differences` would have to read: of the others the answer is kept."""
+    digests = _digests(conversations)
+    return sum(row.chunk_count for row in conversations if _kept(row, digests.get(row.pk, ""), readers, profile or row.judges[1]) is None)
+
+
+def _digests(conversations: Sequence[Conversation]) -> dict[int, str]:
+    newest = Revision.objects.filter(number=F("conversation__revision"), conversation__in=conversations)
+    return dict(newest.values_list("conversation_id", "digest"))
 
 
 @unlimited
@@ -47,12 +58,20 @@ def difference(conversation: Conversation, reader_a: str, reader_b: str, profile
     return result
 
 
+def _keys(conversation: Conversation, digest: str, readers: Sequence[str], profile: str) -> list[tuple[str, ...]]:
+    return [(digest, readers[0], name, conversation.judges[0], profile) for name in readers[1:]]
+
+
+def _kept(conversation: Conversation, digest: str, readers: Sequence[str], profile: str) -> list[Difference] | None:
+    results = [result for key in _keys(conversation, digest, readers, profile) if (result := _DIFFERENCES.get(key))]
+    return results if digest and len(results) == len(readers) - 1 else None
+
+
 def _of_one(conversation: Conversation, digest: str, readers: Sequence[str], profile: str) -> list[Difference]:
+    kept = _kept(conversation, digest, readers, profile)
+    if kept is not None:
+        return kept
     projection = conversation.judges[0]
-    keys = [(digest, readers[0], name, projection, profile) for name in readers[1:]]
-    cached = [_DIFFERENCES.get(key) for key in keys]
-    if digest and all(cached):
-        return [result for result in cached if result is not None]
     # The surroundings (trace, archive) matter to rules only, and are not read here.
     content = loading.stored(conversation).conversation
     case = case_of(content, client(readers[0]).reader.name)
@@ -64,5 +83,5 @@ def _of_one(conversation: Conversation, digest: str, readers: Sequence[str], pro
     results = [between(first, other, len(stored_messages(case.conversation))) for other in others]
     if len(_DIFFERENCES) > _MOST:
         _DIFFERENCES.clear()
-    _DIFFERENCES.update(zip(keys, results, strict=True))
+    _DIFFERENCES.update(zip(_keys(conversation, digest, readers, profile), results, strict=True))
     return results

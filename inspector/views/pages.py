@@ -23,7 +23,7 @@ from inspector.access.permits import may
 from inspector.access.roles import ACTIONS, MEANINGS, Access, Role, refusal_of
 from inspector.actions.add_source import known_as
 from inspector.actions.audit import REMOVE
-from inspector.installation import page_files_digest, program, typed
+from inspector.installation import page_files_digest, program_from_anywhere, typed
 from inspector.models import AuditEntry, Conversation, Finding, Problem, Repair, RepairGroup, Source, Stream, Tombstone, repair
 from inspector.presentation import markdown
 from inspector.presentation.clock import about_days
@@ -170,7 +170,7 @@ def page(
         "waiting": partial(waiting_for_review, request),
         "days_note": about_days(*(request.GET.get(name, "") for name in ("since", "until", "day"))),
         "local_mode": settings.INSPECTOR_LOCAL,
-        "program": program(),
+        "program": program_from_anywhere(),
         "reveals": getattr(request, "reveals", False),
         "may_reveal": status == 200 and may_reveal(request),
         "live": None if is_part else live,
@@ -312,7 +312,7 @@ def _etag(request: HttpRequest, facts: object) -> str:
     """Whoever makes a page depend on more about the request or the person adds it here."""
     parts = (
         *version_of_pages(),
-        program(),
+        program_from_anywhere(),
         [(name, getattr(settings, name)) for name in _names_of_settings()],
         (request.scheme, request.get_host(), request.get_full_path()),
         [request.headers.get(name) for name in OF_HTMX],

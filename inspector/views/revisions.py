@@ -22,6 +22,7 @@ from inspector.presentation.repair.plan import chunks_summary
 from inspector.presentation.repair.preview_part import DiffRun, diff_runs
 from inspector.presentation.visible import visible
 from inspector.presentation.whatif.differences import between, client, outcomes, read_by, wrong_rows
+from inspector.presentation.whatif.inserted import unhelpful
 from inspector.presentation.whatif.words import WORDS, part_of
 from inspector.profiles.base import Violation
 from inspector.profiles.catalogue import UnknownProfile
@@ -30,7 +31,7 @@ from inspector.rules.base import case_of, stored_messages
 from inspector.views import facts
 from inspector.views.choice import conversation_or_404
 from inspector.views.pages import as_json, page, unless_unchanged
-from inspector.views.whatif import client_query
+from inspector.views.whatif import Place, client_query, place_of
 
 RUNS_SHOWN = 400
 OTHERS = 50
@@ -69,8 +70,8 @@ def _both(oid: str, old: int, new: int) -> tuple[Conversation, Revision, Revisio
 class ComparedSide:
     """All from `client` on is of a side that is one conversation as a client reads it.
 
-    `keys` are those of the chunks that it reads, of which it `inserted` some; `wrong` says what it gets wrong, by key; of the next request,
-    `verdict`, `state`, `silence` and `violation` are as of an Outcome.
+    `keys` are those of the chunks that it reads, of which it `inserted` some, and `unhelpful` says why the call of an inserted result is rejected
+    all the same; `wrong` says what it gets wrong, by key; of the next request, `verdict`, `state`, `silence` and `violation` are as of an Outcome.
     """
 
     row: Conversation
@@ -82,6 +83,7 @@ class ComparedSide:
     failure: str = ""
     keys: frozenset[str] = frozenset()
     inserted: frozenset[str] = frozenset()
+    unhelpful: Mapping[str, str] = field(default_factory=dict)
     wrong: Mapping[str, str] = field(default_factory=dict)
     verdict: str = ""
     state: str = ""
@@ -111,6 +113,8 @@ class ComparisonPage:
     window: ComparedWindow | None
     others: Sequence[Conversation]
     readings: ComparedReadings | None = None
+    place: Place | None = None
+    """Where it is in the list of What if."""
 
     @property
     def is_equal(self) -> bool:
@@ -142,7 +146,23 @@ def _chosen_revision(request: OperatorRequest, name: str) -> int | None:
     return int(word) if word.isdecimal() and len(word) < 9 else None
 
 
-@unless_unchanged(facts.of_compared)
+def _is_of_readers(request: OperatorRequest) -> bool:
+    return not request.GET.get("with") and len(request.GET.getlist("reader")) > 1
+
+
+def _with_place(request: OperatorRequest, oid: str, old: int | None = None, new: int | None = None) -> object:
+    own = facts.of_compared(request, oid, old, new)
+    if own is None or not _is_of_readers(request):
+        return own
+    try:
+        place = place_of(request, oid)
+    except Http404:
+        return None
+    near = place and [row and (row.oid, row.title) for row in (place.before, place.after)]
+    return own, place and (place.number, place.total), near
+
+
+@unless_unchanged(_with_place)
 def comparison(request: OperatorRequest, oid: str, old: int | None = None, new: int | None = None) -> HttpResponse:
     """`?with=` is the other conversation, `rev` and `with_rev` choose revisions, `from` the first line; `reader`, twice, compares two readers of one."""
     row = conversation_or_404(oid)
@@ -153,7 +173,8 @@ def comparison(request: OperatorRequest, oid: str, old: int | None = None, new: 
     word = request.GET.get("from", "")
     marked = {seq for side in (left, right) if side.violation for seq in side.violation.seqs}
     shown = window(rows, int(word) if word.isdecimal() and len(word) < 9 else 0, marked)
-    content = ComparisonPage(row=row, sides=(left, right), window=shown, others=(), readings=readings)
+    place = place_of(request, oid) if readings else None
+    content = ComparisonPage(row=row, sides=(left, right), window=shown, others=(), readings=readings, place=place)
     return page(request, "compared.html", content, twins=("json",))
 
 
@@ -182,20 +203,21 @@ def _read_by_two(row: Conversation, clients: Sequence[str], profile: str) -> _Co
         ComparedSide(
             row,
             row.revision,
-            sum(len(message.chunks) for message in reading.messages),
+            sum(len(message.chunks) for message in read.reading.messages),
             name,
             client_query(name, profile),
-            len(reading.messages),
-            reading.failure,
-            frozenset(chunk.key for message in reading.messages for chunk in message.chunks),
-            frozenset(chunk.key for message in reading.messages if message.synthetic for chunk in message.chunks),
+            len(read.reading.messages),
+            read.reading.failure,
+            frozenset(chunk.key for message in read.reading.messages for chunk in message.chunks),
+            frozenset(chunk.key for message in read.reading.messages if message.synthetic for chunk in message.chunks),
+            unhelpful(read, name, row.judges[0], profile or row.judges[1], result.violation),
             wrong_rows(result),
             result.verdict,
             result.state,
             result.silence,
             result.violation,
         )
-        for name, reading, result in zip(clients, (one, other), (first, second), strict=True)
+        for name, read, result in zip(clients, cases, (first, second), strict=True)
     )
     rows = compared_readings(one.messages, other.messages)
     part = part_of(change)

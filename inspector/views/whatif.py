@@ -5,12 +5,12 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
-from django.db.models import Sum
+from django.db.models import QuerySet, Sum
 from django.http import Http404, HttpResponse
 
 from inspector.middleware import OperatorRequest
 from inspector.models import Conversation, ConversationCount, Source
-from inspector.models.comparing import difference, differences
+from inspector.models.comparing import chunks_to_read, difference, differences
 from inspector.presentation.conversation.verdict import PASSES, REJECTED, SILENT
 from inspector.presentation.json_text import Json, json_fields
 from inspector.presentation.whatif.differences import (
@@ -40,6 +40,8 @@ AMOUNTS = (50, 200, 1000)
 """Conversations that are read by each client, the newest; a page reads the first amount unless the address asks for more."""
 BEST = 3
 """Readers that are shown before the list of all is opened, next to the two that are compared."""
+MOST_READ = 2_000
+"""Chunks that a page of one conversation reads of the others to say where it is among them, a tenth of a second or two; beyond, it says nothing."""
 _FAILING = frozenset(NEXT_REQUESTS.values()) - {"newly_passes"}
 """The changes after which a next request does not pass."""
 _BY_KIND = ("only_better", "neither", "same")
@@ -272,23 +274,59 @@ def _programs(choice: WhatIfChoice) -> tuple[ComparedProgram, ...]:
     return tuple(programs.values())
 
 
+def _newest(choice: WhatIfChoice) -> QuerySet[Conversation]:
+    of_program = Conversation.objects.counted().filter(is_gone=False, source__format__in=compared_formats(choice.a, choice.b))
+    return newest_first(of_program)[: choice.amount]
+
+
+def _listed(choice: WhatIfChoice, compared: Iterable[tuple[str, Difference]]) -> list[str]:
+    """The ids of the conversations that the page shows, in its order."""
+    shown = [row for row in compared if SHOWS[choice.show](row[1])]
+    return [oid for oid, _ in sorted(shown, key=lambda row: (part_of(row[1]) not in _FAILING, not row[1].worse))]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a conversation is in the list of What if: its number, from 1, the page that shows it ("": the first), and the rows before and after it."""
+
+    number: int
+    total: int
+    before: Conversation | None
+    after: Conversation | None
+
+    @property
+    def page(self) -> str:
+        return str((self.number - 1) // PER_PAGE + 1) if self.number > PER_PAGE else ""
+
+
+def place_of(request: OperatorRequest, oid: str) -> Place | None:
+    """In the list that the address gives on What if; None where it is not in it, or where that takes more than a moment. Raises Http404."""
+    choice = _choice(request)
+    rows = {row.oid: row for row in _newest(choice)}
+    readers = (choice.a, choice.b)
+    if oid not in rows or chunks_to_read(list(rows.values()), readers, choice.profile) > MOST_READ:
+        return None
+    listed = _listed(choice, ((one, result) for one, (result,) in differences(rows.values(), readers, choice.profile)))
+    if oid not in listed:
+        return None
+    at = listed.index(oid)
+    before, after = (rows[listed[near]] if 0 <= near < len(listed) else None for near in (at - 1, at + 1))
+    return Place(at + 1, len(listed), before, after)
+
+
 def _page(request: OperatorRequest) -> WhatIfPage:
     choice = _choice(request)
     formats = compared_formats(choice.a, choice.b)
     offered = _offered(formats)
     # Of sessions that two programs share, some readers open only the files.
     others = list(dict.fromkeys([*(name for name in offered if all(name in candidates(format_name) for format_name in formats)), choice.b]))
-    conversations = newest_first(Conversation.objects.counted().filter(is_gone=False, source__format__in=formats))
-    compared = differences(conversations[: choice.amount], [choice.a, *others], choice.profile)
+    compared = differences(_newest(choice), [choice.a, *others], choice.profile)
     place = others.index(choice.b)
     lines = tuple(
         ClientLine(summarize(choice.a, name, [(oid, by_client[at]) for oid, by_client in compared]), client_query(name, choice.profile))
         for at, name in enumerate(others)
     )
-    shown = [(oid, by_client[place]) for oid, by_client in compared if SHOWS[choice.show](by_client[place])]
-    here = in_memory(
-        [oid for oid, _ in sorted(shown, key=lambda row: (part_of(row[1]) not in _FAILING, not row[1].worse))], request.GET, PER_PAGE
-    )
+    here = in_memory(_listed(choice, ((oid, by_client[place]) for oid, by_client in compared)), request.GET, PER_PAGE)
     by_oid = {row.oid: row for row in Conversation.objects.filter(oid__in=here.rows).select_related("source")}
     return WhatIfPage(
         programs=_programs(choice),

@@ -141,11 +141,11 @@ TWICE = """@format dispatch
     ("text", "reader", "listed"),
     [
         (DANGLING, "pi-1.5", "An entry names a parent that is in no line."),
-        (TWICE, "dispatch-legacy", "The counter is missing, and 1 more."),
+        (TWICE, "dispatch-legacy", "The counter is missing, and 1 more problem."),
         (
             TWO_KINDS,
             "dispatch-legacy",
-            "The counter is missing, and 1 more.",
+            "The counter is missing, and 1 more problem.",
         ),
         (MERGED, "dispatch-legacy", "The counter is missing."),
         (BRANCHED, "pi-1.5", "Nothing is damaged; 2 of 3 message chunks are read, 1 is on other branches."),

@@ -4,6 +4,7 @@ import json
 import os
 import re
 import stat
+import sys
 from html import escape
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from inspector.actions.add_source import roots
 from inspector.actions.import_source import import_targets
 from inspector.demo.creation import write_dispatch_store
 from inspector.demo.stream_incident import capture_files
+from inspector.installation import PACKAGE
 from inspector.metrics import text as metrics
 from inspector.models import AuditEntry, Source, Watch
 from inspector.sources import uploads
@@ -25,7 +27,7 @@ from tests.accounts import account
 from tests.commands.running import make
 from tests.operators import OperatorClient
 from tests.programs.opencode import stores as opencode
-from tests.views.imported import MERGED, rows, store
+from tests.views.imported import HEALTHY, MERGED, rows, store
 
 pytestmark = pytest.mark.django_db(transaction=True)
 SESSION = "\n".join(
@@ -116,6 +118,9 @@ def test_a_refused_path_comes_with_the_setting_that_allows_it(tmp_path: Path, cl
     assert page.index("Test without importing</button>") < page.index("Import this path</button>"), "the safe step comes first"
     card = page[page.index('id="elsewhere"') :]
     assert card.index("Show the command</button>") < card.index("import_source /srv/other</pre>") < card.index('data-copies="to-import"')
+    for command in re.findall(r'id="to-(?:test|import)">([^<]*)</pre>', page):
+        assert command.startswith(f"{sys.executable} {PACKAGE.parent}/manage.py "), "from any folder"
+    assert re.findall(r'data-copies="([\w-]+)"', page)[:3] == ["to-test", "to-import", "to-allow"]
     address = said(client, path="postgresql://me:hunter2@other.example/brain")
     assert (
         "import_source postgresql://me@other.example/brain</pre>" in address
@@ -191,8 +196,27 @@ def test_a_tried_store_says_what_becomes_of_its_newest_conversations(tmp_path: P
     assert "All were examined: 5 of 6 damaged or rejected , 1 of 41 chunks cannot be read ." in words
     assert "2026-06-28 14 rejected at messages.1 OC-2 of openai-chat The last turn ended in a tool call" in words
     titles = re.findall(r'<td class="what">\s*<b>(.*?)</b>', page)
-    assert titles[:2] == ["hello", "Summarise the open pull requests"] and len(titles) == 5
+    assert titles[:2] == ["hello", "Summarise the open pull requests"] and len(titles) == 6
+    assert "A row holds no readable JSON, and 1 more problem." in words
     assert not Source.objects.exists()
+
+
+def test_a_test_lists_damaged_conversations_first_and_counts_what_it_does_not_list(
+    tmp_path: Path, client: Client, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.INSPECTOR_SOURCES = [tmp_path]
+    conversations = [("old", MERGED, 1), ("new", HEALTHY, 4), ("older", HEALTHY, 2), ("newer", MERGED, 3)]
+    write_dispatch_store(tmp_path / "a.db", [row for name, chunks, at in conversations for row in rows(name, chunks, at=at)])
+
+    def listed(most: int) -> tuple[list[str], list[str]]:
+        monkeypatch.setattr("inspector.actions.try_source.SHOWN", most)
+        page = said(client, path=str(tmp_path / "a.db"), do="try")
+        left = re.findall(r"Not shown: .*?\.", re.sub(r"<[^>]+>", "", page))
+        return re.findall(r'<td class="what">\s*<b>(.*?)</b>', page), left
+
+    assert listed(4) == (["newer", "old", "new", "older"], [])
+    assert listed(3) == (["newer", "old", "new"], ["Not shown: 1 undamaged."])
+    assert listed(1) == (["newer"], ["Not shown: 1 damaged or rejected, 2 undamaged."])
 
 
 def test_what_a_test_counts_is_what_the_import_counts(tmp_path: Path, client: Client, settings: Settings) -> None:
@@ -243,6 +267,7 @@ def test_of_a_large_folder_the_newest_are_examined(
     monkeypatch.setattr("inspector.actions.try_source.EXAMINED", 5 * len(SESSION) + 100)
     page = " ".join(said(client, path=str(tmp_path / "sessions"), do="try").split())
     assert "<b>8 conversations</b>" in page and "The 5 newest that can be read in a moment were examined:" in page
+    assert "Not shown: <b>3</b> not examined." in page
     monkeypatch.setattr("inspector.actions.try_source.EXAMINED", 9)
     assert "None was examined: they are too large" in said(client, path=str(tmp_path / "sessions"), do="try")
     assert [f"abc{number}<" in page for number in range(8)] == [False, False, True, True, True, True, True, False]

@@ -141,7 +141,7 @@ def _summarized(serious: Sequence[Finding]) -> str:
     rules = dict.fromkeys(finding.rule for finding in serious if finding.origin is Origin.STORE)
     if not rules:
         return _where(serious)
-    more = f", and {len(rules) - 1} more" if len(rules) > 1 else ""
+    more = f", and {len(rules) - 1} more problem{'s' if len(rules) > 2 else ''}" if len(rules) > 1 else ""
     return f"{_summaries()[next(iter(rules))].partition(', ')[0]}{more}"
 
 
