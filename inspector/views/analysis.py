@@ -1,13 +1,13 @@
-"""What a conversation page shows of one revision, computed once and kept: a revision never changes."""
+"""What pages show of one revision of a conversation, computed once and kept: a revision never changes."""
 
-from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
 
 from inspector.access.context import unlimited
 from inspector.actions.examining import finding_ids
 from inspector.conversation.model import Chunk, Dropped
 from inspector.models import Conversation, loading
-from inspector.planning.recommend import without_waiting
+from inspector.planning.recommend import Recommendation, without_waiting
 from inspector.planning.suggested import suggested
 from inspector.presentation.conversation.columns import NOT_RECORDED, Columns, columns
 from inspector.presentation.conversation.message_counts import message_counts
@@ -27,34 +27,82 @@ from inspector.projections.observed import NO_PROMPT, ObservedStep, observed
 from inspector.rules.base import Case, Finding, Origin, findings, observed_trace
 from inspector.rules.catalogue import RULES
 
-WHOLE = 20_000
+WHOLE = 5_000
 """Chunks up to which a page judges by every profile."""
 LATER = "later than this request: its answer, or what came after"
 SKIPPED = "not in this request, though it is before rows that are"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Analysis:
+    """Each part is worked out when it is asked for first: pages show different parts, and of a large conversation each takes seconds."""
+
+    row: Conversation
     case: Case
-    findings: tuple[tuple[str, Finding], ...]
-    """With their ids."""
     prompt: Prompt
     judgement: Judgement
-    verdict: Verdict
-    columns: Columns
-    minimap: Minimap
-    recommended: tuple[str, ...]
-    """Names of the strategies that repair the findings, in their order."""
-    profile_verdicts: tuple[ProfileVerdict, ...] = ()
-    """What every profile says of the next request; () of a past one, where nothing is read, and of more than WHOLE chunks."""
+    profile: str
+    projection: str
     observed: ObservedStep | None = None
-    branches: Branches | None = None
-    """Of a session that is a tree."""
-    own_leaves: tuple[OwnLeaf, ...] = ()
-    why_not: str = ""
-    """Why no sequence satisfies the profile; what is recommended then repairs only a part."""
+    now: "Analysis | None" = None
+    """Of a past request, that of the next one."""
     tried: dict[str, Finding] = field(default_factory=dict, compare=False)
     """By id, the findings of which a page showed the strategies."""
+
+    @cached_property
+    def findings(self) -> tuple[tuple[str, Finding], ...]:
+        """With their ids."""
+        return self.now.findings if self.now else tuple(finding_ids(self.row.oid, findings(self.case, RULES)))
+
+    @property
+    def _own_findings(self) -> list[Finding]:
+        return [finding for _, finding in self.findings]
+
+    @cached_property
+    def verdict(self) -> Verdict:
+        return self.now.verdict if self.now else verdict(self.case, self._own_findings, self.judgement)
+
+    @cached_property
+    def columns(self) -> Columns:
+        case, past = self.case, self.observed
+        if past is None:
+            return columns(case, case.reading.messages, case.reading.dropped, self.prompt, self.judgement, self._own_findings)
+        # What the reader does wrong now is no evidence of what it did then: only the findings on the stored rows are marked.
+        marked = [finding for finding in self._own_findings if finding.origin is not Origin.READER]
+        return columns(case, past.prompt_messages, _absent(case.conversation.chunks, past), past.prompt, self.judgement, marked, LATER)
+
+    @cached_property
+    def minimap(self) -> Minimap:
+        return minimap(self.columns)
+
+    @cached_property
+    def _recommendation(self) -> Recommendation:
+        return self.now._recommendation if self.now else without_waiting(self.case, self._own_findings, self.judgement, self.projection)
+
+    @property
+    def recommended(self) -> tuple[str, ...]:
+        """Names of the strategies that repair the findings, in their order."""
+        return tuple(strategy.name for strategy in self._recommendation.candidate.strategies)
+
+    @property
+    def why_not(self) -> str:
+        """Why no sequence satisfies the profile; what is recommended then repairs only a part."""
+        return self._recommendation.why_not
+
+    @cached_property
+    def profile_verdicts(self) -> tuple[ProfileVerdict, ...]:
+        """What every profile says of the next request; () of a past one, where nothing is read, and of more than WHOLE chunks."""
+        is_judged = not self.observed and len(self.case.conversation.chunks) <= WHOLE and not self.case.reading.failure
+        return profile_verdicts(self.case, self.row.source.projection) if is_judged else ()
+
+    @cached_property
+    def branches(self) -> Branches | None:
+        """Of a session that is a tree."""
+        return self.now.branches if self.now else branches_of(self.case)
+
+    @cached_property
+    def own_leaves(self) -> tuple[OwnLeaf, ...]:
+        return own_leaves(self.case.tree, self.case.tree.format) if self.case.tree is not None else ()
 
     @property
     def counts(self) -> dict[str, int]:
@@ -82,27 +130,14 @@ def _analysis(
 ) -> Analysis:
     """`sources` carry when they were read, so that a re-import is seen."""
     if step:
-        now = _analysis(pk, reader, projection_name, profile_name, revision, "", leaf, sources)
-        return _of_step(now, step, projection_name, profile_name)
+        return _of_step(_analysis(pk, reader, projection_name, profile_name, revision, "", leaf, sources), step)
     conversation = Conversation.objects.select_related("source").get(pk=pk)
     case = loading.case(conversation, reader, revision, leaf)
-    case_findings = tuple(finding_ids(conversation.oid, findings(case, RULES)))
-    own_findings = [finding for _, finding in case_findings]
     prompt, judgement = judged(case.reading, case.conversation, profile_name, projection_name)
-    headline = verdict(case, own_findings, judgement)
-    all_columns = columns(case, case.reading.messages, case.reading.dropped, prompt, judgement, own_findings)
-    recommendation = without_waiting(case, own_findings, judgement, projection_name)
-    repairs = tuple(strategy.name for strategy in recommendation.candidate.strategies)
-    is_judged = len(case.conversation.chunks) <= WHOLE and not case.reading.failure
-    judgements = profile_verdicts(case, conversation.source.projection) if is_judged else ()
-    own = own_leaves(case.tree, case.tree.format) if case.tree is not None else ()
-    return Analysis(
-        case, case_findings, prompt, judgement, headline, all_columns, minimap(all_columns), repairs, judgements,
-        why_not=recommendation.why_not, branches=branches_of(case), own_leaves=own,
-    )  # fmt: skip
+    return Analysis(conversation, case, prompt, judgement, profile_name, projection_name)
 
 
-def _of_step(now: Analysis, step: str, projection_name: str, profile_name: str) -> Analysis:
+def _of_step(now: Analysis, step: str) -> Analysis:
     """The same rows next to a past request; `now` itself where no trace has that step."""
     case = now.case
     # By its visible form: an address cannot carry a lone surrogate.
@@ -110,17 +145,12 @@ def _of_step(now: Analysis, step: str, projection_name: str, profile_name: str) 
     chosen_step = next((recorded for recorded in trace.steps() if visible(recorded.step_id) == step), None) if trace else None
     if trace is None or chosen_step is None:
         return now
-    shape = for_wire(profile(profile_name).wire, projection_name)
+    shape = for_wire(profile(now.profile).wire, now.projection)
     past = observed(trace, chosen_step, case.conversation.chunks, shape)
     if past is None:
         return now
-    judgement = judgement_of(past.prompt, case.conversation, profile_name)
-    # What the reader does wrong now is no evidence of what it did then: only the findings on the stored rows are marked.
-    marked = [finding for _, finding in now.findings if finding.origin is not Origin.READER]
-    all_columns = columns(case, past.prompt_messages, _absent(case.conversation.chunks, past), past.prompt, judgement, marked, LATER)
-    return replace(
-        now, prompt=past.prompt, judgement=judgement, columns=all_columns, minimap=minimap(all_columns), profile_verdicts=(), observed=past
-    )
+    judgement = judgement_of(past.prompt, case.conversation, now.profile)
+    return Analysis(now.row, case, past.prompt, judgement, now.profile, now.projection, past, now, now.tried)
 
 
 def _absent(chunks: tuple[Chunk, ...], past: ObservedStep) -> list[Dropped]:

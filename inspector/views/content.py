@@ -104,6 +104,12 @@ def _profiles(pk: int, projection: str, reader: str, revision: int, leaf: str, r
     return profiles_of(case.conversation, () if case.reading.failure else profile_verdicts(case, projection))
 
 
+def recommended(row: Conversation, choice: Choice, analysis: Analysis) -> tuple[str, ...]:
+    """Names of the strategies that repair the findings, in their order; of a large conversation as its page has them."""
+    kept = analyses.stored(row, ways(choice)) if row.chunk_count >= LARGE else None
+    return analysis.recommended if kept is None else kept.headline().recommended
+
+
 def ways(choice: Choice) -> analyses.Ways:
     return analyses.Ways(choice.revision, choice.reader, choice.projection, choice.profile, choice.step, choice.leaf)
 

@@ -33,6 +33,7 @@ from inspector.views.analysis import WHOLE, Analysis
 from inspector.views.analysis import analysis as analysis_of
 from inspector.views.choice import Choice, looked_up
 from inspector.views.chunks import TEXT_SHOWN
+from inspector.views.content import recommended
 from inspector.views.crashes import crash_links
 from inspector.views.pages import as_json, page, unless_unchanged
 
@@ -65,6 +66,8 @@ class PromptPage:
     profile_verdicts: tuple[ProfileVerdict, ...]
     readers: tuple[Attempt, ...]
     strategies: tuple[Attempt, ...]
+    recommended: tuple[str, ...]
+    """Names of the strategies that repair the findings; () of a past request."""
     unchanged: tuple[str, ...]
     """Chosen strategies that would change nothing here."""
     differs: str
@@ -159,7 +162,7 @@ class PromptPage:
     def passing_strategies(self) -> list[Attempt]:
         """Those after which the request is accepted: the recommended first, then those that lose and invent nothing."""
         passing = [one for one in self.strategies if one.judgement.sendable and not one.failure and not one.chosen]
-        return sorted(passing, key=lambda one: (one.name not in self.analysis.recommended, one.safety != "safe"))
+        return sorted(passing, key=lambda one: (one.name not in self.recommended, one.safety != "safe"))
 
     @property
     def rejecting(self) -> int:
@@ -231,6 +234,7 @@ def _page(request: OperatorRequest, row: Conversation, choice: Choice, analysis:
         profile_verdicts=_profile_verdicts(row, analysis, look),
         readers=tuple(reader_alternatives(look.case, names(row.source.format), choice.projection, choice.profile)) if is_small else (),
         strategies=tuple(strategy_alternatives(analysis.case, chosen, choice.projection, choice.profile)) if is_small else (),
+        recommended=() if analysis.observed else recommended(row, choice, analysis),
         unchanged=tuple(dict.fromkeys(name for name in chosen if name not in look.strategies)) if not analysis.observed else (),
         differs=_differs(analysis, look, table),
         earlier=max(0, start - WINDOW) if start else None,
