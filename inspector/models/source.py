@@ -5,7 +5,7 @@ from django.db import models
 from inspector.models.identity import short_id
 from inspector.models.json_text import JsonText
 from inspector.models.visible import Visible
-from inspector.presentation.conversation.provenance import provenance
+from inspector.presentation.conversation.provenance import last_written, provenance
 from inspector.presentation.visible import clipped
 from inspector.programs.base import Program
 from inspector.programs.registry import program_or_default
@@ -79,8 +79,13 @@ class Source(models.Model):
     @property
     def provenance(self) -> str:
         """How old it was when it was read, and where it came from."""
+        return provenance(self.came_from, self.last_written, self.sealed)
+
+    @property
+    def last_written(self) -> str:
+        """How long before it was read; "" where that is not known."""
         written = None if self.written_at is None else int(self.written_at.timestamp() * 1000)
-        return provenance(self.came_from, written, int(self.read_at.timestamp() * 1000), self.sealed)
+        return last_written(written, int(self.read_at.timestamp() * 1000))
 
     @property
     def damage(self) -> str:

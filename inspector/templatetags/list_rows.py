@@ -157,7 +157,7 @@ def _problem(row: Any, source: str, summary_words: int, is_mixed: bool, with_who
         f'{about}</td><td class="source">{source}</td><td class="days">{spark(row.days)}</td>'
         f'<td class="n" title="{noun.capitalize()}s{": now, and ever" if ever else ""}" data-label="occurs in">{problem.conversations:,}{ever}{streams}</td>'
         f'<td class="when" data-label="seen">{_seen(row)}</td>'
-        f'<td class="next" data-label="next request">{_outcome(row)}</td>'
+        f'<td class="next" data-label="next request">{outcome(row)}</td>'
         f'<td class="repair" data-label="repair">{repair_of(row, is_linked=False)}</td>{assigned}</tr>'
     )
 
@@ -169,31 +169,19 @@ def _seen(row: Any) -> str:
     return f"{when(problem.last_seen)}<div>first {first}</div>" if row.is_seen_again else first
 
 
-def _outcome(row: Any) -> str:
+@register.simple_tag
+def outcome(row: Any) -> SafeString:
+    """Of a problem: what becomes of the next request of the conversations that have it."""
     if row.unnoticed:
-        return f'<span class="caution" title="The next request passes all known rules, and nothing reports this">{escape(row.unnoticed)}</span>'
+        return format_html(
+            '<span class="caution" title="The next request passes all known rules, and nothing reports this">{}</span>', row.unnoticed
+        )
     if not row.outcomes:
         return NOTHING
     is_counted = row.outcomes != row.outcome
     classes = "why count-of" if is_counted else {REJECTED: "why", "wrong silently": "caution"}.get(row.outcome, "quiet")
     title = "Conversations that have it" if is_counted else "Of the worst and newest conversation that has it"
-    return f'<span class="{classes}" title="{title}">{_shown(row.outcomes)}</span>'
-
-
-_EFFECTS = {
-    "silent": ("caution", "Nothing reports it"),
-    "rejected": ("why", "The next request of its worst and newest conversation is rejected"),
-    "reported": ("quiet", "The program or the provider reports it"),
-}
-
-
-@register.simple_tag
-def effect(row: Any) -> SafeString:
-    """Of a problem, in a word; in two of one that is silent where the next request is rejected."""
-    also = ' <span class="quiet" title="Nothing reports the damage">silent</span>' if row.is_rejecting and row.effect == "silent" else ""
-    word = "rejected" if also else row.effect
-    classes, title = _EFFECTS[word]
-    return mark_safe(f'<span class="{classes}" title="{title}">{word}</span>{also}')  # noqa: S308 (constants)
+    return format_html('<span class="{}" title="{}">{}</span>', classes, title, visible(row.outcomes))
 
 
 @register.simple_tag

@@ -15,6 +15,7 @@ from django.shortcuts import get_object_or_404, redirect
 from inspector.actions import decide_problem
 from inspector.actions.decide_problem import DONE, Decision
 from inspector.actions.problems import Refused
+from inspector.conversation.model import Kind
 from inspector.middleware import OperatorRequest, accepts
 from inspector.models import (
     Conversation,
@@ -32,12 +33,17 @@ from inspector.models import (
 )
 from inspector.models.problem import WORST_FIRST
 from inspector.presentation import markdown
-from inspector.presentation.conversation.excerpt import ExcerptLine, excerpt, excerpt_of_block
-from inspector.presentation.conversation.verdict import NextRequest
+from inspector.presentation.conversation.excerpt import Excerpt, excerpt_of_block, excerpts
+from inspector.presentation.conversation.verdict import REJECTED, NextRequest
 from inspector.presentation.conversation.whole import LARGE
 from inspector.presentation.json_text import Json, json_fields
+from inspector.presentation.prompt.causes import calls_of
 from inspector.presentation.sparkline import Sparkline
 from inspector.presentation.visible import visible
+from inspector.profiles.base import Violation
+from inspector.profiles.catalogue import UnknownProfile
+from inspector.profiles.judging import judged_case
+from inspector.projections.catalogue import UnknownProjection
 from inspector.readers.catalogue import UnknownReader
 from inspector.views import problem_list
 from inspector.views.conversation_list import forks_of, forks_with, waiting_of
@@ -48,8 +54,6 @@ from inspector.views.problem_list import ProblemRow
 
 VERSIONS, EVENTS, CHOSEN = 5, 50, 200
 """How many are shown, and how many problems one form may choose."""
-EXCERPT = 4
-"""Chunks that a page quotes of one finding."""
 _OID = re.compile(r"[0-9a-f]{12}")
 _State = Occurrence.State
 
@@ -107,11 +111,17 @@ class OccurrenceRow:
 
 
 class Example(NamedTuple):
-    """The first chunks that the first finding of an open conversation names; `left` is how many more it names."""
+    """Of an open conversation: chunks that the first finding names, and how the provider rejects the next request, where the finding is why."""
 
     row: OccurrenceRow
-    lines: tuple[ExcerptLine, ...]
-    left: int
+    excerpt: Excerpt
+    rejection: Violation | None = None
+
+    @property
+    def profile(self) -> str:
+        """By which it is rejected."""
+        subject = self.row.subject
+        return subject.judges[1] if isinstance(subject, Conversation) else ""
 
 
 class HistoryLine(NamedTuple):
@@ -197,23 +207,37 @@ def _example(rows: Sequence[OccurrenceRow]) -> Example | None:
     """None where no open conversation is shown, or what is kept of it cannot be read any more."""
     for row in rows:
         if row.seqs and isinstance(row.subject, Conversation):
-            named = row.seqs[:EXCERPT]
-            quoted = _quoted(row.subject, named)
-            lines = tuple(quoted[seq] for seq in named if seq in quoted)
-            return Example(row, lines, len(row.seqs) - len(lines)) if lines else None
+            with suppress(UnknownReader, UnknownProfile, UnknownProjection, Revision.DoesNotExist):
+                example = (_example_of_large if row.subject.chunk_count >= LARGE else _example_of)(row, row.subject)
+                return example if example.excerpt.lines else None
+            return None
     return None
 
 
-def _quoted(row: Conversation, seqs: Sequence[int]) -> dict[int, ExcerptLine]:
-    """Of a large conversation one block is read."""
-    with suppress(UnknownReader, Revision.DoesNotExist):
-        if row.chunk_count < LARGE:
-            return excerpt(loading.case(row, row.source.reader), seqs)
-        kept = analyses.stored(row, analyses.own_ways(row))
-        number = kept.reaching(seqs[0]) if kept else None
-        if kept and number is not None:
-            return excerpt_of_block(kept.block(number), seqs)
-    return {}
+def _example_of(row: OccurrenceRow, conversation: Conversation) -> Example:
+    case = loading.case(conversation, conversation.source.reader)
+    (excerpt,) = excerpts(case, [row.seqs])
+    if row.next_request.state != REJECTED:
+        return Example(row, excerpt)
+    projection, profile = conversation.judges
+    _, judgement = judged_case(case, profile, projection)
+    named = (one for one in judgement.violations if {*one.seqs, *calls_of(case.conversation.chunks, one.seqs)} & set(row.seqs))
+    return Example(row, excerpt, next(named, None))
+
+
+def _example_of_large(row: OccurrenceRow, conversation: Conversation) -> Example:
+    """Of what is kept the headline and two blocks are read."""
+    kept = analyses.stored(conversation, analyses.own_ways(conversation))
+    number = kept.reaching(row.seqs[0]) if kept else None
+    if kept is None or number is None:
+        return Example(row, Excerpt())
+    excerpt = excerpt_of_block(kept.block(number), row.seqs)
+    first = kept.headline().overview.judged.first if row.next_request.state == REJECTED else None
+    at = kept.reaching(first.seqs[0]) if first and first.seqs else None
+    if first is None or at is None:
+        return Example(row, excerpt)
+    calls = {one.partner for one in kept.block(at).rows if one.seq in first.seqs and one.kind == Kind.TOOL_RESULT}
+    return Example(row, excerpt, first if {*first.seqs, *calls} & set(row.seqs) else None)
 
 
 def _words_of(event: ProblemEvent) -> str:

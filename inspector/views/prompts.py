@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from django.http import Http404, HttpResponse
 
-from inspector.conversation.model import Chunk, Kind
+from inspector.conversation.model import Chunk
 from inspector.middleware import OperatorRequest
 from inspector.models import Conversation, Repair
 from inspector.planning.recommend import composed
@@ -13,7 +13,7 @@ from inspector.presentation.conversation import show
 from inspector.presentation.conversation.profile_verdicts import ProfileVerdict, profile_verdicts
 from inspector.presentation.conversation.recorded_errors import Recorded, latest_rejection
 from inspector.presentation.explain.advice import Advice, advice_of
-from inspector.presentation.prompt.causes import HOW, with_causes
+from inspector.presentation.prompt.causes import HOW, causes, with_causes
 from inspector.presentation.prompt.provider_request import request_list
 from inspector.presentation.prompt.side_by_side import MissingResult, SideBySide, SideBySideRow, elsewhere, place_of, side_by_side
 from inspector.presentation.repair.alternatives import LARGEST, Attempt, reader_alternatives, strategy_alternatives
@@ -68,6 +68,8 @@ class PromptPage:
     strategies: tuple[Attempt, ...]
     recommended: tuple[str, ...]
     """Names of the strategies that repair the findings; () of a past request."""
+    why_not: str
+    """Why no sequence of strategies satisfies the profile; "" of a past request."""
     unchanged: tuple[str, ...]
     """Chosen strategies that would change nothing here."""
     differs: str
@@ -121,28 +123,15 @@ class PromptPage:
 
     @property
     def causes(self) -> list[tuple[str, str, Finding]]:
-        """Errors of the store of which a repair makes the request acceptable, each after what it is and its id.
-
-        The one at the first violation is the cause, but an effect where another one with the same repair is about the call of the result there.
-        """
+        """Errors of the store of which a repair makes the request acceptable, each after what it is and its id."""
         if self.look.strategies or self.analysis.observed or self.look.judgement.sendable:
             return []
         passing = {one.name for one in self.passing_strategies}
-        seqs = set(self.look.judgement.violations[0].seqs)
-        findings = [(oid, one) for oid, one in self.analysis.findings if one.severity is Severity.ERROR and passing & set(one.repaired_by)]
-        there = next(((oid, one) for oid, one in findings if seqs & set(one.seqs)), None)
-        if there is None:
+        if not passing:
             return []
-        same, calls = set(there[1].repaired_by), self._calls_of(seqs)
-        others = ((oid, one) for oid, one in findings if one.code != there[1].code and same & set(one.repaired_by))
-        cause = next(((oid, one) for oid, one in others if calls & set(one.seqs)), None)
-        return [("Cause", *there)] if cause is None else [("Cause", *cause), ("Effect", *there)]
-
-    def _calls_of(self, seqs: set[int]) -> set[int]:
-        """Where the calls are whose results these are."""
-        chunks = self.analysis.case.conversation.chunks
-        ids = {chunk.call_id for chunk in chunks if chunk.seq in seqs and chunk.kind is Kind.TOOL_RESULT and chunk.call_id}
-        return {chunk.seq for chunk in chunks if chunk.kind is Kind.TOOL_CALL and chunk.call_id in ids}
+        oids = {one: oid for oid, one in self.analysis.findings if one.severity is Severity.ERROR and passing & set(one.repaired_by)}
+        named = causes(self.analysis.case.conversation.chunks, self.look.judgement.violations[0].seqs, list(oids))
+        return [(word, oids[one], one) for word, one in zip(("Cause", "Effect"), named, strict=False)]
 
     @property
     def following(self) -> list[str]:
@@ -222,6 +211,7 @@ def _page(request: OperatorRequest, row: Conversation, choice: Choice, analysis:
     body = request_list(look.prompt)
     text = json.dumps(body, indent=2, ensure_ascii=False) if count <= WHOLE else jsontext.compact(body)
     chosen = request.GET.getlist("strategy")
+    repairs, why_not = ((), "") if analysis.observed else recommended(row, choice, analysis)
     return PromptPage(
         row=row,
         choice=choice,
@@ -234,7 +224,8 @@ def _page(request: OperatorRequest, row: Conversation, choice: Choice, analysis:
         profile_verdicts=_profile_verdicts(row, analysis, look),
         readers=tuple(reader_alternatives(look.case, names(row.source.format), choice.projection, choice.profile)) if is_small else (),
         strategies=tuple(strategy_alternatives(analysis.case, chosen, choice.projection, choice.profile)) if is_small else (),
-        recommended=() if analysis.observed else recommended(row, choice, analysis),
+        recommended=repairs,
+        why_not=why_not,
         unchanged=tuple(dict.fromkeys(name for name in chosen if name not in look.strategies)) if not analysis.observed else (),
         differs=_differs(analysis, look, table),
         earlier=max(0, start - WINDOW) if start else None,

@@ -3,7 +3,7 @@
 import pytest
 
 from inspector.presentation.conversation.columns import columns
-from inspector.presentation.conversation.excerpt import excerpt, excerpt_of_block
+from inspector.presentation.conversation.excerpt import excerpt_of_block, excerpts
 from inspector.presentation.conversation.whole import blocks_of
 from inspector.profiles.judging import judged
 from inspector.rules.base import Case, findings
@@ -24,8 +24,8 @@ UNREAD = """1 user 1.0 text go
 
 
 def reads(case: Case) -> dict[int, str]:
-    lines = excerpt(case, {chunk.seq for chunk in case.conversation.chunks})
-    return {seq: line.read for seq, line in lines.items() if line.read}
+    one_by_one = excerpts(case, [[chunk.seq] for chunk in case.conversation.chunks])
+    return {line.seq: line.read for excerpt in one_by_one for line in excerpt.lines if line.read}
 
 
 @pytest.mark.parametrize(
@@ -49,4 +49,39 @@ def test_a_block_that_was_kept_says_the_same(history: str) -> None:
     all_columns = columns(case, case.reading.messages, case.reading.dropped, prompt, judgement, findings(case, RULES))
     (block,) = blocks_of(case, all_columns, None)
     seqs = {chunk.seq for chunk in case.conversation.chunks}
-    assert excerpt_of_block(block, seqs) == excerpt(case, seqs)
+    assert [excerpt_of_block(block, seqs)] == excerpts(case, [seqs])
+
+
+LONG = """1 user 0.0 text hello
+2 assistant 0.0 thinking They greet.
+3 assistant 0.1 text Hello!
+4 user 0.0 text Look.
+5 assistant 0.0 text I look.
+6 assistant 0.1 tool-call c1 look {"at":"a"}
+7 assistant 0.2 tool-call c2 look {"at":"b"}
+8 tool 1.0 tool-result c1 found
+9 tool 1.1 tool-result c2 found
+"""
+
+
+@pytest.mark.parametrize(
+    ("named", "expected", "left"),
+    [
+        # Of many those that are read under another role, and how many are between them.
+        (range(1, 10), [(2, 0), (3, 0), (6, 2), (7, 0)], 2),
+        # All of what is few, whether it is read otherwise or not.
+        ([1, 2], [(1, 0), (2, 0)], 0),
+        # A result comes with its call.
+        ([8], [(6, 0), (8, 1)], 0),
+        ([6], [(6, 0)], 0),
+        ([77], [], 0),
+    ],
+)
+def test_the_lines_are_those_where_the_harm_is(named: list[int], expected: list[tuple[int, int]], left: int) -> None:
+    (excerpt,) = excerpts(load_case(LONG, "dispatch-legacy"), [named])
+    assert ([(line.seq, line.left_out) for line in excerpt.lines], excerpt.left) == (expected, left)
+
+
+def test_where_all_is_read_as_it_is_stored_the_lines_are_the_first_and_the_last() -> None:
+    (excerpt,) = excerpts(load_case(HEALTHY, "dispatch-legacy"), [range(1, 6)])
+    assert [(line.seq, line.left_out, line.read) for line in excerpt.lines] == [(1, 0, ""), (2, 0, ""), (4, 1, ""), (5, 0, "")]

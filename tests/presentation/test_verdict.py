@@ -141,13 +141,10 @@ TWICE = """@format dispatch
     ("text", "reader", "listed"),
     [
         (DANGLING, "pi-1.5", "An entry names a parent that is in no line."),
-        (TWICE, "dispatch-legacy", "The counter is missing, and 1 more problem."),
-        (
-            TWO_KINDS,
-            "dispatch-legacy",
-            "The counter is missing, and 1 more problem.",
-        ),
-        (MERGED, "dispatch-legacy", "The counter is missing."),
+        # What rejects the next request, or makes it wrong silently, is first.
+        (TWICE, "dispatch-legacy", "A tool call inside the history has no result, and 1 more problem."),
+        (TWO_KINDS, "dispatch-legacy", "Messages of different roles are read as one user message, and 2 more problems."),
+        (MERGED, "dispatch-legacy", "Messages of different roles are read as one user message, and 1 more problem."),
         (BRANCHED, "pi-1.5", "Nothing is damaged; 2 of 3 message chunks are read, 1 is on other branches."),
     ],
 )

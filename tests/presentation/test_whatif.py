@@ -5,7 +5,7 @@ from random import Random
 import pytest
 
 from inspector.conversation.model import Conversation
-from inspector.presentation.conversation.provenance import age, provenance
+from inspector.presentation.conversation.provenance import age, last_written, provenance
 from inspector.presentation.conversation.verdict import verdict
 from inspector.presentation.whatif.differences import Difference, candidates, client, compare_cases, compared_formats, outcome, summarize
 from inspector.profiles.judging import judged
@@ -251,6 +251,7 @@ def test_ages_are_rounded_down(milliseconds: int, words: str) -> None:
 
 
 def test_provenance_says_what_is_known() -> None:
-    assert provenance("", None, 5) == ""
-    assert provenance("arch1", None, 5) == "copied from arch1"
-    assert provenance("arch1", 0, 3 * 3_600_000) == "copied from arch1, last written 3 hours before it was read"
+    assert last_written(None, 5) == "" and last_written(0, 3 * 3_600_000) == "3 hours before it was read"
+    assert provenance("", "") == ""
+    assert provenance("arch1", "") == "copied from arch1"
+    assert provenance("arch1", "3 hours before it was read") == "copied from arch1, last written 3 hours before it was read"

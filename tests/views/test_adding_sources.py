@@ -194,7 +194,10 @@ def test_a_tried_store_says_what_becomes_of_its_newest_conversations(tmp_path: P
     page = said(client, path=str(tmp_path / "a.db"), do="try")
     words = " ".join(re.sub(r"<[^>]+>", " ", page).split())
     assert "All were examined: 5 of 6 damaged or rejected , 1 of 41 chunks cannot be read ." in words
-    assert "2026-06-28 14 rejected at messages.1 OC-2 of openai-chat The last turn ended in a tool call" in words
+    assert (
+        "2026-06-28 14 rejected at messages.1 OC-2 of openai-chat Messages of different roles are read as one user message; the last turn"
+        in words
+    )
     titles = re.findall(r'<td class="what">\s*<b>(.*?)</b>', page)
     assert titles[:2] == ["hello", "Summarise the open pull requests"] and len(titles) == 6
     assert "A row holds no readable JSON, and 1 more problem." in words

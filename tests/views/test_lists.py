@@ -50,8 +50,8 @@ def test_a_row_says_stored_and_read_and_the_verdict(client: Client, kept: Kept) 
     assert (row["chunks"], row["messages_stored"], row["messages_read"], row["silent"], row["refused"]) == (14, 9, 3, True, True)
     assert {"code": "TOOL202", "rule": "orphaned-tool-result", "severity": "error", "count": 2} in row["findings"]
     text = client.get(f"/conversations/?q={incident.oid}").content.decode()
-    before = row["verdict"].partition("; the next request")[0]
-    assert "9 → 3" in text and "TOOL202 ×2" in text and f"{before}." in text.replace("&#x27;", "'")
+    words = "Messages of different roles are read as one user message; the last turn ended in a tool call written as text (seq 14)."
+    assert "9 → 3" in text and "TOOL202 ×2" in text and f">{words}</span>" in text
     assert '<b>rejected</b> at messages.1</span><div class="quiet">OC-2 of openai-chat</div></td>' in text and row["waiting_repair"] == ""
 
 
@@ -69,7 +69,8 @@ def test_a_row_names_what_is_in_the_store_and_has_one_word_where_nothing_is(clie
     healthy = client.get("/conversations/?state=healthy").content.decode()
     assert '<td class="badges"><span class="badge ok">nothing found</span></td>' in healthy and "Nothing is damaged" not in healthy
     damaged = client.get("/conversations/?rule=TOOL102").content.decode()
-    words = "A tool call inside the history has no result."
+    # What makes the next request wrong comes before what the store lacks.
+    words = "Messages of different roles are read as one user message, and 1 more."
     assert f'<span class="verdict" title="{words}">{words}</span>' in damaged
 
 

@@ -12,9 +12,11 @@ from django.test import Client
 from django.utils import timezone
 
 from inspector.actions.undo_repair import undo_repair
-from inspector.models import AuditEntry, Conversation, Problem, ProblemDay, Repair, SavedView, Source
+from inspector.models import AuditEntry, Conversation, Problem, ProblemDay, Repair, SavedView, Source, loading
 from inspector.models.problem import today
+from inspector.presentation.conversation import examined
 from inspector.views import problem_list
+from inspector.views import problems as problem_views
 from tests.actions.building import applied, broken, imported, merged, proposed
 from tests.kept import Kept
 from tests.models.test_counting import written_again
@@ -450,6 +452,51 @@ def test_the_page_of_a_problem_quotes_what_one_finding_names(client: Client, tmp
     assert page.count("are read as one user message") == 2, "in the words of the rule and in those of the finding"
     written_again(path, rows("one", HEALTHY, "One"))
     assert 'class="excerpt"' not in client.get(f"/problems/{problem.oid}/").content.decode()
+
+
+def test_the_page_of_a_problem_shows_what_the_provider_answers_where_the_problem_is_why(client: Client, kept: Kept) -> None:
+    """In the incident the merged messages contain the calls of the results that are rejected; the call in thinking rejects nothing."""
+    source = kept("example", example)
+    pages = {
+        code: client.get(f"/problems/{source.rule_problems.get(code=code).oid}/").content.decode()
+        for code in ("MSG101", "TOOL202", "THINK301", "MSG201")
+    }
+    examples = {code: page.partition('id="example"')[2].partition("</section>")[0] for code, page in pages.items()}
+    for code in ("MSG101", "TOOL202"):
+        words = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", "", unescape(examples[code])))
+        assert (
+            "The provider answers the next request (openai-chat, OC-2, at messages.1) Invalid parameter: messages with role 'tool'" in words
+        )
+    for code in ("THINK301", "MSG201"):
+        assert 'class="excerpt"' in examples[code] and "The provider answers" not in pages[code]
+    quoted = re.findall(r"<span[^>]*>(?:<i>(\d+)</i>|(… \d+ chunks? left out))", examples["MSG101"])
+    assert quoted == [("2", ""), ("3", ""), ("", "… 6 chunks left out"), ("10", ""), ("11", "")]
+    assert examples["MSG101"].count("read as user") == 4
+    assert re.findall(r"<i>(\d+)</i> <em", examples["TOOL202"]) == ["10", "12"], "the result and its call"
+
+
+def test_a_large_conversation_has_the_same_example_and_no_whole_is_read(
+    client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (examined, problem_views):
+        monkeypatch.setattr(module, "LARGE", 2)
+    source = example(tmp_path, traces=False)
+    monkeypatch.setattr(loading, "case", None)
+    page = client.get(f"/problems/{source.rule_problems.get(code='MSG101').oid}/").content.decode().partition('id="example"')[2]
+    assert "<b>The provider answers</b>" in page and re.findall(r"<i>(\d+)</i> <em", page) == ["2", "3", "10", "11"]
+
+
+def test_who_is_assigned_and_whether_it_is_fixed_are_changed_next_to_where_they_are_shown(client: Client, problem: Problem) -> None:
+    page = client.get(f"/problems/{problem.oid}/").content.decode()
+    acts, _, facts = page.partition('aria-label="Facts"')
+    facts = facts.partition("</aside>")[0]
+    for value in ("assign", "assign-me", "fix"):
+        assert f'value="{value}"' in facts and f'value="{value}"' not in acts
+    for value in ("acknowledge", "ignore"):
+        assert f'value="{value}"' in acts and f'value="{value}"' not in facts
+    assert facts.count(f'name="problem" value="{problem.oid}"') == 2 and 'placeholder="None"' not in facts
+    Problem.objects.update(conversations=0)
+    assert 'value="assign"' not in client.get(f"/problems/{problem.oid}/").content.decode()
 
 
 def test_the_page_of_a_problem_says_how_to_fix_it_in_the_store_and_in_the_code(client: Client, tmp_path: Path) -> None:

@@ -133,7 +133,7 @@ def test_lists_say_for_how_many_conversations_a_repair_waits_and_how_many_are_le
     def cells() -> list[str]:
         """Of the inbox, of its JSON, and of the page of the source."""
         pages = text(client, "/"), text(client, f"/sources/{problem.source.oid}/").partition('id="rules"')[2]
-        inbox, source = re.search(r'<td class="repair"[^>]*>(.*?)</td>', pages[0]), re.search(r"</svg></td> ?<td>(.*?)</td>", pages[1])
+        inbox, source = (re.search(r'<td[^>]* data-label="repair">(.*?)</td>', page) for page in pages)
         assert inbox and source
         progress = client.get("/index.json").json()["problems"][0]["repair_progress"]
         return [re.sub(r"<div[^>]*>", " | ", inbox[1]), str(progress), source[1]]

@@ -172,6 +172,29 @@ def test_the_conversations_of_a_source_are_the_worst_first_whenever_they_were_ac
     assert words == sorted(words), "rejected, rejected, wrong silently, a warning, nothing found"
 
 
+def test_the_problems_of_a_source_have_their_next_request_below_its_head_in_the_words_of_the_inbox(client: Client, kept: Kept) -> None:
+    source = kept("example", example)
+    table = client.get(f"/sources/{source.oid}/").content.decode().partition('id="rules"')[2].partition("</table>")[0]
+    row = table[table.index(">merged-messages<") :].partition("</tr>")[0]
+    inbox = client.get(f"/?source={source.oid}").content.decode()
+    of_inbox = inbox[inbox.index(">merged-messages<") :].partition("</tr>")[0]
+    cell = row.partition('<td class="next"')[2].partition("</td>")[0]
+    assert ">next request</th>" in table and ">2 of 3 rejected</span>" in cell and cell in of_inbox
+    assert re.findall(r">(silent|rejected|reported)<", row.partition("</td>")[0]) == ["silent"], (
+        "next to its name only that nothing reports it"
+    )
+
+
+def test_the_damage_of_a_rejected_conversation_begins_with_what_causes_that(client: Client, kept: Kept) -> None:
+    kept("example", example)
+    conversation = Conversation.objects.get(native_id=INCIDENT)
+    for address in (f"/sources/{conversation.source.oid}/", "/conversations/"):
+        page = client.get(address).content.decode()
+        row = page[page.index(f'href="/conversations/{conversation.oid}/">hello') :].partition("</tr>")[0]
+        assert "<b>rejected</b> at messages.1" in row, address
+        assert ">Messages of different roles are read as one user message; the last turn ended in a tool call" in row, address
+
+
 def test_where_nothing_is_wrong_the_conversations_last_active_are_first(client: Client, tmp_path: Path) -> None:
     healthy = store(tmp_path / "a.db", [*rows("one", HEALTHY, "Older"), *rows("two", HEALTHY, "Newer", 1782000001000)])
     text = client.get(f"/sources/{healthy.oid}/").content.decode()
@@ -225,8 +248,9 @@ def test_a_copy_says_where_it_was_taken_and_how_old_it_was(client: Client, tmp_p
     import_targets([str(path)], "tester", came_from=" arch1:/var/lib\n\u202e<b>")
     said = "copied from arch1:/var/lib \\u202e&lt;b&gt;, last written 3 hours before it was read"
     conversation = Conversation.objects.get()
-    for address in (f"/sources/{found.oid}/", f"/conversations/{conversation.oid}/"):
-        assert said in client.get(address).content.decode(), address
+    assert said in client.get(f"/conversations/{conversation.oid}/").content.decode()
+    facts = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", client.get(f"/sources/{found.oid}/").content.decode()))
+    assert "copied from arch1:/var/lib \\u202e&lt;b&gt; last written 3 hours before it was read" in facts
     assert "came_from" in client.get(f"/sources/{found.oid}.json").json()
 
 

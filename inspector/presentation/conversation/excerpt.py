@@ -1,9 +1,11 @@
 """A chunk in a line: where a page quotes what a finding names."""
 
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import NamedTuple
 
-from inspector.conversation.model import Chunk, Reading
+from inspector.conversation.model import Chunk, Kind, Reading
 from inspector.presentation.conversation import row_words
 from inspector.presentation.conversation.placed import Block
 from inspector.presentation.visible import beginning
@@ -11,6 +13,8 @@ from inspector.rules.base import Case
 
 WORDS = 4_200
 """Characters of a chunk that a page may shorten to what it has room for."""
+MOST = 4
+"""Lines of an excerpt."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,36 +26,74 @@ class ExcerptLine:
     kind: str
     words: str
     read: str = ""
+    left_out: int = 0
+    """Chunks between the line before and this one."""
 
 
-def excerpt(case: Case, seqs: Collection[int]) -> dict[int, ExcerptLine]:
-    """Of the chunks with these seqs, by seq."""
-    if not seqs:
-        return {}
-    roles = _roles(case.reading)
+class Excerpt(NamedTuple):
+    """What a finding names: all of it where that is little, else the chunks that are not read as they are stored, of many the first and the last. A result comes with its call.
+
+    `left` counts the chunks that it names after the last line.
+    """
+
+    lines: tuple[ExcerptLine, ...] = ()
+    left: int = 0
+
+
+def excerpts(case: Case, named: Iterable[Collection[int]]) -> list[Excerpt]:
+    """One for each finding, by the seqs that it names."""
+    chunks, roles = case.conversation.chunks, _roles(case.reading)
     intended = {chunk.seq for dropped in case.reading.dropped if dropped.intentional for chunk in dropped.chunks}
-    return {
-        chunk.seq: ExcerptLine(
-            chunk.seq, str(chunk.role or ""), str(chunk.kind), _words(chunk), _read(chunk.role, roles.get(chunk.seq), chunk.seq in intended)
-        )
-        for chunk in case.conversation.chunks
-        if chunk.seq in seqs
-    }
+    places = {chunk.seq: place for place, chunk in enumerate(chunks)}
+    calls = {chunk.call_id: place for place, chunk in enumerate(chunks) if chunk.kind is Kind.TOOL_CALL and chunk.call_id}
+
+    def read(place: int) -> str:
+        chunk = chunks[place]
+        return _read(chunk.role, roles.get(chunk.seq), chunk.seq in intended)
+
+    def line(place: int) -> ExcerptLine:
+        chunk = chunks[place]
+        return ExcerptLine(chunk.seq, str(chunk.role or ""), str(chunk.kind), _words(chunk), read(place))
+
+    def call(place: int) -> int | None:
+        return calls.get(chunks[place].call_id) if chunks[place].kind is Kind.TOOL_RESULT else None
+
+    return [_excerpt(sorted({places[seq] for seq in seqs if seq in places}), read, line, call) for seqs in named]
 
 
-def excerpt_of_block(block: Block, seqs: Collection[int]) -> dict[int, ExcerptLine]:
+def excerpt_of_block(block: Block, seqs: Collection[int]) -> Excerpt:
     """The same of what is kept of a large conversation."""
-    return {
-        row.seq: ExcerptLine(
-            row.seq,
-            row.role,
-            row.kind,
-            f"{row.tool_name} {row.arguments}" if row.arguments else row.words,
-            _read(row.role, None if row.read is None else block.read[row.read].role, row.is_intentional),
-        )
-        for row in block.rows
-        if row.seq in seqs
-    }
+    rows = block.rows
+    places = {row.seq: place for place, row in enumerate(rows)}
+
+    def read(place: int) -> str:
+        row = rows[place]
+        return _read(row.role, None if row.read is None else block.read[row.read].role, row.is_intentional)
+
+    def line(place: int) -> ExcerptLine:
+        row = rows[place]
+        return ExcerptLine(row.seq, row.role, row.kind, f"{row.tool_name} {row.arguments}" if row.arguments else row.words, read(place))
+
+    def call(place: int) -> int | None:
+        row = rows[place]
+        return places.get(row.partner) if row.kind == Kind.TOOL_RESULT and row.partner is not None else None
+
+    return _excerpt(sorted({places[seq] for seq in seqs if seq in places}), read, line, call)
+
+
+def _excerpt(
+    named: list[int], read: Callable[[int], str], line: Callable[[int], ExcerptLine], call: Callable[[int], int | None]
+) -> Excerpt:
+    """`named` are places; `call` gives that of the call of a result."""
+    quoted = named if len(named) <= MOST else [place for place in named if read(place)] or named
+    quoted = sorted({*quoted, *(place for place in map(call, quoted) if place is not None)})
+    if not quoted:
+        return Excerpt()
+    if len(quoted) > MOST:
+        quoted = quoted[: MOST // 2] + quoted[MOST // 2 - MOST :]
+    gaps = (place - before - 1 for before, place in pairwise([quoted[0] - 1, *quoted]))
+    lines = tuple(replace(line(place), left_out=gap) for place, gap in zip(quoted, gaps, strict=True))
+    return Excerpt(lines, sum(place > quoted[-1] for place in named))
 
 
 def _roles(reading: Reading) -> dict[int, str]:

@@ -12,8 +12,12 @@ def age(milliseconds: int) -> str:
     return "less than a second"
 
 
-def provenance(came_from: str, written_at: int | None, read_at: int, sealed: str = "") -> str:
-    """One clause without a full stop; times in epoch milliseconds, `written_at` None where it was never noted, `sealed` what a bundle says."""
-    when = "" if written_at is None else f"last written {age(read_at - written_at)} before it was read"
-    origin = f"copied from {came_from}" if came_from else ""
-    return ", ".join(part for part in (sealed, origin, when) if part)
+def last_written(written_at: int | None, read_at: int) -> str:
+    """`3 hours before it was read`; times in epoch milliseconds, "" of None: it was never noted."""
+    return "" if written_at is None else f"{age(read_at - written_at)} before it was read"
+
+
+def provenance(came_from: str, written: str, sealed: str = "") -> str:
+    """One clause without a full stop. `written` is as `last_written` says it, `sealed` what a bundle says."""
+    parts = (sealed, came_from and f"copied from {came_from}", written and f"last written {written}")
+    return ", ".join(part for part in parts if part)

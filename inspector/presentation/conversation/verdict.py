@@ -7,6 +7,7 @@ from typing import NamedTuple
 from inspector.conversation.model import Chunk, Kind
 from inspector.conversation.queries import span_text, turns
 from inspector.presentation.conversation.resuming import is_pending, left_out_at_the_end, pending_words
+from inspector.presentation.prompt.causes import causes
 from inspector.presentation.visible import beginning
 from inspector.profiles.base import Judgement
 from inspector.programs.formats import UNREAD, unread_chunk
@@ -44,7 +45,7 @@ class Verdict(NamedTuple):
     next_request: NextRequest = NextRequest()
     ending: str = ""
     listed: str = ""
-    """What is damaged, by what it is in place of the number of places, for a list that has the rules next to it."""
+    """What is damaged, by what it is in place of the number of places, for a list that has the rules next to it; what causes that the next request is rejected or wrong is first."""
     left_out: str = ""
     """The seqs that the reader leaves out, as `damage` says them."""
 
@@ -76,11 +77,17 @@ def verdict(case: Case, findings: Sequence[Finding], judgement: Judgement) -> Ve
     read = f"{case.reading.reader} {how}{' and '.join(done)}" if done else ""
     omitted, lost = _intentional_omissions(case, serious)
     lead = "of the rest, " if masked else ""
-    before = f"{_not_read(unread)}{_unknown(masked)}{_symptom(case, serious)}{lead}"
+    symptom, limits = _symptom(case, serious), f"{_not_read(unread)}{_unknown(masked)}"
+    before = f"{limits}{f'{symptom}; ' if symptom else ''}{lead}"
     joined = f", {'and' if is_stored else 'but'} {read}" if read else ""
-    # A list says next to it how many messages are read.
-    listed = _sentence(before, _summarized(serious), "" if is_stored else joined, omitted)
-    return Verdict(_sentence(before, _where(serious), joined, omitted), *_next(case, serious, judgement, left_out, lost), listed, left_out)
+    following, ending = _next(case, serious, judgement, left_out, lost)
+    # A list has next to it what becomes of the next request, so what causes that is first, and how many messages are read.
+    if cause := _cause(case, serious, judgement, following):
+        also = f"; {symptom}" if symptom and cause.rule != LEAKED else ""
+        listed = _sentence(limits, lead, _summarized(serious, cause), also, omitted)
+    else:
+        listed = _sentence(before, _summarized(serious), "" if is_stored else joined, omitted)
+    return Verdict(_sentence(before, _where(serious), joined, omitted), following, ending, listed, left_out)
 
 
 def silence(case: Case, findings: Sequence[Finding], judgement: Judgement) -> str:
@@ -122,7 +129,7 @@ def _symptom(case: Case, serious: Sequence[Finding]) -> str:
         return ""
     last = turns(case.messages)[-1]
     is_last = leaked[-1].key in {chunk.key for message in last for chunk in message.chunks}
-    return f"{'the last turn' if is_last else 'a turn'} ended in a tool call written as text (seq {leaked[-1].seqs[0]}); "
+    return f"{'the last turn' if is_last else 'a turn'} ended in a tool call written as text (seq {leaked[-1].seqs[0]})"
 
 
 def _where(serious: Sequence[Finding]) -> str:
@@ -136,9 +143,10 @@ def _where(serious: Sequence[Finding]) -> str:
     return FROM_STREAM if Origin.STREAM in faults else INTACT
 
 
-def _summarized(serious: Sequence[Finding]) -> str:
-    """As `_where`, by what the worst of the rules that fire in the store is about, and how many more there are: lists have their names next to it."""
-    rules = dict.fromkeys(finding.rule for finding in serious if finding.origin is Origin.STORE)
+def _summarized(serious: Sequence[Finding], cause: Finding | None = None) -> str:
+    """As `_where`, by what the cause is about, or the worst of the rules that fire in the store, and how many more there are: lists have their names next to it."""
+    first = (cause.rule,) if cause else ()
+    rules = dict.fromkeys((*first, *(finding.rule for finding in serious if finding.origin is Origin.STORE)))
     if not rules:
         return _where(serious)
     more = f", and {len(rules) - 1} more problem{'s' if len(rules) > 2 else ''}" if len(rules) > 1 else ""
@@ -221,6 +229,20 @@ def _intentional_omissions(case: Case, serious: Sequence[Finding]) -> tuple[str,
     return text, which if lost > 0 else ""
 
 
+def _cause(case: Case, serious: Sequence[Finding], judgement: Judgement, following: NextRequest) -> Finding | None:
+    """The error that makes the provider reject the next request, or lets it go wrong silently; None where no finding does."""
+    if following.state == REJECTED:
+        errors = [finding for finding in serious if finding.severity is Severity.ERROR]
+        return next(iter(causes(case.conversation.chunks, judgement.violations[0].seqs, errors)), None)
+    return _silent(serious) if following.state == SILENT else None
+
+
+def _silent(serious: Sequence[Finding]) -> Finding | None:
+    """The first error of the reader that nothing reports."""
+    errors = (finding for finding in serious if finding.silent and finding.severity is Severity.ERROR)
+    return next((finding for finding in errors if finding.origin is Origin.READER), None)
+
+
 def _next(case: Case, serious: Sequence[Finding], judgement: Judgement, left_out: str, lost: str) -> tuple[NextRequest, str]:
     if case.running:
         return NextRequest("", "not judged", "a turn is running"), "a turn is running, so its open end is not judged"
@@ -242,7 +264,7 @@ def _next(case: Case, serious: Sequence[Finding], judgement: Judgement, left_out
         return NextRequest("", "after a retry", retry), f"{retry}, before the next request"
     if case.reading.report.get("terminal"):
         return NextRequest("", "none", "a retry returns the stored answer"), "a retry returns the stored answer and makes no request"
-    if any(finding.silent and finding.severity is Severity.ERROR and finding.origin is Origin.READER for finding in serious):
+    if _silent(serious):
         return (
             NextRequest(SILENT, "wrong silently", "passes all known rules"),
             "the next request goes wrong silently: it passes all known rules",

@@ -11,7 +11,7 @@ from itertools import groupby
 
 from inspector.conversation.edits import Plan
 from inspector.planning.preview import Cost, DiffRow, FindingKind, Preview, PreviewSide
-from inspector.presentation.conversation.excerpt import ExcerptLine, excerpt
+from inspector.presentation.conversation.excerpt import Excerpt, excerpts
 from inspector.presentation.conversation.message_counts import message_counts
 from inspector.presentation.conversation.placed import role_of
 from inspector.presentation.conversation.recorded_errors import Recorded, latest_rejection, recorded_errors
@@ -36,8 +36,6 @@ MESSAGES, BEFORE = 40, 5
 """Messages of a prompt that are shown, and how many of them are before the first that differs."""
 PIECES = 60
 """Pieces of a message that are shown: a reader may take a whole conversation for one message."""
-EXCERPT = 3
-"""Chunks of a finding that are shown, and characters of one."""
 CHANGES, BYTES, LEAD = 200, 5_000, 200
 """Changed records that are shown, bytes of a value, and how many are shown from its beginning on where the first that changes is among them."""
 
@@ -76,7 +74,7 @@ class RuleCount:
 
 @dataclass(frozen=True, slots=True)
 class Damage:
-    """What one rule found before the plan, with the first chunks that the first of its findings names; `times` findings in all."""
+    """What one rule found before the plan, with chunks that the first of its findings names; `times` findings in all."""
 
     code: str
     rule: str
@@ -85,9 +83,7 @@ class Damage:
     times: int
     is_repaired: bool
     """A strategy of the plan is named by it, or less of it is found after the plan."""
-    lines: tuple[ExcerptLine, ...]
-    left: int
-    """Chunks of the finding that are not shown."""
+    excerpt: Excerpt
 
 
 @dataclass(frozen=True, slots=True)
@@ -326,8 +322,7 @@ def _damage(preview: Preview, known: Sequence[Finding]) -> tuple[Damage, ...]:
     findings = preview.before.findings if preview.before.known is None else known
     chosen = set(preview.plan.strategies)
     fewer = {rule.code for rule in _counts(preview.before.counts, preview.after.counts) if rule.after < rule.before}
-    wanted = {seq for group in by_rule(findings) for seq in group[0].seqs[:EXCERPT]}
-    lines = excerpt(case, wanted)
+    groups = by_rule(findings)
     damage = [
         Damage(
             group[0].code,
@@ -336,10 +331,9 @@ def _damage(preview: Preview, known: Sequence[Finding]) -> tuple[Damage, ...]:
             group[0].message,
             sum(finding.times for finding in group),
             group[0].code in fewer or any(not chosen.isdisjoint(finding.repaired_by) for finding in group),
-            tuple(lines[seq] for seq in group[0].seqs[:EXCERPT] if seq in lines),
-            len(group[0].seqs[EXCERPT:]),
+            excerpt,
         )
-        for group in by_rule(findings)
+        for group, excerpt in zip(groups, excerpts(case, [group[0].seqs for group in groups]), strict=True)
     ]
     return tuple(sorted(damage, key=lambda entry: not entry.is_repaired))
 
