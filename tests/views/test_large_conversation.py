@@ -13,7 +13,7 @@ from inspector.actions.set_deployed_reader import set_deployed_reader
 from inspector.models import AnalysisBlock, AnalysisFinding, Conversation, Finding, Source, StoredAnalysis, analyses, loading
 from inspector.presentation.conversation import examined
 from inspector.presentation.conversation.placed import BLOCK
-from inspector.views import content
+from inspector.views import analysis, content
 from tests.actions.building import A, Store, T, U, again, bring, chunk_key, drop, imported, put, row, tc, tr
 from tests.programs.pi_openclaw.session_files import a, header, lines, text, u
 
@@ -157,3 +157,18 @@ def test_what_was_judged_before_another_reader_was_set_is_not_written_after_it(c
     assert set(StoredAnalysis.objects.values_list("pk", flat=True)) == before
     assert set(Finding.objects.filter(is_open=True).values_list("reader", flat=True)) == {"dispatch-role-split"}
     assert renewing.renew(Conversation.objects.select_related("source").get(pk=row.pk))
+
+
+def test_a_prompt_tries_nothing_and_asks_one_profile(client: Client, conversation: Conversation, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = StoredAnalysis.objects.get()
+    assert kept is not None and (names := analyses.Stored(kept, False).headline().recommended)
+
+    def refuse(*arguments: object) -> None:
+        raise AssertionError("the page does not show this")
+
+    monkeypatch.setattr(analysis, "WHOLE", LARGE)
+    for name in ("without_waiting", "profile_verdicts", "columns", "branches_of"):
+        monkeypatch.setattr(analysis, name, refuse)
+    prompt = page(client, conversation, "prompt/")
+    assert f"/repairs/new/?strategy={names[0]}" in prompt
+    assert f'<a href="/conversations/{conversation.oid}/?profiles=all#profiles">Ask every profile</a>' in prompt

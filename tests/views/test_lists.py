@@ -70,7 +70,7 @@ def test_a_row_names_what_is_in_the_store_and_has_one_word_where_nothing_is(clie
     assert '<td class="badges"><span class="badge ok">nothing found</span></td>' in healthy and "Nothing is damaged" not in healthy
     damaged = client.get("/conversations/?rule=TOOL102").content.decode()
     # What makes the next request wrong comes before what the store lacks.
-    words = "Messages of different roles are read as one user message, and 1 more."
+    words = "Messages of different roles are read as one user message, and 1 more problem."
     assert f'<span class="verdict" title="{words}">{words}</span>' in damaged
 
 
