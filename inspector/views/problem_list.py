@@ -1,13 +1,13 @@
 """The problems of the inbox: tabs, filters and order are in the address, and a page costs the same however many there are."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 from urllib.parse import urlencode
 
-from django.db.models import Case, Count, Exists, F, OuterRef, Q, QuerySet, Subquery, Sum, When
+from django.db.models import Case, Count, Exists, OuterRef, Q, QuerySet, Subquery, Sum, When
 from django.db.models.functions import Coalesce
 from django.template.defaultfilters import capfirst, truncatewords
 
@@ -226,7 +226,7 @@ class ProblemRow:
 
     @property
     def progress(self) -> dict[str, int]:
-        """Conversations by what their repair is: those that were repaired, as far as they do not have it now, then those for which one waits."""
+        """Conversations by what their repair is: those that were repaired, at most as many as do not have it now, then those for which one waits."""
         counts, now = self.own_repairs.counts, self.problem.conversations
         repaired = min(counts.get(DONE, 0), self.problem.total - now)
         waiting = {state: min(counts[state], now) for state in Repair.WAITING if state in counts}
@@ -395,7 +395,7 @@ def window_of(request: OperatorRequest, filters: ProblemFilters, rows: QuerySet[
 
 
 def rows_of(problems: Iterable[Problem], last: date) -> tuple[ProblemRow, ...]:
-    """With what was new on each of the days that end with `last`. Three queries."""
+    """With what was new on each of the days that end with `last`. Four queries."""
     problems = list(problems)
     days: dict[int, dict[date, int]] = defaultdict(dict)
     of_days = ProblemDay.objects.filter(problem__in=problems, day__gt=last - timedelta(days=DAYS), day__lte=last).order_by()
@@ -436,30 +436,37 @@ def rows_of(problems: Iterable[Problem], last: date) -> tuple[ProblemRow, ...]:
 
 
 def _repairs_of(problems: Iterable[Problem]) -> dict[tuple[int, str], RepairsOfProblem]:
-    """(source, code) of a rule -> the repairs that leave less of it. One query: those that wait first, of each the newest first."""
-    rows = Repair.objects.filter(
-        state__in=(*Repair.WAITING, *UNDOABLE), conversation__source__in={problem.source_id for problem in problems}
+    """(source, code) of a rule -> the repairs that leave less of it. Two queries: those that wait, the newest first; then as many of the others as are counted, in any order."""
+    of_sources = Repair.objects.filter(conversation__source__in={problem.source_id for problem in problems})
+    waiting = list(
+        of_sources.filter(state__in=Repair.WAITING)
+        .order_by("-pk")
+        .values_list("conversation__source", "conversation", "counts", "oid", "state", "changes_by", "group__oid")[: MOST_REPAIRS + 1]
     )
-    named = rows.order_by(F("applied_at").desc(nulls_first=True), "-pk").values_list(
-        "conversation__source", "conversation", "counts", "oid", "state", "changes_by", "group__oid"
-    )[: MOST_REPAIRS + 1]
+    done = of_sources.filter(state__in=UNDOABLE).order_by().values_list("conversation__source", "conversation", "counts")
+    done_rows = list(done[: MOST_REPAIRS + 1 - len(waiting)])
     first: dict[tuple[int, str], Repair] = {}
     states: dict[tuple[int, str], dict[int, str]] = defaultdict(dict)
     groups: dict[tuple[int, str], set[str]] = defaultdict(set)
-    for source, conversation, counts, oid, state, changes_by, group in named:
-        for code in (code for code, (before, after) in counts.items() if after < before):
-            is_waiting = state in Repair.WAITING
-            states[source, code].setdefault(conversation, state if is_waiting else DONE)
-            if is_waiting:
-                first.setdefault((source, code), Repair(oid=oid, state=state, changes_by=changes_by))
-                groups[source, code].add(group or "")
-    is_counted = len(named) <= MOST_REPAIRS
+    for source, conversation, counts, oid, state, changes_by, group in waiting:
+        for code in _left_less(counts):
+            states[source, code].setdefault(conversation, state)
+            first.setdefault((source, code), Repair(oid=oid, state=state, changes_by=changes_by))
+            groups[source, code].add(group or "")
+    is_counted = len(waiting) <= MOST_REPAIRS
+    for source, conversation, counts in done_rows if len(waiting) + len(done_rows) <= MOST_REPAIRS else ():
+        for code in _left_less(counts):
+            states[source, code].setdefault(conversation, DONE)
     return {
         place: RepairsOfProblem(
             first.get(place), Counter(of.values()) if is_counted else {}, next(iter(groups[place])) if len(groups[place]) == 1 else ""
         )
         for place, of in states.items()
     }
+
+
+def _left_less(counts: Mapping[str, Sequence[int]]) -> list[str]:
+    return [code for code, (before, after) in counts.items() if after < before]
 
 
 def days_by_source(sources: Iterable[Source], last: date) -> dict[int, Sparkline]:

@@ -71,7 +71,7 @@ def test_the_number_of_queries_does_not_grow_with_the_conversations(
     client: Client, tmp_path: Path, django_assert_max_num_queries: MaxQueries
 ) -> None:
     many(tmp_path / "a.db", 40)
-    with django_assert_max_num_queries(18):
+    with django_assert_max_num_queries(19):
         assert client.get("/").status_code == 200
 
 

@@ -16,13 +16,15 @@ def extra_of(chunk: Chunk) -> Mapping[str, object]:
 def without_follower(case: Case) -> Iterator[tuple[Chunk, str]]:
     """Reasoning with an id that what the client says follows, and who that is; "" where nothing follows it."""
     messages = case.reading.messages
+    # What is sent of reasoning may lack its content: an edit needs what is stored.
+    stored = {chunk.key: chunk for chunk in case.conversation.chunks if chunk.kind is Kind.THINKING}
     for number, message in enumerate(messages):
         chunk = message.chunks[0]
         if chunk.kind is not Kind.THINKING or not extra_of(chunk).get("id"):
             continue
         following = messages[number + 1].role if number + 1 < len(messages) else ""
         if following != "assistant" and not (case.running and not following):
-            yield chunk, following
+            yield stored[chunk.key], following
 
 
 def with_content(case: Case) -> Iterator[Chunk]:

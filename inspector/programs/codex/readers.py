@@ -77,24 +77,34 @@ def _is_turn_context(message: Message) -> bool:
 
 @dataclass(slots=True)
 class _Replay:
-    """`history` only grows: what takes something away begins another list. `base` is the key of the compaction that it begins with."""
+    """`base` is the key of the compaction that `history` begins with, `turns` are the places in it at which turns of the user begin."""
 
     history: list[Message] = field(default_factory=list)
     base: str = ""
+    turns: list[int] = field(default_factory=list)
+
+    def append(self, message: Message) -> None:
+        if starts_turn(message):
+            self.turns.append(len(self.history))
+        self.history.append(message)
+
+    def begin(self, base: str, history: Sequence[Message] = ()) -> None:
+        self.history, self.base, self.turns = [], base, []
+        for message in history:
+            self.append(message)
 
     def roll_back(self, count: Any) -> None:
-        turns = [place for place, message in enumerate(self.history) if starts_turn(message)]
-        if not _is_count(count) or not turns:
+        if not _is_count(count) or not self.turns:
             return
-        cut = turns[-count] if count <= len(turns) else turns[0]
-        while cut > turns[0] and _is_turn_context(self.history[cut - 1]):
+        cut = self.turns[-count] if count <= len(self.turns) else self.turns[0]
+        while cut > self.turns[0] and _is_turn_context(self.history[cut - 1]):
             cut -= 1
-        self.history = self.history[:cut]
+        del self.turns[-count:], self.history[cut:]
 
     def summarize(self, summary: Message) -> None:
         """A compaction of before 2025-11 stored its summary alone: what the user said stays, up to about 20,000 tokens, and the summary comes last."""
         kept = [message for message in self.history if message.role == "user" and starts_turn(message) and not _is_summary(message)]
-        self.history, self.base = [*_recent(kept), summary], summary.chunks[0].key
+        self.begin(summary.chunks[0].key, [*_recent(kept), summary])
 
 
 def _is_count(count: Any) -> bool:
@@ -143,7 +153,7 @@ def _recent(messages: Sequence[Message], characters: int = 80_000) -> Sequence[M
 def live_history(chunks: Sequence[Chunk]) -> tuple[list[Message], str]:
     """The items that Codex has in its history after the last record, before it repairs them for a request; and the key of the compaction before them."""
     replay = _Replay()
-    replacing: list[Message] | None = None
+    is_replacing = False
     steps = _after_last_meta(list(_steps(chunks)))
     undone = _undone(steps)
     for message in steps:
@@ -151,8 +161,8 @@ def live_history(chunks: Sequence[Chunk]) -> tuple[list[Message], str]:
         entry = entry_of(chunk)
         kind = entry.get("type")
         if kind == REPLACEMENT and "unread" not in entry:
-            if replacing is not None and entry.get("name") != SNAPSHOT:
-                replacing.append(message)
+            if is_replacing and entry.get("name") != SNAPSHOT:
+                replay.append(message)
             continue
         if "unread" in entry or chunk.kind is Kind.UNREADABLE:
             continue
@@ -160,15 +170,12 @@ def live_history(chunks: Sequence[Chunk]) -> tuple[list[Message], str]:
             if message.role:
                 # One that has no history of its own is used in any case (0.169.0, run).
                 replay.summarize(message)
-            elif chunk.key in undone:
-                replacing = None
-            else:
-                replay.history = replacing = []
-                replay.base = chunk.key
+            elif is_replacing := chunk.key not in undone:
+                replay.begin(chunk.key)
         elif kind == EVENT and entry.get("name") == "thread_rolled_back":
             replay.roll_back(entry.get("turns"))
         elif (kind == ITEM or not entry) and message.role and sends(message):
-            replay.history.append(message)
+            replay.append(message)
     return replay.history, replay.base
 
 

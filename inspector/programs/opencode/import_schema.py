@@ -4,7 +4,7 @@ It stores each message and part as it comes to it, and ends at the first that it
 that no schema names it leaves out.
 """
 
-import math
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -13,7 +13,7 @@ _Schema = Any
 
 
 def _number(value: Any) -> str:
-    return "" if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < math.inf else "no number"
+    return "" if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max else "no number"
 
 
 def _count(value: Any) -> str:

@@ -65,7 +65,7 @@ def written(plan: Plan, stored: Stored) -> list[Change]:
     if inserted:
         raise WriteRefused("The import file has no place for a message that a strategy adds; leave that strategy out of the plan.")
     info = _info(session.info)
-    _refuse_unfit(info, messages)
+    _refuse_rejected(info, messages)
     if isinstance(info.get("title"), str):
         info["title"] += " (repaired)"
     seed = f"{fork_id} {native_id}"
@@ -78,7 +78,7 @@ def written(plan: Plan, stored: Stored) -> list[Change]:
 
 
 def refuse_unfit(base: Conversation, final: Conversation) -> None:
-    """What is known before an import file is made: it has no message of no known role. Raises WriteRefused."""
+    """What is known before an import file is made: it has no message of no known role. The schema of the import is asked when it is made. Raises WriteRefused."""
     if final.chunks == base.chunks:
         return
     for chunk in final.chunks:
@@ -100,7 +100,7 @@ def _is_kept(message: StoredMessage, part: StoredPart, keys: Container[str]) -> 
     return part.id in keys or not problem(_part_value(message, part, part.value), PART)
 
 
-def _refuse_unfit(info: Mapping[str, Any], messages: Sequence[Mapping[str, Any]]) -> None:
+def _refuse_rejected(info: Mapping[str, Any], messages: Sequence[Mapping[str, Any]]) -> None:
     """The import stores what it has come to, and ends at the first thing that it rejects: a session with less than the preview shows."""
     values = [("the session", info, SESSION)]
     for message in messages:
@@ -246,13 +246,14 @@ def _state(
 
 
 def _whole(state: dict[str, Any], call: Chunk) -> dict[str, Any]:
-    """The state with the members that the import needs and opencode sends nothing of, where they are missing."""
+    """The state with the members that the import needs and opencode sends nothing of, where they are missing or null."""
     if state.get("status") not in ("completed", "error"):
         return state
     time = state["time"] if isinstance(state.get("time"), dict) else {}
-    start = time.get("start", call.at or 0)
+    start = call.at or 0 if time.get("start") is None else time["start"]
     shown = {"title": "", "metadata": {}} if state["status"] == "completed" else {}
-    return {"input": {}, **shown, **state, "time": {**time, "start": start, "end": time.get("end", start)}}
+    known = {name: value for name, value in state.items() if value is not None or name not in ("title", "metadata")}
+    return {"input": {}, **shown, **known, "time": {**time, "start": start, "end": start if time.get("end") is None else time["end"]}}
 
 
 def _info(info: Mapping[str, Any]) -> dict[str, Any]:

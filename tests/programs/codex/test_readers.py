@@ -1,10 +1,25 @@
 """What the next request holds, against what codex-cli 0.169.0 sent when it resumed the same threads (codex.json keeps it)."""
 
+import sys
+from types import FrameType
 from typing import Any
+
+import pytest
 
 from inspector.conversation.model import Reading
 from inspector.programs.codex.format import CODEX
-from inspector.programs.codex.readers import COMPACTED_AWAY, CUT, EVENTS, ORPHANED, RESTARTED, ROLLED_BACK, SUPERSEDED, UNREAD, read
+from inspector.programs.codex.readers import (
+    COMPACTED_AWAY,
+    CUT,
+    EVENTS,
+    ORPHANED,
+    RESTARTED,
+    ROLLED_BACK,
+    SUPERSEDED,
+    UNREAD,
+    read,
+    starts_turn,
+)
 from inspector.programs.formats import Cell, Record
 from inspector.projections.catalogue import projection
 from tests.folding import in_one_test
@@ -93,3 +108,27 @@ def test_a_search_of_a_type_that_is_no_text_is_sent_as_another() -> None:
         "action": {"type": "other"},
         "type": "web_search_call",
     }
+
+
+def looks_for_turns(count: int, times: int) -> int:
+    """How often a message is looked at for the beginning of a turn, in a thread of which `times` prompts in a row were taken back."""
+    turns = [record for number in range(times) for record in (user(f"q{number}"), assistant(f"a{number}"))]
+    retries = [record for number in range(times) for record in (user(f"r{number}"), assistant("no"), rolled_back(count))]
+    data, looks = thread(*turns, *retries), 0
+
+    def count_call(frame: FrameType, event: str, _: Any) -> None:
+        nonlocal looks
+        looks += event == "call" and frame.f_code is starts_turn.__code__
+
+    sys.setprofile(count_call)
+    try:
+        messages = reading(data).messages
+    finally:
+        sys.setprofile(None)
+    assert len(messages) == times * (2 if count else 4)
+    return looks
+
+
+@pytest.mark.parametrize("count", [0, 1])
+def test_a_rollback_looks_at_what_it_takes_back_and_not_at_the_whole_thread(count: int) -> None:
+    assert looks_for_turns(count, 80) < 3 * looks_for_turns(count, 40)

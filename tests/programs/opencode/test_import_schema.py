@@ -104,6 +104,11 @@ def test_parts_that_are_not(part: dict[str, Any], reason: str) -> None:
     assert of_part(part).startswith(reason)
 
 
+@pytest.mark.parametrize(("cost", "reason"), [(0, ""), (10**300, ""), (10**400, "cost: no number"), (float("inf"), "cost: no number")])
+def test_a_number_that_javascript_reads_as_infinity_is_none(cost: float, reason: str) -> None:
+    assert of_message(cost=cost) == reason
+
+
 def test_a_message_of_the_user_needs_its_agent_and_model() -> None:
     info = {**user(1)[0], "sessionID": INFO["id"]}
     assert problem(info, MESSAGE) == ""

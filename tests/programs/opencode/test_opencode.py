@@ -338,6 +338,17 @@ def test_each_result_goes_to_its_own_call(stale: tuple[str, ...], tmp_path: Path
     ]
 
 
+@pytest.mark.parametrize("more", [{"title": None}, {"metadata": None}, {"time": {"start": None, "end": None}}])
+def test_a_null_that_opencode_sends_nothing_of_ends_no_repair(more: dict[str, Any], tmp_path: Path) -> None:
+    """The import wants a value there, of a call of another answer too."""
+    done, left = tool("call_a", **more), tool("call_b", "running")
+    path = export(
+        tmp_path, [user(1, text("go")), answer(2, step(), done), user(3, text("on")), answer(4, step(), left), user(5, text("on"))]
+    )
+    _, store = repaired(path, tmp_path / "new.json", "insert-interrupted-result")
+    assert [words for role, words, *_ in sent(store.conversations[0]) if role == "tool"] == ["call_a=a\nb\n", f"call_b={INTERRUPTED}"]
+
+
 @pytest.mark.parametrize(("role", "expected"), [("user", ["insert-interrupted-result"]), (None, [])])
 def test_only_what_can_be_written_is_recommended(role: str | None, expected: list[str], tmp_path: Path) -> None:
     """The import would stop at a message of no known role."""

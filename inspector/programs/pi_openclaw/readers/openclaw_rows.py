@@ -56,7 +56,7 @@ def untimed(message: Message) -> str:
 
 
 def is_time(value: Any) -> bool:
-    """Whether JavaScript reads the text as a time; of texts in other forms than ISO only those without a digit are known to be none."""
+    """Whether JavaScript may read the text as a time: what is known to be none is an ISO text of a month, day or hour that is none, and any other without a digit."""
     if not isinstance(value, str):
         return False
     return bool(_ISO.fullmatch(value.strip())) or (not _LIKE_ISO.match(value.strip()) and any(map(str.isdigit, value)))
