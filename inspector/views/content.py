@@ -104,10 +104,10 @@ def _profiles(pk: int, projection: str, reader: str, revision: int, leaf: str, r
     return profiles_of(case.conversation, () if case.reading.failure else profile_verdicts(case, projection))
 
 
-def recommended(row: Conversation, choice: Choice, analysis: Analysis) -> tuple[tuple[str, ...], str]:
-    """Names of the strategies that repair the findings, in their order, and why they do not satisfy the profile; of a large conversation as its page has them."""
+def kept_headline(row: Conversation, choice: Choice) -> Headline | None:
+    """What the page of a large conversation says above its rows; None where nothing is kept."""
     kept = analyses.stored(row, ways(choice)) if row.chunk_count >= LARGE else None
-    return (analysis.recommended, analysis.why_not) if kept is None else (kept.headline().recommended, "")
+    return None if kept is None else kept.headline()
 
 
 def ways(choice: Choice) -> analyses.Ways:

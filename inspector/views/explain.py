@@ -162,7 +162,7 @@ class ExplainPage:
     recorded: tuple[Crash, ...]
     """Crash files with this very error, where no conversation is named."""
     newest: Lookup | None
-    """What the newest of them leads to, where its session is small enough to be analysed before somebody asks for it."""
+    """What the newest of them leads to, or the first of `rejected`, where it is small enough to be analysed before somebody asks for it."""
     named: tuple[Conversation, ...]
     """Jobs with a call that the error names, where no conversation is named."""
     rejected: tuple[Conversation, ...]
@@ -290,10 +290,6 @@ def _recorded(error: str) -> tuple[Crash, ...]:
     return tuple(islice((crash for crash in newest if same_refusal(error, crash.error)), 5))
 
 
-def _is_small(crash: Crash) -> bool:
-    return crash.session is not None and crash.session.chunk_count <= LARGEST
-
-
 def _named(error: str) -> tuple[Conversation, ...]:
     """The newest damaged jobs with a call that this error names."""
     ids = calls_named(error)
@@ -361,6 +357,8 @@ def explain_page(error: str, target: str, reader: str) -> ExplainPage:
     answers = tuple(_answer(explanation, case, lookup.advice, read) for explanation in lookup.explanations)
     is_alone = bool(answers) and not target
     recorded, named = (_recorded(error), _named(error)) if is_alone else ((), ())
+    rejected = _rejected(lookup.explanations) if is_alone and not recorded and not named else ()
+    newest = recorded[0].session if recorded else rejected[0] if rejected else None
     return ExplainPage(
         error=error,
         target=target,
@@ -373,9 +371,9 @@ def explain_page(error: str, target: str, reader: str) -> ExplainPage:
         lookup=lookup,
         counts_crash=pointed is not None and pointed[0].is_crash,
         recorded=recorded,
-        newest=_look(error, recorded[0].row, "") if recorded and _is_small(recorded[0]) else None,
+        newest=_look(error, recorded[0].row if recorded else newest, "") if newest and newest.chunk_count <= LARGEST else None,
         named=named,
-        rejected=_rejected(lookup.explanations) if is_alone and not recorded and not named else (),
+        rejected=rejected,
         problem=problem,
         answers=answers,
         offered=tuple(newest_first(Conversation.objects.counted().filter(is_gone=False))[:OFFERED]),

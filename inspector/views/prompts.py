@@ -12,11 +12,12 @@ from inspector.planning.recommend import composed
 from inspector.presentation.conversation import show
 from inspector.presentation.conversation.profile_verdicts import ProfileVerdict, profile_verdicts
 from inspector.presentation.conversation.recorded_errors import Recorded, latest_rejection
+from inspector.presentation.conversation.verdict import SILENT
 from inspector.presentation.explain.advice import Advice, advice_of
 from inspector.presentation.prompt.causes import HOW, causes, with_causes
 from inspector.presentation.prompt.provider_request import request_list
 from inspector.presentation.prompt.side_by_side import MissingResult, SideBySide, SideBySideRow, elsewhere, place_of, side_by_side
-from inspector.presentation.repair.alternatives import LARGEST, Attempt, reader_alternatives, strategy_alternatives
+from inspector.presentation.repair.alternatives import LARGEST, WRONG_SILENTLY, Attempt, reader_alternatives, silent, strategy_alternatives
 from inspector.presentation.visible import beginning, visible
 from inspector.profiles.base import Judgement, Violation
 from inspector.profiles.catalogue import PROFILES
@@ -33,7 +34,7 @@ from inspector.views.analysis import WHOLE, Analysis
 from inspector.views.analysis import analysis as analysis_of
 from inspector.views.choice import Choice, looked_up
 from inspector.views.chunks import TEXT_SHOWN
-from inspector.views.content import recommended
+from inspector.views.content import kept_headline
 from inspector.views.crashes import crash_links
 from inspector.views.pages import as_json, page, unless_unchanged
 
@@ -50,6 +51,12 @@ class Look:
     prompt: Prompt
     judgement: Judgement
     strategies: tuple[str, ...]
+    silence: str = ""
+    """Why the request goes wrong silently, though it passes; "" of a past one."""
+
+    @property
+    def verdict(self) -> str:
+        return f"{WRONG_SILENTLY}: {self.silence}" if self.silence else self.judgement.verdict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,14 +151,32 @@ class PromptPage:
 
     @property
     def passing_readers(self) -> list[Attempt]:
-        """Other readers of which the request is accepted."""
-        return [one for one in self.readers if one.judgement.sendable and not one.failure and not one.chosen]
+        """Other readers of which the request is not rejected: those after which it does not go wrong silently either come first."""
+        passing = [one for one in self.readers if one.judgement.sendable and not one.failure and not one.chosen]
+        return sorted(passing, key=lambda one: not one.is_fine)
 
     @property
     def passing_strategies(self) -> list[Attempt]:
-        """Those after which the request is accepted: the recommended first, then those that lose and invent nothing."""
+        """Those after which the request is not rejected: first where it does not go wrong silently either, then the recommended, then those that lose and invent nothing."""
         passing = [one for one in self.strategies if one.judgement.sendable and not one.failure and not one.chosen]
-        return sorted(passing, key=lambda one: (one.name not in self.recommended, one.safety != "safe"))
+        return sorted(passing, key=lambda one: (not one.is_fine, one.name not in self.recommended, one.safety != "safe"))
+
+    @property
+    def is_offered(self) -> bool:
+        """Whether the page names strategies that end the rejection."""
+        return not self.look.judgement.sendable and bool(self.passing_strategies)
+
+    @property
+    def offered_strategies(self) -> list[Attempt]:
+        """Two of them: the first, and the first after which the request still goes wrong silently, or else the second."""
+        first, others = self.passing_strategies[:1], self.passing_strategies[1:]
+        return first + ([one for one in others if one.silence != first[0].silence] or others)[:1]
+
+    @property
+    def accepted(self) -> tuple[int, int]:
+        """Of how many readers, and after how many strategies, the request is accepted and does not go wrong silently."""
+        readers, strategies = (sum(one.is_fine for one in tried) for tried in (self.readers, self.strategies))
+        return readers, strategies
 
     @property
     def rejecting(self) -> int:
@@ -159,7 +184,7 @@ class PromptPage:
         return sum(not verdict.judgement.sendable for verdict in self.profile_verdicts)
 
 
-def _look(request: OperatorRequest, choice: Choice, analysis: Analysis) -> Look:
+def _look(request: OperatorRequest, row: Conversation, choice: Choice, analysis: Analysis) -> Look:
     """Raises Http404 on a strategy that is none."""
     chosen = tuple(dict.fromkeys(request.GET.getlist("strategy")))
     known_names = {strategy.name for strategy in STRATEGIES}
@@ -167,10 +192,19 @@ def _look(request: OperatorRequest, choice: Choice, analysis: Analysis) -> Look:
         if name not in known_names:
             raise Http404(f"There is no strategy {name[:80]!r}; the rules page lists them.")
     if not chosen or analysis.observed:
-        return Look(analysis.case, analysis.prompt, with_causes(analysis.judgement), ())
+        silence = "" if analysis.observed else _silence(row, choice, analysis)
+        return Look(analysis.case, analysis.prompt, with_causes(analysis.judgement), (), silence)
     used, case = composed(analysis.case, chosen)
     prompt, judgement = judged(case.reading, case.conversation, choice.profile, choice.projection)
-    return Look(case, prompt, with_causes(judgement), tuple(strategy.name for strategy in used))
+    return Look(case, prompt, with_causes(judgement), tuple(strategy.name for strategy in used), silent(case, judgement))
+
+
+def _silence(row: Conversation, choice: Choice, analysis: Analysis) -> str:
+    headline = kept_headline(row, choice)
+    if headline is None:
+        return silent(analysis.case, analysis.judgement)
+    following = headline.overview.verdict.next_request
+    return following.more if following.state == SILENT else ""
 
 
 def _profile_verdicts(row: Conversation, analysis: Analysis, look: Look) -> tuple[ProfileVerdict, ...]:
@@ -186,7 +220,7 @@ def _differs(analysis: Analysis, look: Look, table: SideBySide) -> str:
     changed = ", ".join(f"{count} {word}" for word, count in table.changes.items()) or "no chunk changed"
     messages = f"{len(look.prompt.messages)} messages instead of {len(analysis.prompt.messages)}"
     failed = look.case.reading.failure
-    verdict = failed or f"{look.judgement.profile}: {look.judgement.verdict}, before: {_verdict(analysis)}"
+    verdict = failed or f"{look.judgement.profile}: {look.verdict}, before: {_verdict(analysis)}"
     return f"With {', then '.join(look.strategies)}, tried in memory and written nowhere: {changed}; {messages}. {verdict}."
 
 
@@ -195,7 +229,7 @@ def _verdict(analysis: Analysis) -> str:
 
 
 def _page(request: OperatorRequest, row: Conversation, choice: Choice, analysis: Analysis) -> PromptPage:
-    look = _look(request, choice, analysis)
+    look = _look(request, row, choice, analysis)
     dropped = () if analysis.observed else look.case.reading.dropped
     base = analysis.case.conversation
     start = choice.start or 0
@@ -211,7 +245,7 @@ def _page(request: OperatorRequest, row: Conversation, choice: Choice, analysis:
     body = request_list(look.prompt)
     text = json.dumps(body, indent=2, ensure_ascii=False) if count <= WHOLE else jsontext.compact(body)
     chosen = request.GET.getlist("strategy")
-    repairs, why_not = ((), "") if analysis.observed else recommended(row, choice, analysis)
+    repairs, why_not = _repairs(row, choice, analysis)
     return PromptPage(
         row=row,
         choice=choice,
@@ -242,6 +276,14 @@ def _page(request: OperatorRequest, row: Conversation, choice: Choice, analysis:
     )
 
 
+def _repairs(row: Conversation, choice: Choice, analysis: Analysis) -> tuple[tuple[str, ...], str]:
+    """What is recommended, and why it does not satisfy the profile; of a large conversation as its page has it."""
+    if analysis.observed:
+        return (), ""
+    headline = kept_headline(row, choice)
+    return (analysis.recommended, analysis.why_not) if headline is None else (headline.recommended, "")
+
+
 def _session(row: Conversation) -> tuple[Conversation | None, dict[str, Chunk]]:
     """Of a crash file its session, and key of a chunk -> the chunk of the session that it was made of."""
     links = crash_links(row, row.source.format, None, ()) if row.is_crash else None
@@ -269,5 +311,5 @@ def prompt(request: OperatorRequest, oid: str) -> HttpResponse:
 
 @unless_unchanged(facts.of_analysis)
 def prompt_json(request: OperatorRequest, oid: str) -> HttpResponse:
-    _, choice, analysis = looked_up(request, oid)
-    return as_json(show.prompt_report(_look(request, choice, analysis).prompt))
+    row, choice, analysis = looked_up(request, oid)
+    return as_json(show.prompt_report(_look(request, row, choice, analysis).prompt))

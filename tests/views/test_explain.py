@@ -171,7 +171,12 @@ def test_the_newest_crash_file_with_this_error_says_its_cause_and_leads_to_the_r
 def test_without_a_conversation_those_that_are_rejected_so_are_named(client: Client, incident: Conversation) -> None:
     """Somebody with an error text does not know the id of the conversation."""
     text = page(client, OPENAI)
-    assert f'target={incident.oid}"' in text and incident.verdict.split("; ")[-1].rstrip(".") in html.unescape(text)
+    assert f'target={incident.oid}"' in text and "rejected at messages.1: Messages of different roles are read as one" in html.unescape(
+        text
+    )
+    assert f'href="/conversations/{incident.oid}/repairs/new/?strategy=renumber-messages">Preview renumber-messages</a>' in text
+    Conversation.objects.filter(pk=incident.pk).update(chunk_count=LARGEST + 1)
+    assert f'href="/conversations/{incident.oid}/repairs/new/">Preview a repair</a>' in page(client, OPENAI)
     assert "is rejected so" not in page(client, OPENAI, incident.oid)
     assert "is rejected so" not in page(client, "prompt is too long: 210302 tokens > 200000 maximum")
     Conversation.objects.update(is_gone=True)

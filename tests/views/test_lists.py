@@ -17,9 +17,10 @@ from inspector.actions.import_source import import_targets
 from inspector.demo.creation import write_dispatch_store
 from inspector.models import Conversation, Repair, Source, Stream, counting
 from inspector.models.transactions import one_writer
+from inspector.views.conversation_list import rows_of
 from tests.actions.building import imported, merged, proposed
 from tests.kept import Kept
-from tests.programs.pi_openclaw.session_files import header, lines, u
+from tests.programs.pi_openclaw.session_files import a, header, lines, u
 from tests.views.imported import HEALTHY, INCIDENT, MERGED, example, many, rows, store
 
 pytestmark = pytest.mark.django_db
@@ -146,6 +147,21 @@ def test_states_part_the_conversations(client: Client, kept: Kept) -> None:
     assert len(titles(client, state="no such state")) == 6
 
 
+def test_what_goes_wrong_silently_is_among_the_silent(client: Client, kept: Kept) -> None:
+    """Though what was found in it is reported: its reader leaves out a message."""
+    kept("example", example)
+    assert "Summarise the open pull requests" in titles(client, state="silent")
+    assert not any(badge.silent for badge in rows_of([Conversation.objects.get(title="Summarise the open pull requests")])[0].badges)
+
+
+def test_what_passes_although_something_is_lost_says_what_the_inbox_says(client: Client, tmp_path: Path) -> None:
+    (tmp_path / "s.jsonl").write_bytes(lines(header(), u("e1", None), a("e2", "e1", {"type": "text", "text": "hi"}), u("e3", "gone")))
+    import_targets([str(tmp_path / "s.jsonl")], "tester")
+    (row,) = rows_of([Conversation.objects.get()])
+    assert row.next_request == ("silent", "history hidden", "passes all known rules")
+    assert client.get("/index.json").json()["problems"][0]["unnoticed"] == "history hidden"
+
+
 def test_each_state_is_a_tab_with_how_many_conversations_it_has(client: Client, kept: Kept) -> None:
     kept("example", example)
 
@@ -155,10 +171,10 @@ def test_each_state_is_a_tab_with_how_many_conversations_it_has(client: Client, 
         )
         return [" ".join(re.sub(r"<[^>]+>", "", tab).split()) for tab in re.findall(r"<a .*?</a>", nav[0], re.DOTALL)]
 
-    assert tabs("") == ["All 6", "Damaged or rejected 5", "Rejected 2", "Silent 3", "Nothing found 1"]
-    assert tabs("?state=forked") == ["All 6", "Damaged or rejected 5", "Rejected 2", "Silent 3", "Repaired by a fork 0", "Nothing found 1"]
+    assert tabs("") == ["All 6", "Damaged or rejected 5", "Rejected 2", "Silent 4", "Nothing found 1"]
+    assert tabs("?state=forked") == ["All 6", "Damaged or rejected 5", "Rejected 2", "Silent 4", "Repaired by a fork 0", "Nothing found 1"]
     assert tabs("?rule=MSG101")[:2] == ["All", "Damaged or rejected"], "nothing is counted for a filter"
-    for state, shown in (("damaged", 5), ("refused", 2), ("silent", 3), ("healthy", 1)):
+    for state, shown in (("damaged", 5), ("refused", 2), ("silent", 4), ("healthy", 1)):
         assert len(titles(client, state=state)) == shown
 
 

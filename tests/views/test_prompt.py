@@ -114,7 +114,7 @@ def test_a_call_that_a_rule_names_by_its_id_is_marked_and_what_the_provider_answ
     )
     assert "Chunks of the crash file · 34 rows" in words(
         page
-    ) and "on this recorded request, which no reader and no strategy changes: 3 and 8 of them" in words(page)
+    ) and "Tried in memory on this recorded request: none of 3 readers and 8 strategies is accepted" in words(page)
     buttons = re.findall(r'<a class="btn( main)?" href="/conversations/(\w+)/([^"?]+)', page)
     assert buttons == [("", session.oid, "repairs/new/"), (" main", session.oid, "prompt/")]
     signature = re.search(r"signature.*?(\S{24}… 172 characters)", blocks["messages.5.content.3"])
@@ -133,9 +133,20 @@ def test_the_place_of_a_missing_result_is_drawn_after_its_call(client: Client, c
 
 
 def test_what_is_tried_names_what_the_profile_accepts(client: Client, incident: Conversation) -> None:
+    """What only ends the rejection is not called accepted."""
     page = words(prompt(client, incident))
-    assert "Repair Accepted after renumber-messages safe , or promote-leaked-call invented Reader Accepted as it is, read by" in page
-    assert re.search(r"Tried in memory, nothing is written: accepted with 9 of \d+ readers and 4 of \d+ strategies Under each reader", page)
+    assert (
+        "Repair Accepted after promote-leaked-call invented , wrong silently after renumber-messages (without seq 14) safe "
+        "Reader Accepted as it is, read by"
+    ) in page
+    assert re.search(r"Tried in memory, nothing is written: accepted with 6 of \d+ readers and 2 of \d+ strategies Under each reader", page)
+
+
+def test_what_goes_wrong_silently_does_not_pass(client: Client, incident: Conversation) -> None:
+    page = words(prompt(client, incident, "?reader=exact"))
+    assert (
+        "openai-chat: wrong silently: without seq 14 8 messages" in page and "passes all known rules" not in page.partition("Profiles:")[0]
+    )
 
 
 def test_the_finding_about_the_call_of_a_rejected_result_is_the_cause_and_the_one_at_the_result_its_effect(
@@ -192,7 +203,7 @@ def test_a_strategy_is_tried_and_nothing_is_written(client: Client, incident: Co
     page = prompt(client, incident, "?strategy=renumber-messages")
     note = words(page)
     assert "tried in memory and written nowhere" in note and "14 renumbered; 8 messages instead of 3" in note
-    assert "openai-chat: passes all known rules, before: rejected at messages.1 (OC-2)" in note
+    assert "openai-chat: wrong silently: without seq 14, before: rejected at messages.1 (OC-2)" in note
     assert "/repairs/new/?strategy=renumber-messages" in page
     assert store.read_bytes() == before
     assert len(client.get(f"/conversations/{incident.oid}/prompt.json?strategy=renumber-messages").json()["messages"]) == 8
@@ -299,7 +310,10 @@ def test_a_repair_that_waits_comes_before_another_one(client: Client, incident: 
     assert "Waiting" not in words(prompt(client, incident))
     repair = propose_repair(incident, request_for(incident.source, loading.stored(incident), ["renumber-messages"], "in-place"), "ada")
     page = prompt(client, incident)
-    assert f"Waiting renumber-messages is proposed by ada: review repair {repair.oid[:6]}" in words(page)
+    assert f"(without seq 14) safe ; renumber-messages is proposed by ada: review repair {repair.oid[:6]}" in words(page)
+    assert f"Waiting renumber-messages is proposed by ada: review repair {repair.oid[:6]}" in words(
+        prompt(client, incident, "?reader=exact")
+    )
     assert f'<a class="btn main" href="/repairs/{repair.oid}/">Review repair</a>' in page
     assert page.count('class="btn main"') == 1
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from inspector.conversation.model import Conversation
 from inspector.presentation.conversation.resuming import is_accepted
-from inspector.presentation.conversation.verdict import verdict
+from inspector.presentation.conversation.verdict import SILENT, verdict
 from inspector.presentation.conversation.whole import LARGE, Whole, is_tried, whole
 from inspector.presentation.visible import visible
 from inspector.profiles.answering import own_judges
@@ -92,7 +92,8 @@ def examined(stored: Stored, judges: Judges, surroundings: Surroundings, is_long
         damage=visible(headline.listed or headline.damage),
         next_request=tuple(visible(words) for words in headline.next_request),
         worst=results[0].severity.value if results else "",
-        has_silent=any(finding.silent and finding.severity is not Severity.NOTE for finding in results),
+        has_silent=headline.next_request.state == SILENT
+        or any(finding.silent and finding.severity is not Severity.NOTE for finding in results),
         refused=not is_accepted(case, judgement) or bool(case.reading.failure),
         client_version=visible(content.fact(case.program.client_version) or "")[:VERSION] if case.program.client_version else "",
         whole=kept if kept is None or is_long else replace(kept, blocks=tuple(kept.blocks)),
