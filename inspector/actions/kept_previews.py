@@ -12,7 +12,6 @@ from inspector.conversation.tree import LEAF
 from inspector.models import Conversation, analyses, loading
 from inspector.models.cached import MEGABYTE, bounded_cache
 from inspector.planning.preview import KnownSide, Preview
-from inspector.presentation.conversation.verdict import SILENT
 from inspector.profiles.base import Judgement
 from inspector.readers.catalogue import UnknownReader
 from inspector.rules.base import Case
@@ -85,6 +84,4 @@ def known_side(conversation: Conversation, revision: int, request: RepairRequest
     overview = kept.headline().overview
     judged = overview.judged
     violations = () if judged.first is None else (judged.first,)
-    following = overview.verdict.next_request
-    silence = following.more if following.state == SILENT else ""
-    return KnownSide(dict(overview.kinds), Judgement(judged.profile, violations, judged.notes), silence)
+    return KnownSide(dict(overview.kinds), Judgement(judged.profile, violations, judged.notes), overview.verdict.next_request)

@@ -95,11 +95,11 @@ def kinds_of(findings: Iterable[Finding]) -> Counter[FindingKind]:
 @dataclass(frozen=True, slots=True)
 class KnownSide:
     """What was worked out of a stored conversation when it was imported: how many findings there are of each kind, the verdict, with the first of its violations,
-    and why a next request that passes goes wrong silently ("" where it does not)."""
+    and what becomes of the next request, in words, of which this package takes no part."""
 
     counts: Mapping[FindingKind, int]
     judgement: Judgement
-    silence: str
+    next_request: tuple[str, ...]
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ def prepare(kind: type[Any]) -> None:
 
 @cache
 def shape(*kinds: type[Any]) -> str:
-    """What `packed` writes of these: the fields and types of each dataclass in them and the names of each enum, as text. What has another shape cannot be unpacked."""
+    """What `packed` writes of these: the fields and types of each dataclass and NamedTuple in them and the names of each enum, as text. What has another shape cannot be unpacked."""
     described: dict[Any, list[str]] = {}
 
     def describe(kind: Any) -> None:
@@ -35,7 +35,7 @@ def shape(*kinds: type[Any]) -> str:
             describe(argument)
         if not isinstance(kind, type) or kind in described:
             return
-        if is_dataclass(kind):
+        if is_dataclass(kind) or issubclass(kind, tuple):
             fields = get_type_hints(kind)
             described[kind] = [f"{name}: {field}" for name, field in fields.items()]
             for field in fields.values():

@@ -23,7 +23,7 @@ from inspector.access.permits import may
 from inspector.access.roles import ACTIONS, MEANINGS, Access, Role, refusal_of
 from inspector.actions.add_source import known_as
 from inspector.actions.audit import REMOVE
-from inspector.installation import page_files_digest, program_from_anywhere, typed
+from inspector.installation import page_files_digest, program, program_from_anywhere, typed
 from inspector.models import AuditEntry, Conversation, Finding, Problem, Repair, RepairGroup, Source, Stream, Tombstone, repair
 from inspector.presentation import markdown
 from inspector.presentation.clock import about_days
@@ -113,6 +113,11 @@ class Link:
     current: bool = False
 
 
+def program_for_pages() -> str:
+    """Where people sign in, not everybody is to know where Inspector is installed."""
+    return program_from_anywhere() if settings.INSPECTOR_LOCAL else program()
+
+
 def links(path: str, entries: Iterable[tuple[str, str]]) -> list[Link]:
     return [Link(label, href, path.startswith(href)) for label, href in entries]
 
@@ -170,7 +175,7 @@ def page(
         "waiting": partial(waiting_for_review, request),
         "days_note": about_days(*(request.GET.get(name, "") for name in ("since", "until", "day"))),
         "local_mode": settings.INSPECTOR_LOCAL,
-        "program": program_from_anywhere(),
+        "program": program_for_pages(),
         "reveals": getattr(request, "reveals", False),
         "may_reveal": status == 200 and may_reveal(request),
         "live": None if is_part else live,
@@ -312,7 +317,7 @@ def _etag(request: HttpRequest, facts: object) -> str:
     """Whoever makes a page depend on more about the request or the person adds it here."""
     parts = (
         *version_of_pages(),
-        program_from_anywhere(),
+        program_for_pages(),
         [(name, getattr(settings, name)) for name in _names_of_settings()],
         (request.scheme, request.get_host(), request.get_full_path()),
         [request.headers.get(name) for name in OF_HTMX],

@@ -12,12 +12,19 @@ from inspector.planning.recommend import composed
 from inspector.presentation.conversation import show
 from inspector.presentation.conversation.profile_verdicts import ProfileVerdict, profile_verdicts
 from inspector.presentation.conversation.recorded_errors import Recorded, latest_rejection
-from inspector.presentation.conversation.verdict import SILENT
 from inspector.presentation.explain.advice import Advice, advice_of
 from inspector.presentation.prompt.causes import HOW, causes, with_causes
 from inspector.presentation.prompt.provider_request import request_list
 from inspector.presentation.prompt.side_by_side import MissingResult, SideBySide, SideBySideRow, elsewhere, place_of, side_by_side
-from inspector.presentation.repair.alternatives import LARGEST, WRONG_SILENTLY, Attempt, reader_alternatives, silent, strategy_alternatives
+from inspector.presentation.repair.alternatives import (
+    LARGEST,
+    WRONG_SILENTLY,
+    Attempt,
+    ending_of,
+    reader_alternatives,
+    strategy_alternatives,
+    tried,
+)
 from inspector.presentation.visible import beginning, visible
 from inspector.profiles.base import Judgement, Violation
 from inspector.profiles.catalogue import PROFILES
@@ -170,7 +177,7 @@ class PromptPage:
     def offered_strategies(self) -> list[Attempt]:
         """Two of them: the first, and the first after which the request still goes wrong silently, or else the second."""
         first, others = self.passing_strategies[:1], self.passing_strategies[1:]
-        return first + ([one for one in others if one.silence != first[0].silence] or others)[:1]
+        return first + ([one for one in others if one.ending.silence != first[0].ending.silence] or others)[:1]
 
     @property
     def accepted(self) -> tuple[int, int]:
@@ -196,15 +203,14 @@ def _look(request: OperatorRequest, row: Conversation, choice: Choice, analysis:
         return Look(analysis.case, analysis.prompt, with_causes(analysis.judgement), (), silence)
     used, case = composed(analysis.case, chosen)
     prompt, judgement = judged(case.reading, case.conversation, choice.profile, choice.projection)
-    return Look(case, prompt, with_causes(judgement), tuple(strategy.name for strategy in used), silent(case, judgement))
+    return Look(case, prompt, with_causes(judgement), tuple(strategy.name for strategy in used), tried(case, judgement).silence)
 
 
 def _silence(row: Conversation, choice: Choice, analysis: Analysis) -> str:
     headline = kept_headline(row, choice)
     if headline is None:
-        return silent(analysis.case, analysis.judgement)
-    following = headline.overview.verdict.next_request
-    return following.more if following.state == SILENT else ""
+        return tried(analysis.case, analysis.judgement).silence
+    return ending_of(headline.overview.verdict.next_request, analysis.judgement).silence
 
 
 def _profile_verdicts(row: Conversation, analysis: Analysis, look: Look) -> tuple[ProfileVerdict, ...]:

@@ -1,34 +1,51 @@
-"""What a repair makes of the next request, in words: it passes, goes wrong silently or is rejected, before and after."""
+"""What a repair makes of the next request, in words: it passes, goes wrong silently, is rejected or cannot be opened, before and after."""
 
 import pytest
 
-from inspector.presentation.repair.alternatives import outcome, tone
+from inspector.presentation.conversation.verdict import NextRequest
+from inspector.presentation.repair.alternatives import Ending, ending_of, outcome, tone
 from inspector.profiles.base import Judgement, Violation
 
 PASSES = Judgement("openai-chat", (), ())
-REJECTED = Judgement("openai-chat", (Violation("OC-2", "messages.1", "no call", (2,)),), ())
-LOST = "without seq 14"
+FAILS = Judgement("openai-chat", (Violation("OC-2", "messages.1", "no call", (2,)),), ())
+ACCEPTED, REJECTED = Ending("accepted"), Ending("rejected", "at messages.1 (OC-2)")
+SILENT, CLOSED = Ending("wrong silently", "without seq 14"), Ending("cannot be opened", "the file is accepted by nobody")
+PENDING = Ending("can be resumed", "its last call is pending")
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "silences", "said", "toned"),
+    ("before", "after", "said", "toned"),
     [
-        (REJECTED, PASSES, ("", ""), "rejected → accepted", "yes"),
-        (PASSES, PASSES, (LOST, ""), "wrong silently → accepted", "yes"),
-        (PASSES, PASSES, ("", ""), "accepted, as before", "yes"),
-        (REJECTED, PASSES, ("", LOST), "rejected → wrong silently (without seq 14)", "still"),
-        (PASSES, PASSES, ("", LOST), "accepted → wrong silently (without seq 14)", "still"),
-        (PASSES, PASSES, (LOST, LOST), "still wrong silently (without seq 14)", "still"),
-        (REJECTED, REJECTED, ("", ""), "still rejected at messages.1 (OC-2)", "no"),
-        (PASSES, REJECTED, ("", ""), "accepted → rejected at messages.1 (OC-2)", "no"),
-        (PASSES, REJECTED, (LOST, ""), "wrong silently → rejected at messages.1 (OC-2)", "no"),
+        (REJECTED, ACCEPTED, "rejected → accepted", "yes"),
+        (SILENT, ACCEPTED, "wrong silently → accepted", "yes"),
+        (ACCEPTED, ACCEPTED, "accepted, as before", "yes"),
+        (REJECTED, PENDING, "rejected → can be resumed (its last call is pending)", "yes"),
+        (REJECTED, SILENT, "rejected → wrong silently (without seq 14)", "still"),
+        (ACCEPTED, SILENT, "accepted → wrong silently (without seq 14)", "still"),
+        (SILENT, SILENT, "still wrong silently (without seq 14)", "still"),
+        (REJECTED, Ending("not judged", "a turn is running"), "rejected → not judged (a turn is running)", "still"),
+        (REJECTED, REJECTED, "still rejected at messages.1 (OC-2)", "no"),
+        (ACCEPTED, REJECTED, "accepted → rejected at messages.1 (OC-2)", "no"),
+        (SILENT, REJECTED, "wrong silently → rejected at messages.1 (OC-2)", "no"),
+        (ACCEPTED, CLOSED, "accepted → cannot be opened (the file is accepted by nobody)", "no"),
+        (CLOSED, CLOSED, "still cannot be opened (the file is accepted by nobody)", "no"),
     ],
 )
-def test_what_becomes_of_the_next_request(before: Judgement, after: Judgement, silences: tuple[str, str], said: str, toned: str) -> None:
-    of = outcome(before, after, silences)
+def test_what_becomes_of_the_next_request(before: Ending, after: Ending, said: str, toned: str) -> None:
+    of = outcome(before, after)
     assert (of.text, tone(of.text), tone(of.words)) == (said, toned, toned)
 
 
-def test_what_cannot_be_read_is_no_success() -> None:
-    of = outcome(PASSES, PASSES, ("", ""), "the file is accepted by nobody")
-    assert of.text == "nothing can be read: the file is accepted by nobody" and tone(of.text) == "no"
+@pytest.mark.parametrize(
+    ("following", "judgement", "expected"),
+    [
+        (NextRequest("passes", "passes"), PASSES, ACCEPTED),
+        (NextRequest("silent", "wrong silently", "without seq 14"), PASSES, SILENT),
+        (NextRequest("rejected", "rejected at messages.1", "OC-2 of openai-chat"), FAILS, REJECTED),
+        (NextRequest("", "can be resumed", "its last call is pending"), FAILS, PENDING),
+        (NextRequest(), FAILS, REJECTED),
+        (NextRequest(), PASSES, ACCEPTED),
+    ],
+)
+def test_an_outcome_has_the_words_of_the_page(following: NextRequest, judgement: Judgement, expected: Ending) -> None:
+    assert ending_of(following, judgement) == expected

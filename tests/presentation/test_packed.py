@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, make_dataclass
 from enum import Enum
-from typing import Any
+from typing import Any, NamedTuple, cast
 
 import pytest
 
@@ -43,6 +43,13 @@ def test_what_was_packed_is_read_again() -> None:
 )
 def test_a_field_or_type_is_another_shape_however_deep(fields: dict[str, Any], is_same: bool) -> None:
     assert (shape(holding(fields)) == shape(holding({"words": str, "tone": Tone}))) is is_same
+
+
+def test_another_field_of_a_named_tuple_is_another_shape() -> None:
+    """It is packed as a list, so that one more makes all of it unreadable."""
+    short, long = (cast(Any, NamedTuple("Words", [(name, str) for name in names])) for names in (("said",), ("said", "why")))
+    shapes = [shape(make_dataclass("Row", [("words", tuple[kind, ...])])) for kind in (short, long)]
+    assert shapes[0] != shapes[1] and "why: <class 'str'>" in shapes[1]
 
 
 def holding(fields: dict[str, Any]) -> type[Any]:

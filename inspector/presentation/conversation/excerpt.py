@@ -41,8 +41,8 @@ class Excerpt(NamedTuple):
 
 
 def excerpts(case: Case, named: Iterable[Collection[int]]) -> list[Excerpt]:
-    """One for each finding, by the seqs that it names."""
-    chunks, roles = case.conversation.chunks, _roles(case.reading)
+    """One for each finding, by the seqs that it names; of a tree they may be off the path."""
+    chunks, roles = (case.tree or case.conversation).chunks, _roles(case.reading)
     intended = {chunk.seq for dropped in case.reading.dropped if dropped.intentional for chunk in dropped.chunks}
     places = {chunk.seq: place for place, chunk in enumerate(chunks)}
     calls = {chunk.call_id: place for place, chunk in enumerate(chunks) if chunk.kind is Kind.TOOL_CALL and chunk.call_id}

@@ -5,17 +5,52 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from inspector.conversation.edits import apply
-from inspector.presentation.conversation.verdict import RULES_OF_SILENCE, silence
+from inspector.presentation.conversation.verdict import RULES_OF_SILENCE, SILENT, NextRequest, verdict
 from inspector.profiles.base import Judgement
 from inspector.profiles.judging import judged
-from inspector.rules.base import Case, findings
+from inspector.rules.base import Case, Finding, findings
 from inspector.strategies.base import Strategy
 from inspector.strategies.catalogue import STRATEGIES
 
-ACCEPTED, REJECTED, WRONG_SILENTLY, UNREADABLE = "accepted", "rejected", "wrong silently", "nothing can be read"
-"""What becomes of a next request."""
+ACCEPTED, REJECTED, WRONG_SILENTLY, UNREADABLE = "accepted", "rejected", "wrong silently", "cannot be opened"
+"""What becomes of a next request; of one that is none of them a verdict has words of its own."""
 LARGEST = 2000
 """Chunks of a history on which all of them are tried for one page."""
+
+
+class Ending(NamedTuple):
+    """What becomes of a next request, in a few words, and where or why."""
+
+    words: str
+    why: str = ""
+
+    @property
+    def silence(self) -> str:
+        """Why the request goes wrong silently; "" where it does not."""
+        return self.why if self.words == WRONG_SILENTLY else ""
+
+
+def ending(case: Case, reported: Sequence[Finding], judgement: Judgement) -> Ending:
+    """`reported` has at least the findings of RULES_OF_SILENCE where the request passes."""
+    if case.reading.failure:
+        return Ending(UNREADABLE, case.reading.failure)
+    return ending_of(verdict(case, reported, judgement).next_request, judgement)
+
+
+def ending_of(following: NextRequest, judgement: Judgement) -> Ending:
+    """In the words of a page of the conversation."""
+    if following.state == SILENT:
+        return Ending(WRONG_SILENTLY, following.more)
+    if not following.state and following.words:
+        return Ending(following.words, following.more)
+    if judgement.sendable:
+        return Ending(ACCEPTED)
+    return Ending(REJECTED, f"at {judgement.violations[0].path} ({judgement.violations[0].id})")
+
+
+def tried(case: Case, judgement: Judgement) -> Ending:
+    """By the rules that a silent error depends on: all of them take most of the time of a trial."""
+    return ending(case, findings(case, RULES_OF_SILENCE) if judgement.sendable else (), judgement)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,10 +62,9 @@ class Attempt:
     safety: str
     judgement: Judgement
     count: int
+    ending: Ending
     failure: str = ""
     """Why nothing can be read; then the judgement is of nothing."""
-    silence: str = ""
-    """Why the request goes wrong silently, though it passes."""
     edits: int = 0
     chosen: bool = False
 
@@ -40,11 +74,11 @@ class Attempt:
             return f"cannot be loaded: {self.failure}"
         if not self.judgement.sendable:
             return self.judgement.verdict
-        return f"{WRONG_SILENTLY}: {self.silence}" if self.silence else "sendable"
+        return "sendable" if self.is_fine else f"{self.ending.words}: {self.ending.why}"
 
     @property
     def is_fine(self) -> bool:
-        return self.words == "sendable"
+        return self.ending.words == ACCEPTED
 
 
 def reader_alternatives(case: Case, names: Iterable[str], own_projection: str, profile_name: str) -> Iterator[Attempt]:
@@ -52,7 +86,7 @@ def reader_alternatives(case: Case, names: Iterable[str], own_projection: str, p
         other = case if name == case.reading.reader else case.with_conversation(case.conversation, name)
         prompt, judgement = judged(other.reading, other.conversation, profile_name, own_projection)
         is_own = name == case.reading.reader
-        yield Attempt(name, "", "", judgement, len(prompt.messages), other.reading.failure, silent(other, judgement), 0, is_own)
+        yield Attempt(name, "", "", judgement, len(prompt.messages), tried(other, judgement), other.reading.failure, 0, is_own)
 
 
 def strategy_alternatives(
@@ -71,20 +105,15 @@ def strategy_alternatives(
                 safety_words(strategy.safety),
                 judgement,
                 len(prompt.messages),
+                tried(other, judgement),
                 failure,
-                silent(other, judgement),
                 len(edits),
                 is_chosen,
             )
 
 
-def silent(case: Case, judgement: Judgement) -> str:
-    """Why a request that passes goes wrong silently; "" where it does not."""
-    return silence(case, findings(case, RULES_OF_SILENCE), judgement) if judgement.sendable and not case.reading.failure else ""
-
-
 class Outcome(NamedTuple):
-    """Of the next request: before and after in a few words, and where it is rejected or why it goes wrong silently."""
+    """Of the next request: before and after in a few words, and where it is rejected or why it goes wrong."""
 
     words: str
     why: str = ""
@@ -94,30 +123,19 @@ class Outcome(NamedTuple):
         return f"{self.words} {self.why}".rstrip()
 
 
-def outcome(before: Judgement, after: Judgement, silences: tuple[str, str], failure: str = "") -> Outcome:
-    """`silences`: why it goes wrong silently before and after, as `Attempt.silence`."""
-    if failure:
-        return Outcome(f"{UNREADABLE}:", failure)
-    old, new = (ending(judgement, why) for judgement, why in zip((before, after), silences, strict=True))
-    why = ""
-    if new == REJECTED:
-        why = f"at {after.violations[0].path} ({after.violations[0].id})"
-    elif new == WRONG_SILENTLY:
-        why = f"({silences[1]})"
-    return Outcome(f"{old} → {new}" if old != new else "accepted, as before" if new == ACCEPTED else f"still {new}", why)
-
-
-def ending(judgement: Judgement, silence: str) -> str:
-    """What becomes of a request, in two words at most."""
-    return REJECTED if not judgement.sendable else WRONG_SILENTLY if silence else ACCEPTED
+def outcome(before: Ending, after: Ending) -> Outcome:
+    why = after.why if after.words == REJECTED or not after.why else f"({after.why})"
+    if before.words != after.words:
+        return Outcome(f"{before.words} → {after.words}", why)
+    return Outcome("accepted, as before" if after.words == ACCEPTED else f"still {after.words}", why)
 
 
 def tone(words: str) -> str:
-    """Of an outcome: "yes" where the request passes then, "still" where it goes wrong silently, "no" where it does not pass."""
+    """Of an outcome: "yes" where the request passes then, "still" where it goes wrong silently or nobody knows, "no" where it does not pass."""
     end = words.rpartition("→")[2]
     if UNREADABLE in end or REJECTED in end:
         return "no"
-    return "still" if WRONG_SILENTLY in end else "yes"
+    return "still" if any(words in end for words in (WRONG_SILENTLY, "not known", "not judged")) else "yes"
 
 
 def safety_words(safety: Collection[object]) -> str:

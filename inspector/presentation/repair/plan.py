@@ -8,9 +8,9 @@ from inspector.conversation.model import Chunk
 from inspector.planning.preview import DiffRow, Preview, PreviewSide
 from inspector.planning.suggested import suggested
 from inspector.presentation.conversation.scan import finding_report
-from inspector.presentation.conversation.verdict import silence
+from inspector.presentation.conversation.verdict import NextRequest
 from inspector.presentation.json_text import Json, json_fields
-from inspector.presentation.repair.alternatives import ending
+from inspector.presentation.repair.alternatives import Ending, ending, ending_of
 from inspector.presentation.repair.observed_rejection import profiles_report
 from inspector.presentation.visible import size, visible
 from inspector.programs.formats import Change
@@ -61,14 +61,16 @@ def headline(preview: Preview, is_written: bool = True) -> str:
         parts.append(f"{size(preview.bytes_written)} written")
     changed = [f"{code} {before:,} → {after:,}" for code, (before, after) in counts(preview).items() if before != after]
     more = [f"{len(changed) - _COUNTED} more rules"] if len(changed) > _COUNTED else []
-    before, after = (ending(side.judgement, silence_of(side)) for side in (preview.before, preview.after))
+    before, after = (ending_of_side(side).words for side in (preview.before, preview.after))
     verdict = f"{preview.after.judgement.profile}: {before} → {after}" if before != after else f"{preview.after.judgement.profile}: {after}"
     return " · ".join([", ".join(parts), *changed[:_COUNTED], *more, verdict, remaining_words(remaining(preview))])
 
 
-def silence_of(side: PreviewSide) -> str:
-    """As `verdict.silence`."""
-    return silence(side.case, side.findings, side.judgement) if side.known is None else side.known.silence
+def ending_of_side(side: PreviewSide) -> Ending:
+    """What becomes of its next request."""
+    if side.known is None:
+        return ending(side.case, side.findings, side.judgement)
+    return ending_of(NextRequest(*side.known.next_request), side.judgement)
 
 
 def parts_of(line: str) -> tuple[str, str]:

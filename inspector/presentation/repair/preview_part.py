@@ -16,11 +16,11 @@ from inspector.presentation.conversation.message_counts import message_counts
 from inspector.presentation.conversation.placed import role_of
 from inspector.presentation.conversation.recorded_errors import Recorded, latest_rejection, recorded_errors
 from inspector.presentation.prompt.wire_pieces import WirePiece, pieces
-from inspector.presentation.repair.alternatives import Outcome, outcome, safety_words
+from inspector.presentation.repair.alternatives import Ending, Outcome, outcome, safety_words
 from inspector.presentation.repair.group_sum import Change as RuleChange
 from inspector.presentation.repair.group_sum import changes_of
 from inspector.presentation.repair.observed_rejection import Observed, observed
-from inspector.presentation.repair.plan import chunks_summary, headline, own_members, parts_of, silence_of, summary
+from inspector.presentation.repair.plan import chunks_summary, ending_of_side, headline, own_members, parts_of, summary
 from inspector.presentation.visible import size
 from inspector.profiles.base import Judgement
 from inspector.programs.formats import Cell, Change
@@ -107,11 +107,11 @@ class PromptWindow:
 
 @dataclass(frozen=True, slots=True)
 class PartSide:
-    """One side of a preview. Of the violations, the judgement has the first; `silence`: why a request that passes goes wrong silently; `synthetic` are messages that the reader inserts."""
+    """One side of a preview. Of the violations, the judgement has the first; `synthetic` are messages that the reader inserts."""
 
     reader: str
     judgement: Judgement
-    silence: str
+    ending: Ending
     synthetic: int
     prompt: PromptWindow
 
@@ -170,7 +170,7 @@ class PreviewPart:
 
     @property
     def outcome(self) -> Outcome:
-        return outcome(self.before.judgement, self.after.judgement, (self.before.silence, self.after.silence))
+        return outcome(self.before.ending, self.after.ending)
 
     @property
     def next_request(self) -> str:
@@ -271,7 +271,7 @@ def _side(side: PreviewSide, start: int) -> PartSide:
     prompt = side.prompt
     shown_messages = tuple(_shown_message(message) for message in prompt.messages[start : start + MESSAGES])
     window = PromptWindow(prompt.root, shown_messages, start, len(prompt.messages))
-    return PartSide(side.case.reading.reader, judgement, silence_of(side), synthetic, window)
+    return PartSide(side.case.reading.reader, judgement, ending_of_side(side), synthetic, window)
 
 
 def _shown_message(message: WireMessage) -> ShownMessage:
