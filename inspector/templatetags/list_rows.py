@@ -127,9 +127,11 @@ def problem_rows(rows: Sequence[Any], summary_words: int, groups: Mapping[int, i
 
 
 def _heading(rank: int, count: int, columns: int) -> str:
-    about = ' title="They are noticed later, or never"' if not rank % 2 else ""
-    name = f"{'Reported' if rank % 2 else 'Silent'} {SEVERITIES[rank // 2]}s"
-    return f'<tr class="group"><th scope="rowgroup" colspan="{columns}"{about}>{name} <span class="count">{count:,}</span></th></tr>'
+    kind, about = ("Other", "A program or provider can report them") if rank % 2 else ("Silent", "They are noticed later, or never")
+    name = f"{kind} {SEVERITIES[rank // 2]}s"
+    return (
+        f'<tr class="group"><th scope="rowgroup" colspan="{columns}" title="{about}">{name} <span class="count">{count:,}</span></th></tr>'
+    )
 
 
 def _source_words(source: Source) -> str:
@@ -186,10 +188,11 @@ def outcome(row: Any) -> SafeString:
 
 @register.simple_tag
 def repair_of(row: Any, is_linked: bool = True) -> SafeString:
-    """Of a problem: for how many conversations a repair waits or is written, and what would repair the others; where none is, what would be taken."""
+    """Of a problem: for how many conversations a repair waits or is written, and for how many none; where none is, what may be taken."""
     words, waiting = row.progress_words, row.waiting
     if not words:
-        return format_html('<span class="quiet">{}</span>', row.repair) if row.repair else NOTHING
+        # What is chosen depends on what else is wrong in a conversation, and no list works that out.
+        return format_html('<span class="quiet" title="Or others: the preview chooses">{}, …</span>', row.repair) if row.repair else NOTHING
     if is_linked and waiting and row.problem.conversations == 1:
         return waiting_repair(waiting)
     title = f"Repair {waiting.oid[:6]} {waiting.waits_for}" if waiting else "Written to the store"
@@ -200,7 +203,7 @@ def repair_of(row: Any, is_linked: bool = True) -> SafeString:
         return head
     left = f"{row.left:,} left"
     more = format_html('<a class="link" href="/problems/{}/repair/">{}</a>', row.problem.oid, left) if is_linked else left
-    return format_html('{}<div class="quiet">{}: {}</div>', head, more, row.repair)
+    return format_html('{}<div class="quiet">{}</div>', head, more)
 
 
 def _state(problem: Any) -> str:

@@ -32,6 +32,7 @@ from inspector.models.problem import SEVERITIES, WORST_FIRST
 from inspector.planning.suggested import suggested
 from inspector.presentation import markdown
 from inspector.presentation.conversation import scan
+from inspector.presentation.conversation.verdict import REJECTED, SILENT
 from inspector.presentation.json_text import Json, json_fields
 from inspector.presentation.visible import clipped
 from inspector.profiles.judging import judged
@@ -122,6 +123,10 @@ class Start:
     message: str
     waiting: Repair | None = None
     """A repair of its conversation, which is named in place of the message."""
+    state: str = ""
+    """Of the next request of its conversation, as `NextRequest.state`."""
+    outcome: str = ""
+    """Why to start there: that the next request is rejected or wrong; "" where it passes, or is not known."""
 
     @property
     def words(self) -> str:
@@ -133,7 +138,7 @@ class Start:
     def shown(self) -> str:
         """About what the line says."""
         words = f"repair {self.waiting.oid[:6]} {self.waiting.waits_for}" if self.waiting else clipped(self.words, 110)[0]
-        return f"Start here: {clipped(self.title, 50)[0]} {words}"
+        return f"Start here: {clipped(self.title, 50)[0]} {self.outcome} {words}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -260,11 +265,13 @@ def _inbox(request: OperatorRequest) -> InboxPage:
         filters_on=choices.filters_on(filters),
         orders=problem_list.orders(filters),
         views=tuple(SavedView.objects.filter(who=request.operator)),
-        start=_start(rows[0].problem) if is_first and rows[0].severity != "note" else None,
+        start=_start(rows[0]) if is_first and rows[0].severity != "note" else None,
     )
 
 
-def _start(problem: Problem) -> Start | None:
+def _start(row: ProblemRow) -> Start | None:
+    """`row`: the first of the list, with the next request of the conversation that is named."""
+    problem, following = row.problem, row.next_request
     opened = Occurrence.objects.filter(problem=problem, state=Occurrence.State.OPEN).order_by(*WORST_FIRST)
     if problem.is_of_streams:
         of_streams = StreamFinding.objects.filter(stream=opened.values("stream")[:1], code=problem.code).order_by(
@@ -273,11 +280,14 @@ def _start(problem: Problem) -> Start | None:
         of_stream = of_streams.select_related("stream").first()
         return Start(of_stream.href, of_stream.stream.title, of_stream.message) if of_stream else None
     rows = ConversationRule.objects.filter(conversation=opened.values("conversation")[:1], code=problem.code, is_worst=True).order_by()
-    row = rows.values_list("conversation__oid", "first__oid", "conversation__title", "first__message", "conversation").first()
-    if row is None:
+    first = rows.values_list("conversation__oid", "first__oid", "conversation__title", "first__message", "conversation").first()
+    if first is None:
         return None
-    conversation, finding, title, message, pk = row
-    return Start(f"/conversations/{conversation}/?finding={finding}", title, message, waiting_of([pk]).get(pk))
+    conversation, finding, title, message, pk = first
+    is_wrong = following.state in (REJECTED, SILENT)
+    outcome = row.unnoticed or (f"next request {following.words}" if is_wrong else "")
+    href = f"/conversations/{conversation}/?finding={finding}"
+    return Start(href, title, message, waiting_of([pk]).get(pk), following.state, outcome)
 
 
 def inbox(request: OperatorRequest) -> HttpResponse:

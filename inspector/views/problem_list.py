@@ -221,7 +221,7 @@ class ProblemRow:
 
     @property
     def repair(self) -> str:
-        """The first of them."""
+        """The first of them; a plan may choose others, of other rules too, since it repairs a conversation as a whole."""
         return next(iter(self.repairs), "")
 
     @property
@@ -269,7 +269,7 @@ class ProblemRow:
             3
             + len((self.unnoticed or self.outcomes).split())
             + len(self.progress_words.split())
-            + (3 if self.left else bool(self.repair and not self.progress_words))
+            + (2 if self.left else bool(self.repair and not self.progress_words))
             + problem.is_of_streams
             + min(3, len(problem.source.name.split()))
             + aged

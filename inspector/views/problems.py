@@ -51,6 +51,8 @@ from inspector.views.live import live
 from inspector.views.pages import absolute, as_json, as_markdown, origin_of_source, page
 from inspector.views.paging import ListWindow, window
 from inspector.views.problem_list import ProblemRow
+from inspector.views.repair_rows import RepairRow
+from inspector.views.repair_rows import rows_of as rows_of_repairs
 
 VERSIONS, EVENTS, CHOSEN = 5, 50, 200
 """How many are shown, and how many problems one form may choose."""
@@ -155,6 +157,8 @@ class ProblemPage:
     waiting_for: int
     """How many of its conversations have a repair that waits, and `review` where these are decided."""
     review: str
+    reviewed: RepairRow | None
+    """The one repair, or the one group, that is there; None where there are others."""
 
     @property
     def history(self) -> tuple[HistoryLine, ...]:
@@ -181,7 +185,7 @@ def _page(request: OperatorRequest, oid: str) -> ProblemPage:
     (row,) = problem_list.rows_of([problem], problem_list.last_day_for(problem.source))
     occurrences = problem.occurrences.select_related("stream" if problem.is_of_streams else "conversation", "repair")
     here = window(occurrences, WORST_FIRST, problem.total, request.GET)
-    waiting_for, review = (0, "") if problem.is_of_streams else _waiting(problem)
+    waiting_for, review, reviewed = (0, "", None) if problem.is_of_streams else _waiting(problem)
     rows = (_of_streams if problem.is_of_streams else _of_conversations)(problem, here.rows)
     return ProblemPage(
         row=row,
@@ -200,6 +204,7 @@ def _page(request: OperatorRequest, oid: str) -> ProblemPage:
         events=tuple(problem.events.all()[:EVENTS]),
         waiting_for=waiting_for,
         review=review,
+        reviewed=reviewed,
     )
 
 
@@ -274,16 +279,16 @@ def _of_repair(repair: Repair, title: str) -> Iterator[HistoryLine]:
             yield HistoryLine(moment, getattr(repair, who), f"{act} a repair of", title, f"/repairs/{repair.oid}/")
 
 
-def _waiting(problem: Problem) -> tuple[int, str]:
-    """How many of its conversations have a repair that waits, and where: on the page of the one, of their group, or in the list of repairs."""
+def _waiting(problem: Problem) -> tuple[int, str, RepairRow | None]:
+    """How many of its conversations have a repair that waits, and where: on the page of the one, of their group, or in the list of repairs; and that one or group."""
     open_ones = problem.occurrences.filter(state=_State.OPEN).values("conversation")
     waiting = Repair.objects.filter(state__in=Repair.WAITING, conversation__in=open_ones)
     repairs = list(waiting.values_list("conversation", "group__oid", "oid"))
-    groups = {group for _, group, _ in repairs}
-    if len(repairs) == 1:
-        return 1, f"/repairs/{repairs[0][2]}/"
-    alone = next(iter(groups)) if len(groups) == 1 else None
-    return len({row for row, _, _ in repairs}), f"/repair-groups/{alone}/" if alone else "/repairs/"
+    number, groups = len({row for row, _, _ in repairs}), {group for _, group, _ in repairs}
+    if len(repairs) != 1 and (len(groups) != 1 or None in groups):
+        return number, "/repairs/", None
+    (row, *_) = rows_of_repairs(waiting.select_related("conversation__source", "group")[:1])
+    return number, f"/repairs/{row.repair.oid}/" if len(repairs) == 1 else row.href, row
 
 
 def _of_conversations(problem: Problem, occurrences: tuple[Occurrence, ...]) -> tuple[OccurrenceRow, ...]:

@@ -311,7 +311,7 @@ def _page(source: Source) -> SourcePage:
         payloads = Payload.objects.filter(pk__in=Record.objects.filter(conversation__source=source).values("payload_id"))
     last = problem_list.last_day_for(source)
     # At most as many as there are rules.
-    problems = list(source.rule_problems.filter(conversations__gt=0).select_related("source"))
+    problems = list(source.rule_problems.filter(conversations__gt=0).select_related("source").order_by(*problem_list.SORTS[""]))
     return SourcePage(
         row=_rows([source])[0],
         bytes_kept=payloads.aggregate(n=Sum("size"))["n"] or 0,

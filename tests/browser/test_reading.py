@@ -172,3 +172,11 @@ def test_an_example_is_answered_by_one_click(page: Page, live_server: LiveServer
         page.locator("form.examples").get_by_role("button", name=name, exact=True).click()
         expect(page.locator("main h1")).not_to_have_text(heading)
         expect(page.get_by_role("alert")).to_have_count(0)
+
+
+@pytest.mark.parametrize("width", [1440, 390])
+def test_the_reader_of_a_source_is_not_cut_off(page: Page, live_server: LiveServer, incident: Conversation, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 900})
+    page.goto(f"{live_server.url}/sources/{incident.source.oid}/")
+    select, form = (page.locator(where).bounding_box() for where in ("#reader select", "#reader form"))
+    assert select and form and select["x"] + select["width"] <= form["x"] + form["width"] <= width, (select, form)

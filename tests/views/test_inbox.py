@@ -1,5 +1,6 @@
 """The inbox and the page of a finding: what is most dangerous stands first, and a link leads to the very place."""
 
+import re
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -35,6 +36,8 @@ def test_the_incident_stands_first_with_a_link_to_the_very_place(client: Client,
     text = client.get("/").content.decode()
     start = text[text.index("Start here") :]
     assert f'href="/conversations/{incident.oid}/?finding={finding.oid}"' in start[:1500]
+    line = " ".join(re.sub("<[^>]+>", "", start.partition("</p>")[0]).split())
+    assert "“hello” · next request rejected at messages.1 · 6 messages of 3 turns" in line, "why to start there"
     assert "Local single-operator mode" in text and "6 conversations" in text and "2 sources" in text
 
 

@@ -71,7 +71,7 @@ def test_a_problem_says_that_a_repair_of_it_waits(client: Client, tmp_path: Path
     rows = re.findall(r"<tr><td class=\"check\">.*?</tr>", client.get("/").content.decode(), re.DOTALL)
     assert [f">proposed {repair.oid[:6]}</b>" in row for row in rows if "a.db</td>" in row] == [True]
     assert [">proposed " in row for row in rows if "b.db</td>" in row] == [False]
-    assert [row.count(">renumber-messages</span>") for row in rows if "b.db</td>" in row] == [1]
+    assert [row.count(">renumber-messages, …</span>") for row in rows if "b.db</td>" in row] == [1]
     start = client.get("/").content.decode().partition("Start here:")[2].partition("</p>")[0]
     assert f'<a class="link" href="/repairs/{repair.oid}/">repair {repair.oid[:6]}</a> waits for review' in start
     Repair.objects.filter(pk=repair.pk).update(counts={"MSG101": [1, 1]})
@@ -150,7 +150,9 @@ def test_a_silent_error_says_what_is_wrong_where_the_next_request_passes(client:
     assert '<span class="caution">roles wrong</span>, and accepted' in client.get(f"/problems/{problem.oid}/").content.decode()
     (listed,) = client.get("/index.json").json()["problems"]
     assert (listed["next_request"], listed["unnoticed"]) == ("passes", "roles wrong")
+    assert '· <span class="caution">roles wrong</span>' in start_of(client)
     Problem.objects.update(rank=1)
+    assert "Two" in start_of(client) and "passes" not in start_of(client), "that is no reason to start there"
     assert outcomes_of(client) == {"MSG101": "passes"}, "what is reported is noticed"
     Problem.objects.update(rank=0)
     Conversation.objects.filter(native_id="one").update(refused=True)
@@ -171,6 +173,10 @@ def test_a_problem_says_in_how_many_conversations_the_next_request_is_rejected(
     assert client.get("/index.json").json()["problems"][0]["rejected_conversations"] is None
 
 
+def start_of(client: Client) -> str:
+    return client.get("/").content.decode().partition("Start here:")[2].partition("</p>")[0]
+
+
 def outcomes_of(client: Client) -> dict[str, str]:
     """Code -> what becomes of the next request, of the problems of conversations."""
     rows = client.get("/").content.decode().split('<tr><td class="check">')[1:]
@@ -189,9 +195,11 @@ def headings_of(page: str) -> list[tuple[str, int, int]]:
 def test_problems_are_in_groups_the_silent_errors_first(client: Client, kept: Kept) -> None:
     kept("example", example)
     headings = headings_of(client.get("/").content.decode())
-    assert [name for name, *_ in headings] == ["Silent errors", "Reported errors", "Silent warnings", "Reported warnings"]
+    assert [name for name, *_ in headings] == ["Silent errors", "Other errors", "Silent warnings", "Other warnings"]
     assert all(number == below for _, number, below in headings) and sum(number for _, number, _ in headings) == Problem.objects.count()
     assert headings_of(client.get("/?silent=1&severity=error").content.decode()) == headings[:1]
+    others = client.get("/").content.decode().partition(">Other errors ")[2].partition('<tr class="group">')[0]
+    assert ">wrong silently</span>" in others, "so nothing says that all of them are reported"
     sorted_otherwise = client.get("/?sort=-first").content.decode()
     assert headings_of(sorted_otherwise) == [] and sorted_otherwise.count('<span class="caution">silent</span>') == sum(
         number for name, number, _ in headings if name.startswith("Silent")
@@ -503,7 +511,11 @@ def test_the_page_of_a_problem_says_how_to_fix_it_in_the_store_and_in_the_code(c
     conversation = imported(tmp_path / "a.db", merged())
     address = f"/problems/{Problem.objects.get(code='MSG101').oid}"
     page = client.get(f"{address}/").content.decode().partition('id="fix"')[2].partition("</section>")[0]
-    assert ">renumber-messages</a>" in page and "Group by <code>seq - chunkIdx</code>" in page and "waits" not in page
+    assert (
+        ">renumber-messages</a> or others, chosen for each conversation</dd>" in page
+        and "Group by <code>seq - chunkIdx</code>" in page
+        and "waits" not in page
+    )
     assert client.get(f"{address}.json").json()["fixed_in_code"].startswith("Group by `seq - chunkIdx`")
     assert 'the damage returns until <a class="link" href="#fix">the code</a> is fixed' in client.get(f"{address}/").content.decode()
     repair = proposed(conversation, "renumber-messages")

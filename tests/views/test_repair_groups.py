@@ -118,13 +118,16 @@ def test_the_problem_says_which_repairs_wait_and_leads_to_their_review(client: C
     repair = proposed(one, "renumber-messages")
     page = text(client, address)
     assert f'href="/repairs/{repair.oid}/">Review the repair that waits<' in page and ">Repair the other 2<" in page
+    assert 'Next request with the repair: <b class="fine">wrong silently → accepted</b>' in page, "what the review comes to"
     assert page.partition("<h2>Occurrences")[2].count(f'href="/repairs/{repair.oid}/">repair {repair.oid[:6]}</a> waits for review') == 1
     group = propose(client, problem)
     page = text(client, address)
     assert len(group.members) == 2 and 'href="/repairs/">Review what waits for 3 conversations<' in page and ">Repair " not in page
+    assert "Next request with" not in page and "Requests accepted" not in page, "they have no outcome together"
     client.post(f"/repairs/{repair.oid}/reject/")
     page = text(client, address)
     assert f'href="/repair-groups/{group.oid}/">Review the group of 2 repairs<' in page and ">Repair the other<" in page
+    assert "<p>Requests accepted: 2 of 2 <span" in page
     waiting = [row["waiting_repair"] for row in client.get(f"/problems/{problem.oid}.json").json()["occurrences"]]
     assert sorted(waiting) == sorted(["", *(repair.oid for repair in group.current)])
 
@@ -141,10 +144,10 @@ def test_lists_say_for_how_many_conversations_a_repair_waits_and_how_many_are_le
     def words() -> str:
         return re.sub("<[^>]*>", "", cells()[0])
 
-    assert words() == "renumber-messages" and cells()[1] == "{}"
+    assert words() == "renumber-messages, …" and cells()[1] == "{}"
     one, two, _ = Conversation.objects.order_by("native_id")
     first = proposed(one, "renumber-messages")
-    assert words() == "1 of 3 proposed | 2 left: renumber-messages" and cells()[1] == "{'proposed': 1}"
+    assert words() == "1 of 3 proposed | 2 left" and cells()[1] == "{'proposed': 1}"
     link, left = re.findall(r'href="(.*?)"', cells()[2])
     assert (link, left) == (f"/repairs/{first.oid}/", f"/problems/{problem.oid}/repair/")
     again = proposed(one, "renumber-messages", mode="fork")
@@ -152,14 +155,14 @@ def test_lists_say_for_how_many_conversations_a_repair_waits_and_how_many_are_le
     again.delete()
     approve_repair(first, "tester", first.plan_digest, statement="unfixed")
     second = proposed(two, "renumber-messages")
-    assert words() == "1 proposed, 1 approved | 1 left: renumber-messages"
+    assert words() == "1 proposed, 1 approved | 1 left"
     assert re.findall(r'href="(.*?)"', cells()[2])[0] == f"/problems/{problem.oid}/", "no page has both"
     apply_repair(first, "tester", interactive=True)
-    assert words() == "1 repaired, 1 proposed | 1 left: renumber-messages"
+    assert words() == "1 repaired, 1 proposed | 1 left"
     second.delete()
-    assert words() == "1 of 3 repaired | 2 left: renumber-messages"
+    assert words() == "1 of 3 repaired | 2 left"
     undo_repair(Repair.objects.get(pk=first.pk), "tester", interactive=True)
-    assert words() == "renumber-messages"
+    assert words() == "renumber-messages, …"
 
 
 def test_lists_lead_to_the_group_whose_repairs_are_for_all(client: Client, problem: Problem, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -179,6 +179,8 @@ def test_the_problems_of_a_source_have_their_next_request_below_its_head_in_the_
     inbox = client.get(f"/?source={source.oid}").content.decode()
     of_inbox = inbox[inbox.index(">merged-messages<") :].partition("</tr>")[0]
     cell = row.partition('<td class="next"')[2].partition("</td>")[0]
+    codes = [re.findall(r'<span class="badge (?:error|warning|note)">(\w+)</span>', page) for page in (table, inbox)]
+    assert codes[0] == codes[1][:5] and "TOOL102" in codes[0], "the same five are first"
     assert ">next request</th>" in table and ">2 of 3 rejected</span>" in cell and cell in of_inbox
     assert re.findall(r">(silent|rejected|reported)<", row.partition("</td>")[0]) == ["silent"], (
         "next to its name only that nothing reports it"
