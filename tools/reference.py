@@ -268,6 +268,7 @@ def strategies() -> str:
             ["user-visible effect", text(entry["user_visible_effect"])],
             ["pros", text(entry["pros"])],
             ["cons", text(entry["cons"])],
+            *([["instead", text(entry["instead"])]] if entry["instead"] else []),
         ]
         if entry["repairs"]:
             rows.append(["repairs", ", ".join(f"[{rule}](rules.md#{rule.lower()})" for rule in entry["repairs"])])

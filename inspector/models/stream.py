@@ -60,7 +60,7 @@ class Stream(models.Model):
         indexes = [
             models.Index(fields=("rank", "-seen_at", "source", "position", "id"), name="stream_listed", condition=models.Q(is_gone=False)),
             models.Index(fields=("events", "id"), name="stream_listed_by_events", condition=models.Q(is_gone=False)),
-            models.Index(fields=("seen_at", "id"), name="stream_listed_by_read", condition=models.Q(is_gone=False)),
+            models.Index(fields=("file_time", "id"), name="stream_listed_by_capture", condition=models.Q(is_gone=False)),
         ]
 
     def __str__(self) -> str:

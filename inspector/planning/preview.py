@@ -281,6 +281,7 @@ def preview(
         (
             *(Cost(strategy.name, strategy.cost) for strategy in strategies),
             *(Cost("", sentence) for sentence in _other_path(case, target == stored.conversation.native_id)),
+            *(Cost("", sentence) for sentence in _gap(rows)),
         ),
         lambda preview: _warnings(preview, stored, format_, strategies),
     )
@@ -317,6 +318,14 @@ def _other_path(case: Case, is_same: bool) -> Iterator[str]:
         yield f"The path to {spoken(chosen)} becomes the live one: the path that programs take now, which ends in {end}, stays in the file as another branch."
     else:
         yield f"The new session holds the path to {spoken(chosen)}, and not the one that programs take now, which ends in {end}."
+
+
+def _gap(rows: Sequence[DiffRow]) -> Iterator[str]:
+    """Where the store keeps numbers, and those of what is removed are not given again."""
+    seqs = {row.after.seq for row in rows if row.after is not None}
+    removed = {row.before.seq for row in rows if row.op == "removed" and row.before is not None}
+    if any(seq not in seqs and seq < max(seqs, default=0) for seq in removed):
+        yield "A gap in the numbers stays where chunks are removed."
 
 
 def _shared_facts(stored: Stored) -> dict[str, Fact]:

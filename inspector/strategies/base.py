@@ -28,6 +28,8 @@ class Strategy:
     formats: tuple[str, ...] = ()
     """Formats of the program in whose folder it is, filled in when it is registered; () for a generic strategy."""
     manual_only: bool = False
+    instead: str = ""
+    """What to do first where somebody still has what it takes out or stands in for; "" where nothing is known."""
     reads_trace: bool = False
     """It proposes nothing for a store without the traces of its requests."""
 

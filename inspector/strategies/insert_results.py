@@ -110,6 +110,7 @@ STRATEGY = (
         cons="No tool produced this result: the tool may have run, in part or whole, before the interruption.",
         write_kind="W3",
         propose=propose,
+        instead="Put the tool's own result after its call, where a log or an archive still has it: then nothing is invented.",
         order=440,
     ),
     result_strategy(

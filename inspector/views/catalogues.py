@@ -19,7 +19,7 @@ from inspector.presentation.visible import visible
 from inspector.profiles.base import EVIDENCE, Profile, ProviderRule
 from inspector.profiles.catalogue import PROFILES
 from inspector.programs.catalogue import FORMATS
-from inspector.programs.formats import Exported, Format, InRelations, WriteMode, sample_of
+from inspector.programs.formats import Exported, Format, InRelations, sample_of
 from inspector.programs.registry import program_or_default, programs
 from inspector.projections.base import Projection
 from inspector.projections.catalogue import all_projections
@@ -499,18 +499,6 @@ class FormatRow:
     format: Format
     sources: tuple[Source, ...]
     """Those that are imported here."""
-
-    @property
-    def fork(self) -> WriteMode | None:
-        return next((mode for mode in self.format.modes if mode.alias == "fork"), None)
-
-    @property
-    def in_place(self) -> WriteMode | None:
-        return next((mode for mode in self.format.modes if mode.alias == "in-place"), None)
-
-    @property
-    def own_modes(self) -> tuple[WriteMode, ...]:
-        return tuple(mode for mode in self.format.modes if not mode.alias)
 
     @property
     def undo(self) -> str:

@@ -48,8 +48,8 @@ SORTS: dict[str, tuple[str, ...]] = {
     "severity": tuple(key[1:] if key.startswith("-") else f"-{key}" for key in KEYS),
     "events": ("events", "id"),
     "-events": ("-events", "-id"),
-    "read": ("seen_at", "id"),
-    "-read": ("-seen_at", "-id"),
+    "captured": ("file_time", "id"),
+    "-captured": ("-file_time", "-id"),
 }
 """What the address may ask for -> the columns; an index begins with each."""
 DAMAGED = Q(rank__lt=2)
@@ -282,6 +282,7 @@ def summaries(rows: Sequence[Stream]) -> list[dict[str, Any]]:
             "events": row.events,
             "verdict": row.verdict,
             "worst": row.worst,
+            "captured_at": row.captured_at,
             "gone": row.is_gone,
             "findings": findings[row.pk],
         }

@@ -130,6 +130,20 @@ def test_a_refused_path_comes_with_the_setting_that_allows_it(tmp_path: Path, cl
     assert f"INSPECTOR_SOURCES='{listed.partition('=')[2]}/srv/a b'" in said(client, path="/srv/a b"), "one word of a shell"
 
 
+def test_the_programs_lead_to_their_rows_and_commands_are_folded_until_a_place_is_typed(client: Client, settings: Settings) -> None:
+    settings.INSPECTOR_SOURCES = []
+    page = client.get("/sources/add/").content.decode()
+    line = page[page.index("I use: ") : page.index('id="path"')]
+    for name in ("claude-code", "codex-cli", "gbrain"):
+        assert f'href="#program-{name}"' in line and page.count(f'<tr id="program-{name}"') == 1
+    assert "programs keep their sessions</h2>" in page and "no sessions are" not in page
+    folded = re.compile(r"<details( open)?>\s*<summary>The commands([^<]*)</summary>(.*?)</details>", re.DOTALL)
+    state, words, commands = folded.findall(page)[0]
+    assert (state, words) == ("", ", for an example") and "import_source postgresql://" in commands
+    state, words, commands = folded.findall(said(client, path="postgresql://reader@db.example/brain", do="lines"))[0]
+    assert (state, words) == (" open", "") and "import_source postgresql://reader@db.example/brain</pre>" in commands
+
+
 def test_a_database_that_is_not_allowed_has_three_ways_to_its_import(client: Client, settings: Settings) -> None:
     settings.INSPECTOR_SOURCES = []
     page = said(client, path="postgresql://reader@db.example/brain", do="lines")

@@ -168,7 +168,7 @@ def test_the_formats_page_names_every_kind_of_capture_with_its_beginning_and_siz
 
 def test_formats_are_filtered_by_how_a_file_begins(client: Client) -> None:
     text = client.get("/formats/?q=parentUuid").content.decode()
-    assert re.findall(r'<section class="card" id="([^"]+)"', text) == ["claude-code"]
+    assert re.findall(r'<dl class="pairs" id="([^"]+)"', text) == ["claude-code"]
 
 
 def test_the_formats_page_says_how_large_a_capture_may_be(client: Client) -> None:
@@ -285,25 +285,36 @@ def table_row(client: Client, name: str) -> list[str]:
     """The cells of a format after its name and title, as a person sees them."""
     text = unescape(client.get("/formats/").content.decode().replace("<wbr>", ""))
     row = text[text.index(f'href="#{name}"') :].partition("</tr>")[0]
-    return [" ".join(re.sub(r"<[^>]+>", " ", cell).split()) for cell in re.findall(r"<td[^>]*data-label[^>]*>(.*?)</td>", row, re.DOTALL)]
+    return [
+        " ".join(re.sub(r"<[^>]+>", " ", cell).split()).replace(" ,", ",")
+        for cell in re.findall(r"<td[^>]*data-label[^>]*>(.*?)</td>", row, re.DOTALL)
+    ]
 
 
 @pytest.mark.parametrize(("name", "cells"), [
-    ("claude-code", ["2.1.332 + 6 more", "✓ yes", "✓ yes", "– no", "✓ yes", "~/.claude/projects"]),
-    ("codex", ["0.169.0", "✓ yes", "✓ yes", "– no", "✓ yes", "~/.codex/sessions"]),
-    ("pi", ["1.5.2 + 3 more", "✓ yes", "✓ yes", "replay-suffix", "✓ yes", "~/.pi/agent/sessions"]),
+    ("claude-code", ["2.1.332 + 6 more", "fork, in-place", "yes", "~/.claude/projects"]),
+    ("codex", ["0.169.0", "fork, in-place", "yes", "~/.codex/sessions"]),
+    ("pi", ["1.5.2 + 3 more", "replay-suffix, in-place, fork", "yes", "~/.pi/agent/sessions"]),
     # Only its own program writes to it.
-    ("opencode", ["1.18.33", "✓ yes", "– no", "– no", "by opencode", "~/.local/share/opencode/opencode*.db"]),
+    ("opencode", ["1.18.33", "fork", "by opencode", "~/.local/share/opencode/opencode*.db"]),
     # A repair is a file of its own.
-    ("openclaw-sqlite", ["2026.9.6", "✓ yes", "– no", "– no", "not needed", "~/.openclaw/agents/*/agent/openclaw-agent.sqlite"]),
-    ("gbrain-export", ["0.46.28", "– no", "– no", "script", "not needed", "none"]),
+    ("openclaw-sqlite", ["2026.9.6", "fork", "not needed", "~/.openclaw/agents/*/agent/openclaw-agent.sqlite"]),
+    ("gbrain-export", ["0.46.28", "script", "not needed", "none"]),
     # Nobody's code was run for the old tables, and nothing is written to them.
     ("dispatch-g0", ["not run", "read only", "none"]),
     # No program writes it.
-    ("anthropic-request", ["no program", "– no", "✓ yes", "– no", "✓ yes", "none"]),
+    ("anthropic-request", ["no program", "in-place", "yes", "none"]),
 ])  # fmt: skip
 def test_the_table_of_formats_says_what_can_be_done_with_each(client: Client, name: str, cells: list[str]) -> None:
     assert table_row(client, name) == cells
+
+
+def test_formats_begin_with_the_table_and_fold_what_is_not_asked_first(client: Client) -> None:
+    text = client.get("/formats/").content.decode()
+    assert "<h1>Programs that are read, and how each is repaired</h1>" in text
+    assert "import_source" not in text[: text.index("<table")] and "–" not in text[text.index("<table") : text.index("</table>")]
+    assert text.count('<details class="card">') == len(FORMATS) and '<details class="panel fold">' in text
+    assert re.findall(r'<details class="card" open>', client.get("/formats/?q=parentUuid").content.decode()), "what is looked for is open"
 
 
 def test_the_details_of_a_format_have_the_one_command_that_imports_it(client: Client) -> None:

@@ -104,6 +104,27 @@ def test_a_repair_is_applied_to_the_text_and_undone(client: Client) -> None:
     assert field_of(undone) == field_of(page) and "Applied to the text" not in undone and "Apply to the text" in undone
 
 
+def repair_of(page: str) -> str:
+    return page[page.index('<h2 id="repair">') : page.index('<h2 id="findings">')]
+
+
+def test_a_lossy_repair_of_a_text_says_first_what_loses_nothing_and_promises_nothing_of_a_store(client: Client) -> None:
+    page = post(client, check.OPENAI)
+    repair = repair_of(page)
+    assert (
+        repair.index("Put the missing call back")
+        < repair.index("What the tool said leaves the history.")
+        < repair.index("Apply to the text")
+    )
+    assert "btn main" not in repair, "what loses content is not the main action"
+    assert not re.search(r"[Uu]ndo and the audit|a gap in the numbers", page)
+
+
+def test_a_safe_repair_of_a_text_is_the_main_action(client: Client) -> None:
+    repair = repair_of(post(client, json.dumps(LATE)))
+    assert '<button class="btn main" form="ask" name="do" value="apply">Apply to the text' in repair and "Better, if you can" not in repair
+
+
 @pytest.mark.parametrize("body", [json.dumps(GOOD), json.dumps(LATE | {"system": "sk-ant-api03-" + "aB3" * 30})])
 def test_what_has_no_repair_or_is_shown_with_masks_has_nothing_to_apply(client: Client, body: str) -> None:
     assert "Apply to the text" not in post(client, body)

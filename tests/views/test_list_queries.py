@@ -58,7 +58,7 @@ PAGES = (
     "/streams/?sort=-severity&page=2",
     "/streams/?sort=events",
     "/streams/?sort=-events&page=2",
-    "/streams/?sort=-read&page=2",
+    "/streams/?sort=-captured&page=2",
     "/repairs/",
     "/repairs/?page=2",
     "/repairs/?sort=when&page=2",

@@ -370,7 +370,7 @@ def test_streams_and_repairs_are_sorted_by_their_columns(client: Client, tmp_pat
     capture = Source.objects.create(oid="5" * 12, path="/captures/a", format="capture", is_trace=True, read_at=now, stream_count=70)
     Stream.objects.bulk_create(
         Stream(
-            oid=f"{n:012d}", source=capture, native_id=f"{n}", position=n, sides="client", seen_at=now - timedelta(hours=n * 7 % 70), digest="",
+            oid=f"{n:012d}", source=capture, native_id=f"{n}", position=n, sides="client", seen_at=now, file_time=(now - timedelta(hours=n * 7 % 70)).timestamp() * 1e9 // 1, digest="",
             rank=n % 3, events=n * 11 % 70,
         )
         for n in range(70)
@@ -388,8 +388,8 @@ def test_streams_and_repairs_are_sorted_by_their_columns(client: Client, tmp_pat
     assert (
         sorted_ids(client, "/streams/?sort=-severity", "oid") == by_severity == sorted_ids(client, "/streams/?sort=severity", "oid")[::-1]
     )
-    by_read = sorted_ids(client, "/streams/?sort=-read", "seen_at")
-    assert by_read == sorted(by_read, reverse=True) and by_read != sorted_ids(client, "/streams/", "seen_at")
+    by_capture = sorted_ids(client, "/streams/?sort=-captured", "captured_at")
+    assert by_capture == sorted(by_capture, reverse=True) and by_capture != sorted_ids(client, "/streams/", "captured_at")
     assert sorted_ids(client, "/streams/?sort=title", "oid") == by_severity, "what is no column sorts nothing"
     newest = sorted_ids(client, "/repairs/", "oid")
     assert sorted_ids(client, "/repairs/?sort=-when", "oid") == newest == sorted_ids(client, "/repairs/?sort=when", "oid")[::-1]

@@ -214,7 +214,7 @@ def test_a_repair_of_a_conversation_alone_is_named_in_the_review_of_its_group(cl
     alone = proposed(group.current[0].conversation, "renumber-messages", mode="same-rows")
     page = text(client, address)
     assert page.count("Another repair of this conversation is proposed too") == 1 and f'href="/repairs/{alone.oid}/"' in page
-    assert ">safe</span>" in text(client, f"/problems/{problem.oid}/repair/"), "of those that wait it says what they do"
+    assert "nothing lost or invented" in text(client, f"/problems/{problem.oid}/repair/"), "of those that wait it says what they do"
 
 
 def test_many_chunks_are_planned_by_a_task(client: Client, problem: Problem, monkeypatch: pytest.MonkeyPatch) -> None:

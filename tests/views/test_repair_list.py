@@ -54,6 +54,11 @@ def test_a_row_says_how_many_comments_a_repair_has(client: Client, two: tuple[Re
     assert f'<a href="/repairs/{first.oid}/#talk">2 comments</a>' in page and f"/repairs/{second.oid}/#talk" not in page
 
 
+def test_a_row_says_what_a_repair_comes_to_before_that_it_loses_nothing(client: Client, two: tuple[Repair, Repair]) -> None:
+    row = client.get("/repairs/").content.decode().partition("<tbody>")[2].partition("</tr>")[0]
+    assert row.index('class="tried ') < row.index("nothing lost or invented") and ">safe<" not in row
+
+
 def decided(client: Client, *repairs: Repair, **form: Any) -> str:
     return client.post("/repairs/decide/", {"repair": [repair.oid for repair in repairs], **form}, follow=True).content.decode()
 

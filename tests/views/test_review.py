@@ -13,6 +13,7 @@ from pytest_django import Settings
 from inspector.actions.approvals import expires_at
 from inspector.actions.import_source import import_targets
 from inspector.actions.reviewing import comment, request_reviewers
+from inspector.environment import os_user
 from inspector.models import Conversation, Problem, ProblemDay, Repair, RepairComment
 from tests.accounts import account
 from tests.actions.building import (
@@ -92,6 +93,21 @@ def test_what_the_provider_answered_is_before_the_diff(client: Client, tmp_path:
     assert ("The provider answered" in page) and both in page
 
 
+@pytest.mark.parametrize(("mode", "has_gap"), [("in-place", True), ("fork", False)])
+def test_a_lossy_repair_of_a_store_says_what_is_kept_and_whether_a_gap_stays(
+    tmp_path: Path, client: Client, mode: str, has_gap: bool
+) -> None:
+    repair = proposed(imported(tmp_path / "a.db", broken()), "strip-error-chunks", mode=mode)
+    page = text(client, f"/repairs/{repair.oid}/")
+    assert "Undo and the audit page keep what leaves the history." in page
+    assert ("A gap in the numbers stays" in page) is has_gap
+
+
+def test_a_safe_repair_of_a_store_loses_nothing_that_is_to_be_kept(conversation: Conversation, client: Client) -> None:
+    page = text(client, f"/repairs/{proposed(conversation, RENUMBER).oid}/")
+    assert "Undo and the audit page keep" not in page and "A gap in the numbers" not in page
+
+
 def test_the_preview_has_the_same_order_and_its_options_last(client: Client, conversation: Conversation) -> None:
     page = text(client, f"/conversations/{conversation.oid}/repairs/new/?strategy={RENUMBER}")
     order = [
@@ -125,7 +141,11 @@ def test_what_is_typed_with_a_proposal_is_on_its_page_and_in_its_twins(client: C
 def test_a_reviewer_goes_on_with_other_options_from_what_is_proposed(client: Client, conversation: Conversation) -> None:
     repair = proposed(conversation, RENUMBER)
     page = text(client, f"/repairs/{repair.oid}/")
-    assert 'Waits for <b>one approval</b>: <a class="link" href="#written-reviewers">ask somebody</a>.' in page
+    ask = '<a class="link" href="#written-reviewers">ask somebody</a>.'
+    assert f"Waits for <b>one approval</b>: {ask}" in page and "you proposed it" not in page
+    Repair.objects.update(proposed_by=os_user())
+    own = text(client, f"/repairs/{repair.oid}/")
+    assert f"Waits for <b>one approval</b>: you proposed it, and may approve it yourself here, or {ask}" in own
     assert "<details open><summary>Ask somebody</summary>" in page and page.count('id="written-reviewers"') == 1
     request_reviewers(repair, WHO, "ann, bob")
     Repair.objects.update(reason="the server is fixed")

@@ -55,6 +55,14 @@ def words(page: str) -> str:
     return re.sub(r"\s+", " ", html.unescape(re.sub(r"<[^>]*>", " ", page)))
 
 
+def test_the_list_says_when_a_stream_was_captured_and_not_when_it_was_read(client: Client, captured: Mapping[str, Stream]) -> None:
+    Stream.objects.update(file_time=1782604800 * 10**9)
+    page = get(client, "/streams/")
+    cells = re.findall(r'<td class="when" data-label="captured"><time[^>]*>([^<]*)</time>', page)
+    assert cells == ["2026-06-28"] * len(captured) and "last read" not in page
+    assert '<span class="badge error">error, silent</span>' in page
+
+
 def test_the_premature_terminal_is_the_first_thing_on_the_page(client: Client, captured: Mapping[str, Stream]) -> None:
     page = get(client, f"/streams/{captured[PREMATURE].oid}/")
     (headline,) = re.findall(r"<h1[^>]*>(.*?)</h1>", page)

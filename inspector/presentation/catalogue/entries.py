@@ -160,10 +160,10 @@ def rule_report(rule: Rule | StreamRule) -> Json:
 def strategy_report(strategy: Strategy | StreamStrategy, *, with_modes: bool = False) -> Json:
     """A strategy for conversations, or one for streams: a corrected stream is a capture of its own, so that there are no modes."""
     if isinstance(strategy, StreamStrategy):
-        own: Json = {"user_visible_effect": "", "pros": "", "cons": "", "write_kind": "capture"}
+        own: Json = {"user_visible_effect": "", "pros": "", "cons": "", "instead": "", "write_kind": "capture"}
         codes = [rule.code for rule in STREAM_RULES if rule.name in strategy.rules]
     else:
-        own = json_fields(strategy, "user_visible_effect pros cons write_kind")
+        own = json_fields(strategy, "user_visible_effect pros cons instead write_kind")
         codes = [rule.code for rule in rule_catalogue.RULES if strategy.name in rule.repaired_by]
     if with_modes:
         own["modes"] = [] if isinstance(strategy, StreamStrategy) else written(strategy)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
-from inspector.conversation.edits import Plan
+from inspector.conversation.edits import Plan, Safety
 from inspector.planning.preview import Cost, DiffRow, FindingKind, Preview, PreviewSide
 from inspector.presentation.conversation.excerpt import Excerpt, excerpts
 from inspector.presentation.conversation.message_counts import message_counts
@@ -38,6 +38,9 @@ PIECES = 60
 """Pieces of a message that are shown: a reader may take a whole conversation for one message."""
 CHANGES, BYTES, LEAD = 200, 5_000, 200
 """Changed records that are shown, bytes of a value, and how many are shown from its beginning on where the first that changes is among them."""
+
+KEPT = Cost("", "Undo and the audit page keep what leaves the history.")
+"""Of a store: of a body that is handed back nothing is kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -355,7 +358,7 @@ def preview_part(preview: Preview, known: Sequence[Finding] = (), is_written: bo
         plan=replace(preview.plan, edits=()),
         before=_side(preview.before, start),
         after=_side(preview.after, start),
-        costs=preview.costs,
+        costs=(*preview.costs, *((KEPT,) if is_written and Safety.LOSSY in preview.plan.safety else ())),
         warnings=preview.warnings,
         remains=program_or_default(later.format).repairs.follow_up(later),
         runs=shown_runs,
