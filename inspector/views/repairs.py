@@ -58,7 +58,7 @@ from inspector.presentation import markdown
 from inspector.presentation.json_text import Json, json_fields
 from inspector.presentation.masking import masked
 from inspector.presentation.repair import plan
-from inspector.presentation.repair.alternatives import LARGEST
+from inspector.presentation.repair.alternatives import LARGEST, tone
 from inspector.presentation.repair.hunks import anchor_of, hunks_of
 from inspector.presentation.repair.preview_part import DiffRun, PreviewPart
 from inspector.presentation.visible import visible
@@ -183,6 +183,13 @@ class NewRepairPage:
     def writes_new(self) -> bool:
         """Whether the mode writes a new conversation, and leaves the one that is there."""
         return any(mode.name == self.mode and mode.alias == "fork" for mode in self.modes)
+
+    @property
+    def better(self) -> str:
+        """The first strategy after which alone the next request is accepted, where it is not after what is ticked."""
+        if self.expected is None or tone(self.expected.outcome.words) == "yes":
+            return ""
+        return next((name for name, words in self.outcomes.items() if tone(words) == "yes"), "")
 
     @property
     def alike(self) -> tuple[Repair, ...]:
@@ -390,6 +397,10 @@ def _new_page(request: OperatorRequest, row: Conversation, work: Work | None) ->
     offer = offered(row, choice.leaf)
     mode, reader, preview = choice.mode, row.source.reader, Shown(None, "", offer.problem)
     ticked = choice.strategies or (() if {"mode", "reader"} & request.GET.keys() else first_ticked(offer))
+    waiting = tuple(Repair.waiting_of(row)[:WAITING_SHOWN])
+    if not mode and row.chunk_count <= LARGEST:
+        # What waits is shown as it would be written.
+        mode = next((repair.mode for repair in waiting if list(repair.strategies) == list(ticked)), "")
     try:
         mode = mode_named(format_, mode)
         reader = reader_named(format_, choice.reader)
@@ -430,7 +441,7 @@ def _new_page(request: OperatorRequest, row: Conversation, work: Work | None) ->
         hunks=_hunks(preview.part, "", ()),
         place=place_of(row.source),
         written=written_of(request),
-        waiting=tuple(Repair.waiting_of(row)[:WAITING_SHOWN]),
+        waiting=waiting,
         accounts=accounts(row.source),
     )
 
