@@ -220,7 +220,9 @@ def test_a_group_that_goes_on_has_its_heading_and_whole_number_on_the_next_page(
 def test_the_days_of_the_inbox_and_of_trends_end_on_the_same_day(client: Client, tmp_path: Path) -> None:
     store(tmp_path / "a.db", rows("one", MERGED) + rows("well", HEALTHY, at=AT + 12 * DAY))
     ends = {client.get("/trends.json").json()["days_to"], client.get("/index.json").json()["problems"][0]["days_to"]}
-    assert ends == {"2026-07-03"} and '/trends/">trends</a> to 2026-07-03' in client.get("/").content.decode()
+    assert ends == {"2026-07-03"} and '/trends/?days=30">trends</a> to 2026-07-03' in client.get("/").content.decode()
+    shown = client.get("/trends/?days=30").content.decode()
+    assert 'value="2026-06-04"' in shown and 'value="2026-07-03"' in shown, "the link leads to the days that it names"
     assert "1 new in the 30 days to 2026-07-03</title>" in client.get("/").content.decode()
     written_again(tmp_path / "a.db", rows("one", MERGED), rows("well", HEALTHY, at=AT + 40 * DAY))
     problem = Problem.objects.select_related("source").get()

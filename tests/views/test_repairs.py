@@ -140,9 +140,10 @@ def test_what_remains_comes_with_the_strategy_that_repairs_it_too(client: Client
     options = text(client, address)
     outcome = " ".join(re.sub("<[^>]+>", " ", options.partition('id="outcome"')[2]).split())
     assert "Remains: THINK301 until you tick promote-leaked-call , which includes renumber-messages invented" in outcome
-    assert "No strategy is for it: the outcome" in options and "Remains: THINK101 no strategy is for it" in outcome
+    assert "No strategy is for it alone." in options and "Remains: THINK101 no strategy is for it alone" in outcome
+    assert "rejected → wrong silently (without seq 14); accepted with promote-leaked-call" in outcome
     both = text(client, f"{address}?outcome=&strategy={RENUMBER}&strategy=promote-leaked-call")
-    assert "THINK101 1 → 0" in both and "no strategy is for it" not in both, "it goes with another"
+    assert "THINK101 1 → 0" in both and "no strategy is for it" not in both and "accepted with" not in both, "it goes with another"
     assert "until you tick" not in text(client, f"{address}?outcome=&strategy={RENUMBER}&strategy=drop-leaked-call"), (
         "an alternative is ticked"
     )

@@ -163,11 +163,13 @@ def test_two_readings_side_by_side_have_both_verdicts_and_mark_what_is_rejected(
         'MSG 0 user tool-call left out of the request run_shell {"command":"bun',
         "MSG 0 user read as part of the message before did it finish? the conne",
         "MSG 0 user sent under another role I cannot see a result of the migrat",
-    ]
+        "+ MSG 4 tool tool-result inserted by exact for the call at seq 2, not ",
+    ], "an inserted result that does not help is no gain"
     why = "It does not help: it comes after seq 3-4, and OC-1 takes a result only right after its call, seq 2."
     assert why in migration and "It helps" not in migration
     assert "the next request is rejected instead of wrong silently </h1>" in " ".join(migration.split())
     assert "load() as shipped: a new message where msgIdx differs" in migration
+    assert '<a class="link" href="#by-neither">seq 14, read by neither</a>' in hello and 'id="by-neither"' in hello
     assert "Read by neither: seq 14 dropped by reconcile" in " ".join(_cells(hello, "</table>(.*?)<footer"))
     assert 'href="/whatif/?reader=dispatch-legacy&reader=exact&profile=openai-chat&show=failing">What if' in migration
 
