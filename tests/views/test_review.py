@@ -249,7 +249,7 @@ def test_what_waits_already_is_said_where_it_would_be_chosen_and_proposed_again(
     repair = proposed(conversation, RENUMBER)
     options = text(client, address)
     assert f'<a class="badge warn" href="/repairs/{repair.oid}/">proposed, in-place</a>' in options, "next to the strategy"
-    assert re.search(r'name="mode"[^>]*value="in-place"[^>]*checked', options), "as it would be written"
+    assert 'id="choose-mode-same-rows" value="same-rows" checked' in options, "as what waits would be written"
     of_renumber, of_another = (
         client.get(f"{address}?strategy={strategy}&outcome=", headers={"HX-Request": "true", "HX-Target": "outcome"}).content.decode()
         for strategy in (RENUMBER, "drop-orphaned-results")
