@@ -4,6 +4,7 @@ The web interface sets a limit around each request (`inspector.middleware.limit_
 folder, a database or a server asks here first, with links resolved at that moment.
 """
 
+import re
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -17,6 +18,9 @@ SIDES = ("-wal", "-shm", "-journal")
 """What SQLite puts after the name of a database for the files that it keeps next to it."""
 _COMPANIONS = (*SIDES, ".1", ".lock")
 """What belongs to a single file: these, the rotated part of a journal, and the lock file of OpenClaw."""
+
+_SET_ASIDE = re.compile(r"(.+)\.[0-9a-f]{1,8}\.quarantine")
+"""Where a repair puts lines that it takes out of a session: next to its file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +45,7 @@ class Limit:
             text in allowed
             or any(str(folder) in allowed for folder in real_path.parents)
             or any(text.endswith(ending) and text.removesuffix(ending) in allowed for ending in _COMPANIONS)
+            or ((aside := _SET_ASIDE.fullmatch(text)) is not None and f"{aside[1]}.jsonl" in allowed)
         )
 
 

@@ -34,15 +34,33 @@ def test_below_a_root_everything_is_read_and_nothing_next_to_it(tmp_path: Path) 
             folders.names(tmp_path)
 
 
-@pytest.mark.parametrize("name", ["a.db", "a.db-wal", "a.db-shm", "a.db-journal", "a.db.1", "a.db.lock", "folder", "folder/deep/b"])
+@pytest.mark.parametrize(
+    "name",
+    ["a.db", "a.db-wal", "a.db-shm", "a.db-journal", "a.db.1", "a.db.lock", "folder", "folder/deep/b", "s.jsonl", "s.1a2b3c4d.quarantine"],
+)
 def test_what_belongs_to_a_known_source_is_read(tmp_path: Path, name: str) -> None:
-    with limited(limit(known=(tmp_path / "a.db", tmp_path / "folder"))):
+    with limited(limit(known=(tmp_path / "a.db", tmp_path / "s.jsonl", tmp_path / "folder"))):
         assert reach.real(tmp_path / name) == tmp_path / name
 
 
-@pytest.mark.parametrize("name", ["", "b.db", "a.db2", "a.db.2", "a.d", "folder2", "folder-wal2"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "",
+        "b.db",
+        "a.db2",
+        "a.db.2",
+        "a.d",
+        "folder2",
+        "folder-wal2",
+        "t.1a2b3c4d.quarantine",
+        "s.quarantine",
+        "s.1a2b/3c4d.quarantine",
+        "s.1a2b3c4d5.quarantine",
+    ],
+)
 def test_what_is_only_named_alike_is_not(tmp_path: Path, name: str) -> None:
-    with limited(limit(known=(tmp_path / "a.db", tmp_path / "folder"))), pytest.raises(OutOfReach):
+    with limited(limit(known=(tmp_path / "a.db", tmp_path / "s.jsonl", tmp_path / "folder"))), pytest.raises(OutOfReach):
         reach.real(tmp_path / name)
 
 
