@@ -144,6 +144,8 @@ TEMPLATES = [
     }
 ]
 
+INSPECTOR_OWN_DATABASE_NAMED = bool(os.environ.get("INSPECTOR_DATABASE_URL"))
+"""Whether another terminal needs the variable too, to work on this database."""
 DATABASES = {"default": environment.database("INSPECTOR_DATABASE_URL", EMBEDDED_DATABASE, start=VAR_DIR if INSTALLED else BASE_DIR)}
 INSPECTOR_AUDIT_KEY_FILE = environment.audit_key_file("INSPECTOR_AUDIT_KEY_FILE", DATABASES["default"], VAR_DIR)
 if "postgresql" in DATABASES["default"]["ENGINE"]:

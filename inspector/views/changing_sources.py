@@ -140,6 +140,11 @@ class AddPage:
         return ADDRESS
 
     @property
+    def names_database(self) -> bool:
+        """Whether a command in another terminal works on this database only with the variable that names it."""
+        return settings.INSPECTOR_OWN_DATABASE_NAMED
+
+    @property
     def may_watch(self) -> bool:
         return bool(settings.INSPECTOR_WATCH)
 

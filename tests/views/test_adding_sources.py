@@ -130,6 +130,13 @@ def test_a_refused_path_comes_with_the_setting_that_allows_it(tmp_path: Path, cl
     assert f"INSPECTOR_SOURCES='{listed.partition('=')[2]}/srv/a b'" in said(client, path="/srv/a b"), "one word of a shell"
 
 
+@pytest.mark.parametrize("is_named", [True, False])
+def test_a_command_in_another_terminal_needs_the_database_of_this_one(client: Client, settings: Settings, is_named: bool) -> None:
+    """Without the variable it reported success, and imported into another database."""
+    settings.INSPECTOR_OWN_DATABASE_NAMED = is_named
+    assert ("Set INSPECTOR_DATABASE_URL there as it is here" in client.get("/sources/add/").content.decode()) is is_named
+
+
 def test_the_programs_lead_to_their_rows_and_commands_are_folded_until_a_place_is_typed(client: Client, settings: Settings) -> None:
     settings.INSPECTOR_SOURCES = []
     page = client.get("/sources/add/").content.decode()

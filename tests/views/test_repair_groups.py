@@ -103,12 +103,12 @@ def test_the_problem_leads_to_the_preview_of_all_its_conversations(client: Clien
     assert f'href="{address}">Repair all 3 conversations<' in text(client, f"/problems/{problem.oid}/")
     page = text(client, address)
     assert "Preview: repair 3 conversations in " in page and "Propose 3 repairs" in page and len(chosen(page)) == 3
-    assert "3 conversations · chunks: 12 renumbered · " in page and " written · requests accepted: 3 of 3 · " in page
+    assert "3 conversations · chunks: 12 renumbered · " in page and " written · requests accepted: 0 → 3 · " in page
     assert '<a class="badge ok" href="/rules/MSG101/">MSG101 3 → 0</a>' in page
     assert everything(path) == before and not RepairGroup.objects.exists() and not BackgroundTask.objects.exists()
     twin = client.get(f"/problems/{problem.oid}/repair.json").json()
     assert [member["strategies"] for member in twin["conversations"]] == [["renumber-messages"]] * 3
-    assert " · MSG101 3 → 0 · requests accepted: 3 of 3" in twin["headline"]
+    assert " · MSG101 3 → 0 · requests accepted: 0 → 3" in twin["headline"]
 
 
 def test_the_problem_says_which_repairs_wait_and_leads_to_their_review(client: Client, problem: Problem) -> None:
@@ -127,7 +127,7 @@ def test_the_problem_says_which_repairs_wait_and_leads_to_their_review(client: C
     client.post(f"/repairs/{repair.oid}/reject/")
     page = text(client, address)
     assert f'href="/repair-groups/{group.oid}/">Review the group of 2 repairs<' in page and ">Repair the other<" in page
-    assert "<p>Requests accepted: 2 of 2 <span" in page
+    assert "<p>Requests accepted: 0 → 2 <span" in page
     waiting = [row["waiting_repair"] for row in client.get(f"/problems/{problem.oid}.json").json()["occurrences"]]
     assert sorted(waiting) == sorted(["", *(repair.oid for repair in group.current)])
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from inspector.planning.preview import Preview
-from inspector.presentation.repair.alternatives import safety_words
-from inspector.presentation.repair.plan import counts, headline, remaining, remaining_words
+from inspector.presentation.repair.alternatives import ACCEPTED, safety_words
+from inspector.presentation.repair.plan import counts, ending_of_side, headline, remaining, remaining_words
 from inspector.presentation.visible import size
 from inspector.rules.base import Severity
 from inspector.rules.catalogue import RULES
@@ -24,7 +24,7 @@ def plan_facts(preview: Preview) -> dict[str, Any]:
         "bytes": preview.bytes_written,
         "counts": counts(preview),
         "remaining": remaining(preview),
-        "accepted": [preview.before.judgement.sendable, preview.after.judgement.sendable],
+        "accepted": [ending_of_side(side).words == ACCEPTED for side in (preview.before, preview.after)],
         "profile": preview.after.judgement.profile,
         "safety": sorted(map(str, preview.plan.safety)),
         "costs": [cost.sentence for cost in preview.costs],
@@ -64,7 +64,7 @@ def changes_of(counts: Iterable[tuple[str, int, int]]) -> tuple[Change, ...]:
 
 @dataclass(frozen=True, slots=True)
 class GroupSum:
-    """`accepted`: conversations whose request a provider accepts before and after."""
+    """`accepted`: conversations whose request a provider accepts before and after, and that does not go wrong silently."""
 
     number: int
     ops: Mapping[str, int]
