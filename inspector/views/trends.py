@@ -31,8 +31,6 @@ SPANS = (30, 90, 365)
 LONGEST = SPANS[-1]
 EARLIEST = date(1970, 1, 1)
 """No store is older, and two spans before it are dates still."""
-QUIET_SHOWN = 7
-"""Days without anything new that are shown after the newest, where more than half of the days would be such."""
 WIDE = 0.6
 """The part of the days that may be between the first and the last with anything, so that a link leads to these alone."""
 GROUPS = {
@@ -259,8 +257,7 @@ def _page(request: OperatorRequest) -> TrendsPage:
     by = by if by in GROUPS else "rule"
     code = code if any_rule(code) else ""
     end = last_day_of_all()
-    of_all = ProblemDay.objects.counted().filter(day__lte=end).order_by()
-    days, last, is_chosen = _days(request, end, of_all)
+    days, last, is_chosen = _days(request, end)
     of_days = ProblemDay.objects.counted().filter(**({"problem__code": code} if code else {})).order_by()
     newest = of_days.filter(day__lte=last).aggregate(last=Max("day"))["last"]
     latest = newest if last == end else of_days.filter(day__lte=end).aggregate(last=Max("day"))["last"]
@@ -305,19 +302,14 @@ def _page(request: OperatorRequest) -> TrendsPage:
     )
 
 
-def _days(request: OperatorRequest, end: date, of_all: QuerySet[ProblemDay]) -> tuple[int, date, bool]:
-    """How many days the address asks for, the last of them, and whether it names them: from `since` to `until`, LONGEST at most, none after `end`.
-
-    Where it asks for none, and nothing is new in more than half of the days, they end soon after the newest, as if they were named.
-    """
+def _days(request: OperatorRequest, end: date) -> tuple[int, date, bool]:
+    """How many days the address asks for, the last of them, and whether it names them: from `since` to `until`, LONGEST at most, none after `end`."""
     span, since, until = (request.GET.get(name, "") for name in ("days", "since", "until"))
     first, last = (max(EARLIEST, date.fromisoformat(day)) if (day := day_of(text)) else None for text in (since, until))
     if span in map(str, SPANS):
         return int(span), end, False
     if not (first or last):
-        newest = of_all.aggregate(last=Max("day"))["last"]
-        is_quiet = newest is not None and 2 * (end - newest).days > SPANS[0]
-        return SPANS[0], newest + timedelta(days=QUIET_SHOWN) if is_quiet else end, is_quiet
+        return SPANS[0], end, False
     last = min(last or end, end)
     if first is None or first > last:
         return SPANS[0], last, True
