@@ -77,7 +77,13 @@ class RepairRow:
             min(3, len(repair.conversation.source.name.split())) + min(2, len(repair.proposed_by.split())) + min(2, len(repair.reviewers))
         )
         # Only what a repair loses or invents is said.
-        others = (0 if self.safety == "safe" else len(self.safety.split())) + 2 + len(self.strategies) + len(self.outcome.split()) + (not repair.reviewers)
+        others = (
+            (0 if self.safety == "safe" else len(self.safety.split()))
+            + 2
+            + len(self.strategies)
+            + len(self.outcome.split())
+            + (not repair.reviewers)
+        )
         return rules + names + others + age_words(int(repair.proposed_at.timestamp() * 1000), now)
 
 
