@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from urllib.parse import urlencode
 
 from django.db.models import QuerySet, Sum
@@ -34,7 +34,6 @@ from inspector.views.conversation_list import newest_first
 from inspector.views.pages import as_json, page
 from inspector.views.paging import ListWindow, in_memory
 
-EXACT = "exact"
 PER_PAGE = 25
 AMOUNTS = (50, 200, 1000)
 """Conversations that are read by each client, the newest; a page reads the first amount unless the address asks for more."""
@@ -114,6 +113,10 @@ class ClientLine:
     def failing(self) -> int:
         """How many next requests change and do not pass."""
         return sum(self.summary.next_requests[name].count for name in _FAILING)
+
+    @property
+    def failing_differently(self) -> int:
+        return self.failing - self.newly_failing
 
     @property
     def newly_failing(self) -> int:
@@ -214,7 +217,7 @@ class WhatIfPage:
 
 
 def _choice(request: OperatorRequest) -> WhatIfChoice:
-    """The deployed reader and the one that its program should have, unless the address names others. Raises Http404."""
+    """The deployed reader and one that was proposed for its program, unless the address names others. Raises Http404."""
     get = request.GET
     readers = get.getlist("reader")[:2]
     show = _SHOWN_BEFORE.get(get.get("show", ""), get.get("show", ""))
@@ -241,9 +244,9 @@ def _deployed() -> str | None:
 
 
 def _other(name: str) -> str:
-    """What to compare a reader with: for Dispatch the exact one, else what was proposed for its program, else another one of it."""
+    """What to compare a reader with: what was proposed for its program, else another one of it."""
     offered = [candidate for candidate in _offered(compared_formats(name)) if candidate != name]
-    proposed = [candidate for candidate in offered if candidate == EXACT or client(candidate).reader.proposed]
+    proposed = [candidate for candidate in offered if client(candidate).reader.proposed]
     return next((candidate for candidate in (*proposed, *offered)), name)
 
 
@@ -326,6 +329,10 @@ def _page(request: OperatorRequest) -> WhatIfPage:
         ClientLine(summarize(choice.a, name, [(oid, by_client[at]) for oid, by_client in compared]), client_query(name, choice.profile))
         for at, name in enumerate(others)
     )
+    if len(request.GET.getlist("reader")) < 2:
+        proposed = [line for line in lines if client(line.summary.reader_b).reader.proposed and line.summary.reader_b != choice.a]
+        best = min(proposed, key=lambda line: line.rank, default=lines[place])
+        choice, place = replace(choice, b=best.summary.reader_b), lines.index(best)
     here = in_memory(_listed(choice, ((oid, by_client[place]) for oid, by_client in compared)), request.GET, PER_PAGE)
     by_oid = {row.oid: row for row in Conversation.objects.filter(oid__in=here.rows).select_related("source")}
     return WhatIfPage(

@@ -101,12 +101,12 @@ def test_the_best_readers_are_shown_with_the_two_that_are_compared(client: Clien
     text = html.unescape(client.get(f"/whatif/?{EXACT}").content.decode())
     [best] = re.findall(r'<table class="list best">.*?<tbody>(.*?)</tbody>', text, re.DOTALL)
     assert _cells(best, "<tr[^>]*>(.*?)</tr>") == [
-        "dispatch-role-split+keep-thinking+wrapped 2 0 4 1 1",
-        "dispatch-role-split+keep-thinking+omitted 2 0 4 1 1",
-        "exact+keep-thinking+wrapped 2 0 4 1 1",
-        "exact might ship 1 0 3 2 1",
+        "dispatch-role-split+keep-thinking+wrapped 2 0 1 4 1 1",
+        "dispatch-role-split+keep-thinking+omitted 2 0 1 4 1 1",
+        "exact+keep-thinking+wrapped 2 0 1 4 1 1",
+        "exact might ship 1 0 2 3 2 1",
         "dispatch-legacy runs now 2 2 2",
-    ], "newly pass, newly fail; pass, wrong silently, rejected"
+    ], "newly pass, newly fail, fail differently; pass, wrong silently, rejected"
     (first, *_) = re.findall(r'href="(\?reader=[^"]+)"', best)
     assert (
         "dispatch-role-split+keep-thinking+wrapped instead of dispatch-legacy: pass 2 → 4"
@@ -115,11 +115,20 @@ def test_the_best_readers_are_shown_with_the_two_that_are_compared(client: Clien
     assert "a thinking-only message counts as content" in text
 
 
+def test_the_page_begins_with_the_best_reader_that_was_proposed(client: Client, kept: Kept) -> None:
+    kept("example", example)
+    text = client.get("/whatif/").content.decode()
+    assert "dispatch-role-split+keep-thinking+wrapped instead of dispatch-legacy: pass 2 → 4" in text
+    assert "no released client reads like this" not in text, "exact can be chosen, and nobody can ship it"
+    assert client.get("/whatif.json").json()["reader_b"] == "dispatch-role-split+keep-thinking+wrapped"
+    assert client.get(f"/whatif.json?{EXACT}").json()["reader_b"] == "exact"
+
+
 def test_what_was_not_read_whole_is_no_failure_and_is_repaired_by_nobody(client: Client, tmp_path: Path) -> None:
     import_targets([str(cc.write(tmp_path, {f"{cc.PROJECT}/{cc.ID}.jsonl": DEEP}))], "tester")
     text = client.get("/whatif/?reader=claude-code&reader=claude-code-1").content.decode()
     assert "claude-code-1 instead of claude-code: not known 1 → 1</h1>" in text and "Repair it for" not in text
-    assert _cells(text, '<tr class="chosen">(.*?)</tr>')[0] == "claude-code-1 might ship 0 0 0 0 0 1"
+    assert _cells(text, '<tr class="chosen">(.*?)</tr>')[0] == "claude-code-1 might ship 0 0 0 0 0 0 1"
     shown = client.get("/whatif.json?reader=claude-code&reader=claude-code-1&show=not_known").json()
     assert [row["next_request"]["a"] for row in shown["differences"]] == ["not_known"]
 
@@ -143,7 +152,7 @@ def test_a_row_leads_to_the_two_readings_side_by_side(client: Client, kept: Kept
 
 def test_two_readings_side_by_side_have_both_verdicts_and_mark_what_is_rejected(client: Client, kept: Kept) -> None:
     kept("example", example)
-    rows = html.unescape(client.get("/whatif/?show=failing&profile=openai-chat").content.decode())
+    rows = html.unescape(client.get(f"/whatif/?{EXACT}&show=failing&profile=openai-chat").content.decode())
     hello, migration = sorted(
         (
             html.unescape(client.get(place).content.decode())
@@ -329,7 +338,12 @@ def test_readers_are_compared_on_the_conversations_of_their_own_program(client: 
 
 @pytest.mark.usefixtures("programs")
 @pytest.mark.parametrize(
-    ("now", "other"), [("dispatch-legacy", "exact"), ("gbrain-naive", "gbrain-pr1934"), ("openclaw-2026.9", "openclaw-pr3565")]
+    ("now", "other"),
+    [
+        ("dispatch-legacy", "dispatch-role-split+keep-thinking+wrapped"),
+        ("gbrain-naive", "gbrain-pr1934"),
+        ("openclaw-2026.9", "openclaw-pr3565"),
+    ],
 )
 def test_a_reader_is_compared_with_what_was_proposed_for_its_program(client: Client, now: str, other: str) -> None:
     assert client.get(f"/whatif.json?reader={now}").json()["reader_b"] == other

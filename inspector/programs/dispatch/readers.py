@@ -153,6 +153,7 @@ class Grouping:
     evidence: str
     splits: Splits
     shipped: bool = False
+    proposed: bool = False
     verified: tuple[str, ...] = ()
 
 
@@ -173,6 +174,7 @@ GROUPINGS = (
         "Right but for neighbors of one role and msgIdx: a user message after a user message is glued.",
         "proposed in the incident report; not known to have shipped",
         _index_or_role_differs,
+        proposed=True,
     ),
     Grouping(
         "dispatch-global-index",
@@ -180,6 +182,7 @@ GROUPINGS = (
         "Rows already stored keep their msgIdx and read merged, as with dispatch-legacy; +new-rows shows how they would read had they been written with the fix.",
         "proposed in the incident report; its counter's key was never published",
         _index_differs,
+        proposed=True,
     ),
     Grouping(
         "exact",
@@ -221,6 +224,7 @@ def variant(grouping: Grouping, words: Sequence[str]) -> Reader | None:
         partial(_read, name, splits, repair),
         variants,
         grouping.shipped,
+        grouping.proposed,
         verified=grouping.verified,
     )
 
