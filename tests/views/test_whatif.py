@@ -178,7 +178,7 @@ def test_two_readings_side_by_side_have_both_verdicts_and_mark_what_is_rejected(
     assert why in migration and "It helps" not in migration
     assert "the next request is rejected instead of wrong silently </h1>" in " ".join(migration.split())
     assert "load() as shipped: a new message where msgIdx differs" in migration
-    assert '<a class="link" href="#by-neither">seq 14, read by neither</a>' in hello and 'id="by-neither"' in hello
+    assert '<a class="link" href="#by-neither">read by neither</a>' in hello and 'id="by-neither"' in hello
     assert "Read by neither: seq 14 dropped by reconcile" in " ".join(_cells(hello, "</table>(.*?)<footer"))
     assert 'href="/whatif/?reader=dispatch-legacy&reader=exact&profile=openai-chat&show=failing">What if' in migration
 
