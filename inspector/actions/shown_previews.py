@@ -21,9 +21,10 @@ from inspector.models.cached import MEGABYTE, bounded_cache
 from inspector.planning.preview import DiffRow
 from inspector.planning.recommend import LARGE, included, without_waiting
 from inspector.planning.suggested import suggested
+from inspector.presentation.conversation.ending import ending_without_findings
 from inspector.presentation.packed import packed, unpacked
-from inspector.presentation.repair.alternatives import LARGEST, outcome, strategy_alternatives
-from inspector.presentation.repair.alternatives import tried as tried_ending
+from inspector.presentation.repair.alternatives import LARGEST, strategy_alternatives
+from inspector.presentation.repair.outcomes import outcome
 from inspector.presentation.repair.preview_part import PreviewPart, PromptWindow, preview_part
 from inspector.profiles.base import Judgement
 from inspector.profiles.judging import judged_case
@@ -146,7 +147,7 @@ def _outcomes(case: Case, named: Collection[str], projection: str, before: Judge
     if len(case.conversation.chunks) > LARGEST or case.reading.failure:
         return {}
     tried = strategy_alternatives(case, (), projection, before.profile, [strategy for strategy in STRATEGIES if strategy.name in named])
-    now = tried_ending(case, before)
+    now = ending_without_findings(case, before)
     outcomes = {attempt.name: outcome(now, attempt.ending) for attempt in tried}
     return {name: f"{before.profile}: {of.text}" for name, of in outcomes.items()}
 

@@ -95,7 +95,7 @@ def kinds_of(findings: Iterable[Finding]) -> Counter[FindingKind]:
 @dataclass(frozen=True, slots=True)
 class KnownSide:
     """What was worked out of a stored conversation when it was imported: how many findings there are of each kind, the verdict, with the first of its violations,
-    and what becomes of the next request, in words, of which this package takes no part."""
+    and what a verdict says of the next request (state, words, reason), which only pages read."""
 
     counts: Mapping[FindingKind, int]
     judgement: Judgement

@@ -96,8 +96,10 @@ def _calls(answer: Assembled, request: RequestFacts) -> Iterator[StreamViolation
         # The wrapper of a proxy has a row of its own.
         if is_thinking or call.syntax != _PROXY_WRAPPER:
             row = "tool-text-in-reasoning" if is_thinking else "tool-text-in-content"
-            name, part = shown(call.name) or "A tool call", "reasoning" if is_thinking else "answer"
-            text = f"{name} was written as text in the {part}, and not run. {call.reasons[0]} Its call syntax is {call.syntax}, {BY_ID[call.syntax].title}."
+            # A name at the beginning would be written with a capital, which is another name.
+            subject = f"A call of {name}" if (name := shown(call.name)) else "A tool call"
+            part = "reasoning" if is_thinking else "answer"
+            text = f"{subject} was written as text in the {part}, and not run. {call.reasons[0]} Its call syntax is {call.syntax}, {BY_ID[call.syntax].title}."
             yield StreamViolation(row, block.last, text)
 
 

@@ -30,9 +30,10 @@ from inspector.planning.preview import DiffRow
 from inspector.presentation import visible as text
 from inspector.presentation.clock import age, moment
 from inspector.presentation.conversation import row_words
-from inspector.presentation.repair.alternatives import safety_words, tone
+from inspector.presentation.repair.alternatives import safety_words
 from inspector.presentation.repair.changed_members import ChangedMember
 from inspector.presentation.repair.changed_members import changed_members as _changed_members
+from inspector.presentation.repair.outcomes import tone
 from inspector.presentation.sparkline import HEIGHT, STEP, Sparkline
 from inspector.presentation.stream import words as stream_words
 from inspector.profiles.catalogue import PROFILES

@@ -10,21 +10,14 @@ from inspector.middleware import OperatorRequest
 from inspector.models import Conversation, Repair
 from inspector.planning.recommend import composed
 from inspector.presentation.conversation import show
+from inspector.presentation.conversation.ending import WRONG_SILENTLY, ending_of, ending_without_findings
 from inspector.presentation.conversation.profile_verdicts import ProfileVerdict, profile_verdicts
 from inspector.presentation.conversation.recorded_errors import Recorded, latest_rejection
 from inspector.presentation.explain.advice import Advice, advice_of
 from inspector.presentation.prompt.causes import HOW, causes, with_causes
 from inspector.presentation.prompt.provider_request import request_list
 from inspector.presentation.prompt.side_by_side import MissingResult, SideBySide, SideBySideRow, elsewhere, place_of, side_by_side
-from inspector.presentation.repair.alternatives import (
-    LARGEST,
-    WRONG_SILENTLY,
-    Attempt,
-    ending_of,
-    reader_alternatives,
-    strategy_alternatives,
-    tried,
-)
+from inspector.presentation.repair.alternatives import LARGEST, Attempt, reader_alternatives, strategy_alternatives
 from inspector.presentation.visible import beginning, visible
 from inspector.profiles.base import Judgement, Violation
 from inspector.profiles.catalogue import PROFILES
@@ -58,12 +51,6 @@ class Look:
     prompt: Prompt
     judgement: Judgement
     strategies: tuple[str, ...]
-    silence: str = ""
-    """Why the request goes wrong silently, though it passes; "" of a past one."""
-
-    @property
-    def verdict(self) -> str:
-        return f"{WRONG_SILENTLY}: {self.silence}" if self.silence else self.judgement.verdict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,6 +59,8 @@ class PromptPage:
     choice: Choice
     analysis: Analysis
     look: Look
+    silence: str
+    """Why the request goes wrong silently, though it passes; "" of a past one."""
     table: SideBySide
     lines: tuple[tuple[SideBySideRow, Chunk | None], ...]
     """The rows of the table; of a crash file each with the chunk of its session that it was made of, where one is known."""
@@ -136,6 +125,10 @@ class PromptPage:
         return f"no result of {tool} is stored" if first.seq is None else f"the result of {tool} is stored, and not sent"
 
     @property
+    def verdict(self) -> str:
+        return _verdict_after(self.look, self.silence)
+
+    @property
     def causes(self) -> list[tuple[str, str, Finding]]:
         """Errors of the store of which a repair makes the request acceptable, each after what it is and its id."""
         if self.look.strategies or self.analysis.observed or self.look.judgement.sendable:
@@ -191,7 +184,7 @@ class PromptPage:
         return sum(not verdict.judgement.sendable for verdict in self.profile_verdicts)
 
 
-def _look(request: OperatorRequest, row: Conversation, choice: Choice, analysis: Analysis) -> Look:
+def _look(request: OperatorRequest, choice: Choice, analysis: Analysis) -> Look:
     """Raises Http404 on a strategy that is none."""
     chosen = tuple(dict.fromkeys(request.GET.getlist("strategy")))
     known_names = {strategy.name for strategy in STRATEGIES}
@@ -199,18 +192,10 @@ def _look(request: OperatorRequest, row: Conversation, choice: Choice, analysis:
         if name not in known_names:
             raise Http404(f"There is no strategy {name[:80]!r}; the rules page lists them.")
     if not chosen or analysis.observed:
-        silence = "" if analysis.observed else _silence(row, choice, analysis)
-        return Look(analysis.case, analysis.prompt, with_causes(analysis.judgement), (), silence)
+        return Look(analysis.case, analysis.prompt, with_causes(analysis.judgement), ())
     used, case = composed(analysis.case, chosen)
     prompt, judgement = judged(case.reading, case.conversation, choice.profile, choice.projection)
-    return Look(case, prompt, with_causes(judgement), tuple(strategy.name for strategy in used), tried(case, judgement).silence)
-
-
-def _silence(row: Conversation, choice: Choice, analysis: Analysis) -> str:
-    headline = kept_headline(row, choice)
-    if headline is None:
-        return tried(analysis.case, analysis.judgement).silence
-    return ending_of(headline.overview.verdict.next_request, analysis.judgement).silence
+    return Look(case, prompt, with_causes(judgement), tuple(strategy.name for strategy in used))
 
 
 def _profile_verdicts(row: Conversation, analysis: Analysis, look: Look) -> tuple[ProfileVerdict, ...]:
@@ -219,15 +204,19 @@ def _profile_verdicts(row: Conversation, analysis: Analysis, look: Look) -> tupl
     return profile_verdicts(look.case, row.source.projection)
 
 
-def _differs(analysis: Analysis, look: Look, table: SideBySide) -> str:
+def _differs(analysis: Analysis, look: Look, table: SideBySide, silence: str) -> str:
     """What the strategies change, in one sentence; "" where none is tried."""
     if not look.strategies:
         return ""
     changed = ", ".join(f"{count} {word}" for word, count in table.changes.items()) or "no chunk changed"
     messages = f"{len(look.prompt.messages)} messages instead of {len(analysis.prompt.messages)}"
     failed = look.case.reading.failure
-    verdict = failed or f"{look.judgement.profile}: {look.verdict}, before: {_verdict(analysis)}"
+    verdict = failed or f"{look.judgement.profile}: {_verdict_after(look, silence)}, before: {_verdict(analysis)}"
     return f"With {', then '.join(look.strategies)}, tried in memory and written nowhere: {changed}; {messages}. {verdict}."
+
+
+def _verdict_after(look: Look, silence: str) -> str:
+    return f"{WRONG_SILENTLY}: {silence}" if silence else look.judgement.verdict
 
 
 def _verdict(analysis: Analysis) -> str:
@@ -235,7 +224,7 @@ def _verdict(analysis: Analysis) -> str:
 
 
 def _page(request: OperatorRequest, row: Conversation, choice: Choice, analysis: Analysis) -> PromptPage:
-    look = _look(request, row, choice, analysis)
+    look = _look(request, choice, analysis)
     dropped = () if analysis.observed else look.case.reading.dropped
     base = analysis.case.conversation
     start = choice.start or 0
@@ -251,12 +240,13 @@ def _page(request: OperatorRequest, row: Conversation, choice: Choice, analysis:
     body = request_list(look.prompt)
     text = json.dumps(body, indent=2, ensure_ascii=False) if count <= WHOLE else jsontext.compact(body)
     chosen = request.GET.getlist("strategy")
-    repairs, why_not = _repairs(row, choice, analysis)
+    silence, repairs, why_not = _advised(row, choice, analysis, look)
     return PromptPage(
         row=row,
         choice=choice,
         analysis=analysis,
         look=look,
+        silence=silence,
         table=table,
         lines=tuple((line, stored.get(line.chunk.key) if line.chunk else None) for line in table.rows),
         session=session,
@@ -267,7 +257,7 @@ def _page(request: OperatorRequest, row: Conversation, choice: Choice, analysis:
         recommended=repairs,
         why_not=why_not,
         unchanged=tuple(dict.fromkeys(name for name in chosen if name not in look.strategies)) if not analysis.observed else (),
-        differs=_differs(analysis, look, table),
+        differs=_differs(analysis, look, table, silence),
         earlier=max(0, start - WINDOW) if start else None,
         later=start + WINDOW if start + WINDOW < table.total else None,
         last=start + len(table.rows),
@@ -282,12 +272,16 @@ def _page(request: OperatorRequest, row: Conversation, choice: Choice, analysis:
     )
 
 
-def _repairs(row: Conversation, choice: Choice, analysis: Analysis) -> tuple[tuple[str, ...], str]:
-    """What is recommended, and why it does not satisfy the profile; of a large conversation as its page has it."""
+def _advised(row: Conversation, choice: Choice, analysis: Analysis, look: Look) -> tuple[str, tuple[str, ...], str]:
+    """Why the request goes wrong silently, what is recommended, and why that does not satisfy the profile; of a large conversation as its page has it."""
     if analysis.observed:
-        return (), ""
+        return "", (), ""
     headline = kept_headline(row, choice)
-    return (analysis.recommended, analysis.why_not) if headline is None else (headline.recommended, "")
+    if headline is None or look.strategies:
+        end = ending_without_findings(look.case, look.judgement)
+    else:
+        end = ending_of(headline.overview.verdict.next_request, look.judgement)
+    return end.silence, *((analysis.recommended, analysis.why_not) if headline is None else (headline.recommended, ""))
 
 
 def _session(row: Conversation) -> tuple[Conversation | None, dict[str, Chunk]]:
@@ -317,5 +311,5 @@ def prompt(request: OperatorRequest, oid: str) -> HttpResponse:
 
 @unless_unchanged(facts.of_analysis)
 def prompt_json(request: OperatorRequest, oid: str) -> HttpResponse:
-    row, choice, analysis = looked_up(request, oid)
-    return as_json(show.prompt_report(_look(request, row, choice, analysis).prompt))
+    _, choice, analysis = looked_up(request, oid)
+    return as_json(show.prompt_report(_look(request, choice, analysis).prompt))

@@ -58,8 +58,9 @@ from inspector.presentation import markdown
 from inspector.presentation.json_text import Json, json_fields
 from inspector.presentation.masking import masked
 from inspector.presentation.repair import plan
-from inspector.presentation.repair.alternatives import LARGEST, tone
+from inspector.presentation.repair.alternatives import LARGEST
 from inspector.presentation.repair.hunks import anchor_of, hunks_of
+from inspector.presentation.repair.outcomes import tone
 from inspector.presentation.repair.preview_part import DiffRun, PreviewPart
 from inspector.presentation.visible import visible
 from inspector.programs.catalogue import NEW_FILE_ONLY
@@ -398,9 +399,8 @@ def _new_page(request: OperatorRequest, row: Conversation, work: Work | None) ->
     mode, reader, preview = choice.mode, row.source.reader, Shown(None, "", offer.problem)
     ticked = choice.strategies or (() if {"mode", "reader"} & request.GET.keys() else first_ticked(offer))
     waiting = tuple(Repair.waiting_of(row)[:WAITING_SHOWN])
-    if not mode and row.chunk_count <= LARGEST:
-        # What waits is shown as it would be written.
-        mode = next((repair.mode for repair in waiting if list(repair.strategies) == list(ticked)), "")
+    if ticked and not (mode or choice.strategies) and row.chunk_count <= LARGEST:
+        mode = _first_mode(row, ticked, waiting, choice.leaf)
     try:
         mode = mode_named(format_, mode)
         reader = reader_named(format_, choice.reader)
@@ -444,6 +444,18 @@ def _new_page(request: OperatorRequest, row: Conversation, work: Work | None) ->
         waiting=waiting,
         accounts=accounts(row.source),
     )
+
+
+def _first_mode(row: Conversation, ticked: tuple[str, ...], waiting: Sequence[Repair], leaf: str) -> str:
+    """Before anybody chose one: that of a repair that waits, else the first in which this can be written; "" where none is."""
+    for repair in waiting:
+        if list(repair.strategies) == list(ticked):
+            return repair.mode
+    for mode in loading.format_of(row.source).modes:
+        with suppress(Refused):
+            if shown_of_choice(row, ticked, mode.name, row.source.reader, leaf).part is not None:
+                return mode.name
+    return ""
 
 
 def _detected(

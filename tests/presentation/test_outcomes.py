@@ -2,8 +2,9 @@
 
 import pytest
 
+from inspector.presentation.conversation.ending import Ending, ending_of
 from inspector.presentation.conversation.verdict import NextRequest
-from inspector.presentation.repair.alternatives import Ending, ending_of, outcome, tone
+from inspector.presentation.repair.outcomes import outcome, tone
 from inspector.profiles.base import Judgement, Violation
 
 PASSES = Judgement("openai-chat", (), ())

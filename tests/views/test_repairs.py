@@ -12,6 +12,7 @@ from django.test import Client
 from pytest_django import Settings
 
 from inspector.actions.decide_repair import STATEMENTS
+from inspector.actions.import_source import import_targets
 from inspector.models import AuditEntry, Conversation, Repair, Source
 from inspector.programs.dispatch.format import DISPATCH
 from inspector.strategies.catalogue import STRATEGIES, strategy
@@ -19,6 +20,7 @@ from inspector.views import repair_list
 from tests.actions.building import A, Store, U, applied, approved, broken, chunk_key, er, everything, imported, merged, proposed, put, row
 from tests.commands.test_repair import FIELDS
 from tests.operators import OperatorClient
+from tests.programs.claude_code import session_lines as cc
 from tests.sources.stores import prints
 from tests.views.imported import INCIDENT, example
 
@@ -653,3 +655,13 @@ def test_what_a_plan_takes_away_is_not_called_unrepaired(client: Client, path: P
     gone = re.findall(r">([A-Z]+\d+) \d+ → 0</a>", page)
     assert {"MSG101", "TOOL102"} <= set(gone)
     assert "Not repaired by this plan" not in page and ">remain<" not in page
+
+
+def test_a_repair_begins_with_a_mode_in_which_it_can_be_written(client: Client, tmp_path: Path) -> None:
+    """Next to a session that was imported alone no new one is written: it was ticked, and refused."""
+    (tmp_path / "s.jsonl").write_bytes(cc.lines(cc.u("u1", None), cc.a("a1", "u1", "m1", cc.call("c1")), cc.u("u2", "a1")))
+    import_targets([str(tmp_path / "s.jsonl")], "tester")
+    address = f"/conversations/{Conversation.objects.get().oid}/repairs/new/"
+    page = text(client, address)
+    assert 'value="same-file" checked' in page and "outside of what is open here" not in page and "<b>Next request:</b>" in page
+    assert "outside of what is open here" in text(client, f"{address}?mode=new-session&strategy=insert-interrupted-result")

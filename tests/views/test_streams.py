@@ -116,7 +116,7 @@ def test_what_was_lost_comes_back_in_the_message_of_the_repaired_copy(client: Cl
 def test_the_title_is_one_sentence_and_only_the_findings_explain_it(client: Client, captured: Mapping[str, Stream]) -> None:
     page = get(client, f"/streams/{captured[LEAKED].oid}/")
     (headline,) = re.findall(r"<h1[^>]*>(.*?)</h1>", page, re.DOTALL)
-    assert words(headline).strip() == "run_shell was written as text in the reasoning, and not run. STREAM126"
+    assert words(headline).strip() == "A call of run_shell was written as text in the reasoning, and not run. STREAM126"
     assert words(page).count("very likely the intended call") == 1
 
 

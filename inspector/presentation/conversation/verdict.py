@@ -23,11 +23,9 @@ INTACT, FROM_STREAM = "the store is intact", "the store keeps what a stream deli
 """What is said of a store without damage of its own."""
 
 UNDAMAGED = "Nothing is damaged."
-RULES_OF_SILENCE = tuple(rule for rule in RULES if (rule.silent and rule.origin is Origin.READER) or rule.code.startswith("TREE"))
-"""What a verdict of a next request that passes depends on: of a tree also what is damaged in it, since that is not reached."""
 REJECTED, SILENT, PASSES = "rejected", "silent", "passes"
-NOT_KNOWN = "not known"
-"""The words of a next request of which something is over a limit of ours."""
+NOT_KNOWN, NOT_JUDGED = "not known", "not judged"
+"""The words of a next request of which something is over a limit of ours, and of one while a turn runs."""
 
 
 class NextRequest(NamedTuple):
@@ -88,12 +86,6 @@ def verdict(case: Case, findings: Sequence[Finding], judgement: Judgement) -> Ve
     else:
         listed = _sentence(before, _summarized(serious), "" if is_stored else joined, omitted)
     return Verdict(_sentence(before, _where(serious), joined, omitted), following, ending, listed, left_out)
-
-
-def silence(case: Case, findings: Sequence[Finding], judgement: Judgement) -> str:
-    """Why a next request that passes goes wrong silently, in a few words; "" where it does not. `findings` has at least those of RULES_OF_SILENCE."""
-    following = verdict(case, findings, judgement).next_request if judgement.sendable else NextRequest()
-    return following.more if following.state == SILENT else ""
 
 
 def _sentence(*parts: str) -> str:
@@ -245,7 +237,7 @@ def _silent(serious: Sequence[Finding]) -> Finding | None:
 
 def _next(case: Case, serious: Sequence[Finding], judgement: Judgement, left_out: str, lost: str) -> tuple[NextRequest, str]:
     if case.running:
-        return NextRequest("", "not judged", "a turn is running"), "a turn is running, so its open end is not judged"
+        return NextRequest("", NOT_JUDGED, "a turn is running"), "a turn is running, so its open end is not judged"
     if unread := unread_chunk(case.tree or case.conversation):
         return NextRequest("", NOT_KNOWN, f"seq {unread.seq} is not read here"), "whether the next request passes is not known"
     if is_pending(case, judgement):

@@ -2,55 +2,17 @@
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from inspector.conversation.edits import apply
-from inspector.presentation.conversation.verdict import RULES_OF_SILENCE, SILENT, NextRequest, verdict
+from inspector.presentation.conversation.ending import ACCEPTED, Ending, ending_without_findings
 from inspector.profiles.base import Judgement
 from inspector.profiles.judging import judged
-from inspector.rules.base import Case, Finding, findings
+from inspector.rules.base import Case
 from inspector.strategies.base import Strategy
 from inspector.strategies.catalogue import STRATEGIES
 
-ACCEPTED, REJECTED, WRONG_SILENTLY, UNREADABLE = "accepted", "rejected", "wrong silently", "cannot be opened"
-"""What becomes of a next request; of one that is none of them a verdict has words of its own."""
 LARGEST = 2000
 """Chunks of a history on which all of them are tried for one page."""
-
-
-class Ending(NamedTuple):
-    """What becomes of a next request, in a few words, and where or why."""
-
-    words: str
-    why: str = ""
-
-    @property
-    def silence(self) -> str:
-        """Why the request goes wrong silently; "" where it does not."""
-        return self.why if self.words == WRONG_SILENTLY else ""
-
-
-def ending(case: Case, reported: Sequence[Finding], judgement: Judgement) -> Ending:
-    """`reported` has at least the findings of RULES_OF_SILENCE where the request passes."""
-    if case.reading.failure:
-        return Ending(UNREADABLE, case.reading.failure)
-    return ending_of(verdict(case, reported, judgement).next_request, judgement)
-
-
-def ending_of(following: NextRequest, judgement: Judgement) -> Ending:
-    """In the words of a page of the conversation."""
-    if following.state == SILENT:
-        return Ending(WRONG_SILENTLY, following.more)
-    if not following.state and following.words:
-        return Ending(following.words, following.more)
-    if judgement.sendable:
-        return Ending(ACCEPTED)
-    return Ending(REJECTED, f"at {judgement.violations[0].path} ({judgement.violations[0].id})")
-
-
-def tried(case: Case, judgement: Judgement) -> Ending:
-    """By the rules that a silent error depends on: all of them take most of the time of a trial."""
-    return ending(case, findings(case, RULES_OF_SILENCE) if judgement.sendable else (), judgement)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +48,9 @@ def reader_alternatives(case: Case, names: Iterable[str], own_projection: str, p
         other = case if name == case.reading.reader else case.with_conversation(case.conversation, name)
         prompt, judgement = judged(other.reading, other.conversation, profile_name, own_projection)
         is_own = name == case.reading.reader
-        yield Attempt(name, "", "", judgement, len(prompt.messages), tried(other, judgement), other.reading.failure, 0, is_own)
+        yield Attempt(
+            name, "", "", judgement, len(prompt.messages), ending_without_findings(other, judgement), other.reading.failure, 0, is_own
+        )
 
 
 def strategy_alternatives(
@@ -105,37 +69,11 @@ def strategy_alternatives(
                 safety_words(strategy.safety),
                 judgement,
                 len(prompt.messages),
-                tried(other, judgement),
+                ending_without_findings(other, judgement),
                 failure,
                 len(edits),
                 is_chosen,
             )
-
-
-class Outcome(NamedTuple):
-    """Of the next request: before and after in a few words, and where it is rejected or why it goes wrong."""
-
-    words: str
-    why: str = ""
-
-    @property
-    def text(self) -> str:
-        return f"{self.words} {self.why}".rstrip()
-
-
-def outcome(before: Ending, after: Ending) -> Outcome:
-    why = after.why if after.words == REJECTED or not after.why else f"({after.why})"
-    if before.words != after.words:
-        return Outcome(f"{before.words} → {after.words}", why)
-    return Outcome("accepted, as before" if after.words == ACCEPTED else f"still {after.words}", why)
-
-
-def tone(words: str) -> str:
-    """Of an outcome: "yes" where the request passes then, "still" where it goes wrong silently or nobody knows, "no" where it does not pass."""
-    end = words.rpartition("→")[2]
-    if UNREADABLE in end or REJECTED in end:
-        return "no"
-    return "still" if any(words in end for words in (WRONG_SILENTLY, "not known", "not judged")) else "yes"
 
 
 def safety_words(safety: Collection[object]) -> str:

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from inspector.planning.preview import Preview
-from inspector.presentation.repair.alternatives import ACCEPTED, safety_words
+from inspector.presentation.conversation.ending import ACCEPTED
+from inspector.presentation.repair.alternatives import safety_words
 from inspector.presentation.repair.plan import counts, ending_of_side, headline, remaining, remaining_words
 from inspector.presentation.visible import size
 from inspector.rules.base import Severity

@@ -7,10 +7,10 @@ from inspector.conversation.edits import Insert, Remove, Replace, Set
 from inspector.conversation.model import Chunk
 from inspector.planning.preview import DiffRow, Preview, PreviewSide
 from inspector.planning.suggested import suggested
+from inspector.presentation.conversation.ending import Ending, ending, ending_of
 from inspector.presentation.conversation.scan import finding_report
 from inspector.presentation.conversation.verdict import NextRequest
 from inspector.presentation.json_text import Json, json_fields
-from inspector.presentation.repair.alternatives import Ending, ending, ending_of
 from inspector.presentation.repair.observed_rejection import profiles_report
 from inspector.presentation.visible import size, visible
 from inspector.programs.formats import Change

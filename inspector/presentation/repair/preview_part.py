@@ -11,15 +11,17 @@ from itertools import groupby
 
 from inspector.conversation.edits import Plan, Safety
 from inspector.planning.preview import Cost, DiffRow, FindingKind, Preview, PreviewSide
+from inspector.presentation.conversation.ending import Ending
 from inspector.presentation.conversation.excerpt import Excerpt, excerpts
 from inspector.presentation.conversation.message_counts import message_counts
 from inspector.presentation.conversation.placed import role_of
 from inspector.presentation.conversation.recorded_errors import Recorded, latest_rejection, recorded_errors
 from inspector.presentation.prompt.wire_pieces import WirePiece, pieces
-from inspector.presentation.repair.alternatives import Ending, Outcome, outcome, safety_words
+from inspector.presentation.repair.alternatives import safety_words
 from inspector.presentation.repair.group_sum import Change as RuleChange
 from inspector.presentation.repair.group_sum import changes_of
 from inspector.presentation.repair.observed_rejection import Observed, observed
+from inspector.presentation.repair.outcomes import Outcome, outcome
 from inspector.presentation.repair.plan import chunks_summary, ending_of_side, headline, own_members, parts_of, summary
 from inspector.presentation.visible import size
 from inspector.profiles.base import Judgement

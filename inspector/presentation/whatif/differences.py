@@ -11,7 +11,8 @@ from itertools import pairwise, zip_longest
 from inspector.conversation.model import Chunk, Kind, Message
 from inspector.conversation.queries import span_text, turns
 from inspector.presentation.conversation import row_words
-from inspector.presentation.conversation.verdict import PASSES, REJECTED, RULES_OF_SILENCE, SILENT, silence
+from inspector.presentation.conversation.ending import ending_without_findings
+from inspector.presentation.conversation.verdict import PASSES, REJECTED, SILENT
 from inspector.presentation.visible import beginning
 from inspector.profiles.base import Violation
 from inspector.profiles.judging import judged
@@ -262,8 +263,7 @@ def outcome(case: Case, name: str, projection: str, profile: str) -> Outcome:
     is_known = bool(reading.failure) or not judgement.unread
     sendable = judgement.sendable and not reading.failure and is_known
     words = f"cannot be opened: {reading.failure}" if reading.failure else judgement.verdict
-    # These rules are few; all of them take most of the time where thousands of conversations are compared.
-    why_silent = silence(case, findings(case, RULES_OF_SILENCE), judgement) if sendable else ""
+    why_silent = ending_without_findings(case, judgement).silence if sendable else ""
     merged, split = _boundaries(case)
     spoken = _spoken(prompt)
     return Outcome(
