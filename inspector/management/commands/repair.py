@@ -12,6 +12,7 @@ from inspector.actions.planning import RepairRequest, preview_of, refuse_unread
 from inspector.actions.problems import NothingToRepair, Refused
 from inspector.actions.write_copy import write_repaired_copy
 from inspector.actions.write_script import undo_of, write_script
+from inspector.conversation.edits import Safety
 from inspector.conversation.queries import span_text
 from inspector.environment import os_user
 from inspector.management import body_output, corrected, piped
@@ -24,7 +25,9 @@ from inspector.management.target import Chosen, Target, add_target_arguments, fo
 from inspector.models.overlapping import records_in
 from inspector.planning.preview import Preview
 from inspector.presentation.repair.observed_rejection import observed
-from inspector.presentation.repair.plan import own_members, plan_report, summary
+from inspector.presentation.repair.outcomes import outcome
+from inspector.presentation.repair.plan import ending_of_side, own_members, plan_report, summary
+from inspector.presentation.repair.preview_part import KEPT
 from inspector.presentation.trace.span_words import count
 from inspector.presentation.visible import beginning, visible
 from inspector.profiles.catalogue import profile
@@ -285,10 +288,13 @@ class Command(AnsweringCommand):
             self.say(f"  observed before: {rejected.words}: {shown(' '.join(beginning(rejected.rejection.text, 400).split()), 200)}")
         by = f" as {before.case.reading.reader} reads it" if rejected else ""
         self.say(f"  {before.judgement.profile}{by}: {before.judgement.verdict} before, {after.judgement.verdict} after")
+        self.say(f"  next request: {outcome(ending_of_side(before), ending_of_side(after)).text}")
         for version in rejected.versions if rejected else ():
             self.say(f"  as {version.reader} reads it (--reader): {version.before.verdict} before, {version.after.verdict} after")
         for cost in preview.cost:
             self.say(f"  cost: {cost}")
+        if not is_copy and Safety.LOSSY in plan.safety:
+            self.say(f"  cost: {KEPT.sentence}")
         for warning in preview.warnings:
             self.say(f"  warning: {warning}")
         lines = preview.shown_diff.split("\n")
