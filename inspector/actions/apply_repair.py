@@ -21,6 +21,7 @@ from inspector.models import Repair, loading
 from inspector.planning.preview import Preview, digest
 from inspector.presentation.visible import visible
 from inspector.programs.formats import Claimable, Stored, after
+from inspector.sources import stores
 from inspector.sources.places import place
 from inspector.sources.postgres_problems import UnknownOutcome
 from inspector.sources.problems import Moved, SourceProblem
@@ -65,6 +66,11 @@ def _write(repair: Repair, operator: str) -> None:
         sentence = "The plan comes out otherwise than approved, so its approval does not hold any more: propose the repair again."
         record_outcome(repair, operator, Repair.State.STALE, sentence, "stale")
         raise Refused(sentence)
+    try:
+        # After the intent, neither to finish nor to take back would be allowed.
+        stores.refuse_out_of_reach(place(source.path), format_, [change.key for change in preview.changes])
+    except SourceProblem as problem:
+        raise Refused(f"{problem.sentence} Nothing was written.") from None
     intend(repair, Repair.Intent.APPLY, operator, preview.changes)
     try:
         milliseconds = write(place(source.path), format_, [stored], preview.changes)

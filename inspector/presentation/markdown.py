@@ -61,7 +61,7 @@ def _repairs(findings: Sequence[Json]) -> str:
     for about in {finding["code"]: rule(finding["code"]) for finding in findings}.values():
         own = [finding for finding in findings if finding["code"] == about.code]
         names = dict.fromkeys(name for finding in own for name in finding["repaired_by"])
-        by = ", ".join(code(name) for name in names) or prose(own[0]["no_repair_reason"])
+        by = ", ".join(code(name) for name in names) or prose(own[0]["no_repair_reason"].removesuffix("."))
         rows.append(f"- {about.code} in code: {prose(about.fixed_in_code)} In data: {by}.")
     return "What repairs it:\n\n" + "\n".join(rows) if rows else ""
 
@@ -93,8 +93,24 @@ def problem_md(report: Json, source: str, occurrences: Sequence[Sequence[str]], 
         prose(f"Ignored: {report['reason']}") if report["reason"] else "",
         prose(f"Fixed in client version {report['fixed_in_version']}") if report["fixed_in_version"] else "",
         table((noun, "title", "state", "verdict"), [[code(row[0]), *map(prose, row[1:])] for row in occurrences[:ROWS_SHOWN]]),
+        *_example(report["example"]),
+        f"In the code: {prose(report['fixed_in_code'])}" if report["fixed_in_code"] else "",
     ]
     return _joined([*parts, *_links(links)])
+
+
+def _example(example: Json | None) -> list[str]:
+    """What one finding names, a chunk a line, and what the provider answers where the problem is why."""
+    if example is None:
+        return []
+    lines = [
+        f"{line['seq']} {line['role']} {line['kind']}{f' ({read})' if (read := line['read']) else ''} {beginning(' '.join(line['words'].split()), 200)}"
+        for line in example["chunks"]
+    ]
+    parts = [f"In {prose(example['title'] or 'a conversation without a title')} ({code(example['conversation'])}):", *_evidence(lines)]
+    if answer := example["answer"]:
+        parts.append(f"The provider ({code(answer['profile'])}, {answer['rule']}) answers the next request: {code(answer['text'])}")
+    return parts
 
 
 def group_md(report: Json, source: str, links: Mapping[str, str]) -> str:

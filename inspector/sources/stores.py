@@ -22,7 +22,7 @@ from inspector.programs.formats import (
     Unpacked,
     WrittenByProgram,
 )
-from inspector.sources import clusters, folders, index_rows, own_program, postgres, postgres_writing, sqlite, table_rows
+from inspector.sources import clusters, folders, index_rows, own_program, postgres, postgres_writing, replacing, sqlite, table_rows
 from inspector.sources.dsn import Dsn, Place
 from inspector.sources.problems import NoFolder, SourceProblem
 
@@ -150,6 +150,13 @@ def copy(place: Place, out: Path, format_: Format) -> None:
         folders.copy(place, out, format_)
     else:
         sqlite.backup(place, out)
+
+
+def refuse_out_of_reach(place: Place, format_: Format, keys: Sequence[str]) -> None:
+    """Raises OutOfReach where a write of these records would open a file that may not be opened here."""
+    if isinstance(place, Path) and isinstance(format_, InFiles):
+        for key in keys:
+            replacing.place_of(folders.root(place), key)
 
 
 def commit(

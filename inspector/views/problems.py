@@ -350,6 +350,7 @@ def _report(request: OperatorRequest, content: ProblemPage) -> Json:
         **json_fields(content, "page=here.number pages=here.pages"),
         "next": content.here.older.query(request.GET) if content.here.older else "",
         "occurrences": [_occurrence_report(row) for row in content.rows],
+        "example": _example_report(content.example) if content.example else None,
         "events": [json_fields(event, "at who verb detail") for event in content.events],
     }
 
@@ -363,6 +364,16 @@ def _occurrence_report(row: OccurrenceRow) -> Json:
         "repair": repair.oid if repair else "",
         "fork": row.fork.oid if row.fork else "",
         "waiting_repair": row.waiting.oid if row.waiting else "",
+    }
+
+
+def _example_report(example: Example) -> Json:
+    """The chunks that the page quotes, and what the provider answers to the next request where the problem is why; `answer` is null elsewhere."""
+    return {
+        "conversation": example.row.subject.oid,
+        "title": example.row.subject.title,
+        "chunks": [json_fields(line, "seq role kind words read") for line in example.excerpt.lines],
+        "answer": json_fields(example, "profile rule=rejection.id path=rejection.path text=rejection.text") if example.rejection else None,
     }
 
 

@@ -1,15 +1,18 @@
 """Lines that a repair sets aside are written next to a session that was imported alone, from pages too."""
 
 import os
+import re
 from pathlib import Path
 
 import pytest
 
 from inspector.actions.apply_repair import apply_repair
 from inspector.actions.import_source import import_targets
+from inspector.actions.problems import Refused
 from inspector.actions.undo_repair import undo_repair
 from inspector.middleware import web_limit
 from inspector.models import Conversation
+from inspector.sources import reach
 from inspector.sources.reach import limited
 from tests.actions.building import WHO, approved
 from tests.programs.claude_code.session_lines import ID, lines, u
@@ -34,3 +37,22 @@ def test_a_page_applies_and_undoes_what_sets_lines_of_a_single_session_aside(tmp
         os.utime(path, (1_782_900_000, 1_782_900_000))
         undo_repair(repair, WHO, interactive=True)
     assert repair.state == "undone" and path.read_bytes() == before and not aside.exists()
+
+
+def test_what_would_write_a_file_that_pages_may_not_open_is_refused_before_it_begins(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As another file than the one that is allowed next to a session would be: a write that began could be neither finished nor taken back."""
+    path = tmp_path / f"{ID}.jsonl"
+    before = b'{"type":"user","mess\n' + lines(u("u1", None))
+    path.write_bytes(before)
+    os.utime(path, (1_782_900_000, 1_782_900_000))
+    import_targets([str(path)], "tester")
+    repair = approved(Conversation.objects.get(), "quarantine-unreadable-lines")
+    monkeypatch.setattr(reach, "_SET_ASIDE", re.compile(r"(?!)"))
+    with limited(web_limit()), pytest.raises(Refused, match=r"The web interface may not read .*\.quarantine.* Nothing was written\."):
+        apply_repair(repair, WHO, interactive=True)
+    repair.refresh_from_db()
+    assert (repair.state, repair.intent, path.read_bytes()) == ("approved", "", before)
+    apply_repair(repair, WHO, interactive=True)
+    assert repair.state == "verified", "a command may"

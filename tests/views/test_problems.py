@@ -484,6 +484,17 @@ def test_the_page_of_a_problem_shows_what_the_provider_answers_where_the_problem
     assert quoted == [("2", ""), ("3", ""), ("", "… 6 chunks left out"), ("10", ""), ("11", "")]
     assert examples["MSG101"].count("read as user") == 4
     assert re.findall(r"<i>(\d+)</i> <em", examples["TOOL202"]) == ["10", "12"], "the result and its call"
+    copies = {
+        code: client.get(f"/problems/{source.rule_problems.get(code=code).oid}.md").content.decode() for code in ("MSG101", "THINK301")
+    }
+    assert "3 assistant text (read as user) Hello! How can I help you today?\n" in copies["MSG101"]
+    assert "The provider (`openai-chat`, OC-2) answers the next request: `Invalid parameter: messages with role 'tool'" in copies["MSG101"]
+    assert "14 assistant thinking" in copies["THINK301"] and "The provider" not in copies["THINK301"]
+    reports = [
+        client.get(f"/problems/{source.rule_problems.get(code=code).oid}.json").json()["example"] for code in ("TOOL202", "THINK301")
+    ]
+    assert [chunk["seq"] for chunk in reports[0]["chunks"]] == [10, 12] and reports[0]["answer"]["path"] == "messages.1"
+    assert reports[1]["answer"] is None
 
 
 def test_a_large_conversation_has_the_same_example_and_no_whole_is_read(

@@ -134,7 +134,7 @@ PROGRAM = Program(
             SPREAD: "Claude Code before 2.1.200 skips it without an error. Later versions read it, and what is shown here is without it.",
             "spliced-line": "Claude Code before 2.1.126 reads none of them, and later only the first",
             "unsigned-thinking": "Claude Code 2.1.332 sends it as it is, also where it leaves out what another model signed. Anthropic rejects it (AN-17, AN-18); an endpoint of another model that signed the other thinking may.",
-            "unanswered-call": "Claude Code shows the refusal as `API Error: 400 due to tool use concurrency issues`, on every turn.",
+            "unanswered-call": "While Claude Code runs on, it sends the call as it is, and shows the refusal as `API Error: 400 due to tool use concurrency issues` on every turn. After a restart it leaves the call out.",
         },
     ),
 )
