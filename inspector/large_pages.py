@@ -1,7 +1,7 @@
 """Pages that read the whole of a large conversation are made by a process of their own, which ends after each: the web server stays small.
 
 A conversation of 100,000 chunks takes half a gigabyte while it is read as a whole, and Python gives only a part of that back. What pages read by
-windows is made here as ever.
+windows is made here as ever. A person whose page takes longer than PATIENCE is told so, and the threads of the server are free meanwhile.
 """
 
 import io
@@ -13,6 +13,8 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
 from http import HTTPStatus
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
@@ -26,6 +28,7 @@ from django.core.exceptions import TooManyFieldsSent
 from django.core.handlers.wsgi import WSGIRequest
 from django.db import DatabaseError, close_old_connections, connection
 from django.http import HttpRequest, HttpResponse
+from django.http.cookie import parse_cookie
 
 from inspector import metrics
 from inspector.access_token import PARAMETER
@@ -35,6 +38,8 @@ from inspector.models.background import LARGE
 from inspector.views import content, repairs
 from inspector.views.choice import choice_of
 from inspector.views.content import ways
+from inspector.views.pages import WHOLE
+from inspector.views.reading import POLL, READ_ELSEWHERE
 
 Environ = dict[str, Any]
 StartResponse = Callable[..., Any]
@@ -42,12 +47,31 @@ Application = Callable[[Environ, StartResponse], Iterable[bytes]]
 
 AT_ONCE = 2
 """Processes at a time; further requests wait."""
+PATIENCE = 1.5
+"""Seconds after which a person is told that the page is being made: before the page in their browser says that nothing has answered."""
+LONGEST_KEPT, MOST_KEPT = 60, 16
+"""Seconds for which a page that was made waits for whoever was told so, and how many of them."""
 PIECE = 1 << 20
 LOST = b"This page was not made: the process that read the conversation was ended, most often because memory ran out. Free some memory and load it again.\n"
 _ABOUT = re.compile(r"/(conversations|findings|repairs)/([0-9a-f]{12})(/.*|\..*)")
 _PATHS = {"conversations": "oid", "findings": "findings__oid", "repairs": "repairs__oid"}
+_OF_ANSWERS = (settings.CSRF_COOKIE_NAME, "messages")
 _OF_WINDOWS = re.compile(r"/(chunks/\d+/.*)?")
 _NEW_REPAIR = "/repairs/new/"
+
+
+Key = tuple[str, ...]
+
+
+@dataclass(eq=False, slots=True)
+class _Made:
+    """An answer in the making: complete once `done` is set, at `at` (`time.monotonic`)."""
+
+    body: SpooledTemporaryFile[bytes] = field(default_factory=partial(SpooledTemporaryFile, PIECE))
+    status: str = "503 Service Unavailable"
+    headers: list[tuple[str, str]] = field(default_factory=lambda: [("Content-Type", "text/plain; charset=utf-8")])
+    done: threading.Event = field(default_factory=threading.Event)
+    at: float = 0.0
 
 
 class LargePages:
@@ -55,43 +79,75 @@ class LargePages:
 
     def __init__(self, application: Application) -> None:
         self._application = application
+        self._waited_for: dict[Key, _Made] = {}
+        self._lock = threading.Lock()
         self._places = threading.BoundedSemaphore(AT_ONCE)
         self._context = multiprocessing.get_context("forkserver")
         self._context.set_forkserver_preload(["inspector.wsgi"])
 
     def __call__(self, environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
+        is_poll = environ.get("HTTP_HX_TRIGGER") == POLL
         if not reads_whole(environ) or not is_let_in(environ):
-            return self._application(environ, start_response)
+            # What it waits for is kept by now, or not for this person any more: the page itself says so.
+            return _ready(start_response) if is_poll else self._application(environ, start_response)
         # Where threads share connections, one that waits for another process needs none.
         if not connection.in_atomic_block:
             close_old_connections()
-        return self._elsewhere(environ, start_response)
+        key = _asked_by_person(environ)
+        if is_poll:
+            waited_for = self._waited_for.get(key) if key else None
+            return _ready(start_response) if waited_for is None or waited_for.done.is_set() else _empty(start_response)
+        made, may_be_told = self._begun(environ, key)
+        if may_be_told and not made.done.wait(PATIENCE):
+            about = _ABOUT.fullmatch(environ["PATH_INFO"])
+            return self._application({**environ, READ_ELSEWHERE: about and _row(about[1], about[2])}, start_response)
+        made.done.wait()
+        with self._lock:
+            if key is not None and self._waited_for.get(key) is made:
+                del self._waited_for[key]
+        start_response(made.status, made.headers)
+        return _pieces(made.body)
 
-    def _elsewhere(self, environ: Environ, start_response: StartResponse) -> Iterator[bytes]:
-        plain = {name: value for name, value in environ.items() if isinstance(value, str | bool | int)}
+    def _begun(self, environ: Environ, key: Key | None) -> tuple[_Made, bool]:
+        """The answer, being made by a thread of its own; and whether it is there for whoever asks with this key again."""
+        with self._lock:
+            now = time.monotonic()
+            for old, made in list(self._waited_for.items()):
+                if made.done.is_set() and now - made.at > LONGEST_KEPT:
+                    del self._waited_for[old]
+            if key in self._waited_for:
+                return self._waited_for[key], True
+            made, is_kept = _Made(), len(self._waited_for) < MOST_KEPT
+            if key is not None and is_kept:
+                self._waited_for[key] = made
+        # An answer may be given to a request after the one that it was made for: it is whole.
+        plain = {name: value for name, value in environ.items() if isinstance(value, str | bool | int) and name != "HTTP_IF_NONE_MATCH"}
         body = environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
-        # Whoever reads slowly keeps no process waiting: the whole answer is in a file by then.
-        begun = time.perf_counter()
-        with SpooledTemporaryFile(PIECE) as spooled:
-            status, headers = self._made(plain, body, spooled)
-            metrics.observe(metrics.route_of(str(environ.get("PATH_INFO", ""))), int(status[:3]), time.perf_counter() - begun)
-            start_response(status, headers)
-            spooled.seek(0)
-            while data := spooled.read(PIECE):
-                yield data
+        threading.Thread(target=self._make, args=(plain, body, made), daemon=True).start()
+        return made, key is not None and is_kept
 
-    def _made(self, environ: Environ, body: bytes, out: SpooledTemporaryFile[bytes]) -> tuple[str, list[tuple[str, str]]]:
-        """Status and headers; the body is in `out`."""
+    def _make(self, environ: Environ, body: bytes, made: _Made) -> None:
+        begun = time.perf_counter()
+        try:
+            # Whoever reads slowly keeps no process waiting: the whole answer is in a file by then.
+            self._answer(environ, body, made)
+        finally:
+            metrics.observe(metrics.route_of(str(environ.get("PATH_INFO", ""))), int(made.status[:3]), time.perf_counter() - begun)
+            made.body.seek(0)
+            made.at = time.monotonic()
+            made.done.set()
+
+    def _answer(self, environ: Environ, body: bytes, made: _Made) -> None:
         with suppress(EOFError, OSError), self._started(environ, body) as ours:
             status, headers = ours.recv()
             # An empty piece ends the answer: without it the process was lost in the middle.
             while data := ours.recv_bytes():
-                out.write(data)
-            return status, headers
-        out.seek(0)
-        out.truncate()
-        out.write(LOST)
-        return "503 Service Unavailable", [("Content-Type", "text/plain; charset=utf-8")]
+                made.body.write(data)
+            made.status, made.headers = status, headers
+            return
+        made.body.seek(0)
+        made.body.truncate()
+        made.body.write(LOST)
 
     def _started(self, environ: Environ, body: bytes) -> Connection:
         """What the process says. Its place is free when it ended, which is after it kept what it computed."""
@@ -112,6 +168,38 @@ class LargePages:
         self._places.release()
 
 
+def _asked_by_person(environ: Environ) -> Key | None:
+    """What one answer is for, where a browser asks for a whole page; None for what waits until it is there: programs, files, forms, parts of a page."""
+    is_htmx = "HTTP_HX_REQUEST" in environ
+    is_part = is_htmx and environ.get("HTTP_HX_TARGET") not in (WHOLE, POLL)
+    is_page = str(environ.get("PATH_INFO", "")).endswith("/") and (is_htmx or "text/html" in environ.get("HTTP_ACCEPT", ""))
+    if environ.get("REQUEST_METHOD") != "GET" or is_part or not is_page:
+        return None
+    # The token of forms and what one page has to tell the next come and go with answers; the others are the person.
+    cookies = {name: value for name, value in parse_cookie(environ.get("HTTP_COOKIE", "")).items() if name not in _OF_ANSWERS}
+    return (
+        *(str(environ.get(name, "")) for name in ("PATH_INFO", "QUERY_STRING", "HTTP_AUTHORIZATION", "HTTP_HOST")),
+        str(sorted(cookies.items())),
+    )
+
+
+def _ready(start_response: StartResponse) -> Iterable[bytes]:
+    """The browser loads the page, so that its styles come with it."""
+    start_response("204 No Content", [("HX-Refresh", "true")])
+    return []
+
+
+def _empty(start_response: StartResponse) -> Iterable[bytes]:
+    start_response("204 No Content", [])
+    return []
+
+
+def _pieces(body: SpooledTemporaryFile[bytes]) -> Iterator[bytes]:
+    with body:
+        while data := body.read(PIECE):
+            yield data
+
+
 def reads_whole(environ: Environ) -> bool:
     """Whether an address is about a large conversation, and more of it than a window."""
     about = _ABOUT.fullmatch(environ.get("PATH_INFO", ""))
@@ -119,16 +207,20 @@ def reads_whole(environ: Environ) -> bool:
     if about is None or int(environ.get("CONTENT_LENGTH") or 0) > settings.DATA_UPLOAD_MAX_MEMORY_SIZE:
         return False
     kind, oid, rest = about.groups()
-    path = _PATHS[kind]
     try:
         # This request may be answered elsewhere, and then nothing else looks after the connection of this thread.
         if not connection.in_atomic_block:
             close_old_connections()
-        row = Conversation.objects.filter(**{path: oid}, chunk_count__gte=LARGE).select_related("source").first()
+        row = _row(kind, oid)
         return row is not None and not _is_made_here(row, kind, oid, rest, environ)
     except (DatabaseError, TooManyFieldsSent):
         # The page itself says what is wrong with the database, or with the address.
         return False
+
+
+def _row(kind: str, oid: str) -> Conversation | None:
+    """None for what is not about a large one."""
+    return Conversation.objects.filter(**{_PATHS[kind]: oid}, chunk_count__gte=LARGE).select_related("source").first()
 
 
 def is_let_in(environ: Environ) -> bool:

@@ -108,6 +108,8 @@ MIDDLEWARE = [
     "inspector.middleware.limit_reach",
     "inspector.middleware.keep_at_hand",
     "inspector.middleware.settle_interrupted",
+    # In place of the view, after all that may refuse it.
+    "inspector.views.reading.say_what_is_read",
     # The last: whatever has to be written before a page is shown belongs before it.
     "inspector.middleware.read_one_snapshot",
 ]

@@ -5,9 +5,12 @@ import os
 import signal
 import sqlite3
 import subprocess
+import threading
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.core.handlers.wsgi import WSGIHandler
@@ -71,6 +74,12 @@ def test_the_server_stays_small_after_every_page_of_a_large_conversation(environ
         while descendants(process.pid):
             time.sleep(0.01)
         assert not own.execute("SELECT 1 FROM inspector_storedanalysis WHERE key = 'of another shape'").fetchall()
+        # A browser that waits is told so, and has the page when it asks again.
+        answer = fetch(f"{url}/?reader=pi-1.5", Accept="text/html")
+        while answer[0] == 202:
+            assert "are being read" in answer[1] and resident(process.pid) < usual + 20
+            answer = fetch(f"{url}/?reader=pi-1.5", Accept="text/html")
+        assert answer[0] == 200 and "words 0" in answer[1]
         # Refusals and answers without a body come through as well.
         assert fetch(f"{url}/prompt/?profile=nobody")[0] == 404
 
@@ -199,6 +208,101 @@ def test_only_what_is_not_kept_yet_is_kept_after_its_page(tmp_path: Path, query:
     large_pages._keep(RequestFactory().get(f"/conversations/{conversation.oid}/?{query}").environ)
     after = set(StoredAnalysis.objects.values_list("pk", flat=True))
     assert before <= after and len(after) == 1 + is_written
+
+
+Answer = tuple[str, dict[str, str], str]
+
+
+class Slow(LargePages):
+    """Its process is replaced by what the test says: it counts what it is asked to make, and is done when `go` is set."""
+
+    def __init__(self) -> None:
+        super().__init__(WSGIHandler())
+        self.go, self.begun = threading.Event(), 0
+
+    def _answer(self, environ: dict[str, Any], body: bytes, made: Any) -> None:
+        self.begun = number = self.begun + 1
+        assert self.go.wait(SECONDS)
+        made.body.write(f"page {number}".encode())
+        made.status, made.headers = "200 OK", [("Content-Type", "text/html")]
+
+    def ask(self, path: str, **headers: str) -> Answer:
+        told: list[tuple[str, dict[str, str]]] = []
+        names = {"accept": "text/html,*/*;q=0.8", **bearer(), **{name.replace("_", "-"): value for name, value in headers.items()}}
+        body = self(
+            RequestFactory().get(path, headers=names).environ, lambda status, headers, problem=None: told.append((status, dict(headers)))
+        )
+        text = b"".join(body).decode()
+        return (*told[0], text)
+
+
+POLLED = {"hx_request": "true", "hx_trigger": "being-read", "hx_target": "being-read"}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_page_that_takes_long_says_so_and_is_given_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: Settings) -> None:
+    """Its thread is free meanwhile: four readers of a large conversation had all threads of the server."""
+    monkeypatch.setattr(large_pages, "PATIENCE", 0.05)
+    path, pages = f"/conversations/{large(tmp_path).oid}/prompt/", Slow()
+    status, _, text = pages.ask(path)
+    assert status == "202 Accepted" and f"All {LARGE:,} chunks are being read" in text and 'http-equiv="refresh"' in text
+    assert pages.ask(path)[0] == "202 Accepted" and pages.begun == 1, "nothing begins twice"
+    assert (
+        pages.ask(path, **POLLED)[:2] == ("204 No Content", {})
+        and pages.ask(path, hx_request="true", hx_target="main")[0] == "202 Accepted"
+    )
+    assert pages.ask(f"{path}?profile=gemini")[0] == "202 Accepted" and pages.begun == 2, "another choice is another page"
+    pages.go.set()
+    assert until(lambda: pages.ask(path, **POLLED)[1] == {"HX-Refresh": "true"})
+    # The token of forms came with the answer before: it is the same person.
+    assert pages.ask(path, cookie=f"{settings.CSRF_COOKIE_NAME}=abc", if_none_match='"x"')[::2] == ("200 OK", "page 1")
+    assert pages.ask(path, **POLLED)[1] == {"HX-Refresh": "true"}, "of what nobody waits for any more the page itself is asked"
+    assert pages.ask(path)[2] == "page 3"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_programs_and_parts_of_a_page_wait_until_it_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(large_pages, "PATIENCE", 0.0)
+    base, pages = f"/conversations/{large(tmp_path).oid}", Slow()
+    threading.Timer(0.3, pages.go.set).start()
+    for path, headers in (
+        (f"{base}/prompt/", {"accept": "*/*"}),
+        (f"{base}.json", {}),
+        (f"{base}/prompt/", {"hx_request": "true", "hx_target": "rows"}),
+        (f"{base}/prompt/", {"hx_request": "true"}),
+    ):
+        assert pages.ask(path, **headers)[0] == "200 OK", headers
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_page_that_is_not_made_says_so_and_nobody_waits_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(large_pages, "PATIENCE", 0.0)
+    path, pages = f"/conversations/{large(tmp_path).oid}/prompt/", LargePages(WSGIHandler())
+    monkeypatch.setattr(LargePages, "_started", lambda self, environ, body: (_ for _ in ()).throw(OSError("no more processes")))
+    answers = [Slow.ask(pages, path)]  # type: ignore[arg-type]
+    assert until(lambda: (answers.append(Slow.ask(pages, path)), answers[-1][0].startswith("503"))[1])  # type: ignore[arg-type, func-returns-value]
+    assert "was not made" in answers[-1][2]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_where_many_wait_the_next_one_does_as_well(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(large_pages, "PATIENCE", 0.0)
+    monkeypatch.setattr(large_pages, "MOST_KEPT", 1)
+    path, pages = f"/conversations/{large(tmp_path).oid}/prompt/", Slow()
+    assert pages.ask(path)[0] == "202 Accepted"
+    threading.Timer(0.3, pages.go.set).start()
+    assert pages.ask(f"{path}?profile=gemini")[0] == "200 OK"
+    monkeypatch.setattr(large_pages, "LONGEST_KEPT", 0)
+    assert until(lambda: pages.ask(f"{path}?profile=gemini", accept="*/*")[0] == "200 OK") and not pages._waited_for, "nobody came for it"
+
+
+def until(is_so: Callable[[], bool]) -> bool:
+    end = time.monotonic() + SECONDS
+    while time.monotonic() < end:
+        if is_so():
+            return True
+        time.sleep(0.01)
+    return False
 
 
 def large(tmp_path: Path) -> Conversation:
