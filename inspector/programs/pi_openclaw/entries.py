@@ -79,6 +79,8 @@ def read_session(data: bytes) -> ParsedSession:
     """Everything of the file, in one pass over its lines; of one that begins with a whole file that was read just now, over the lines after that."""
     for known, (read, at) in _READ:
         if data == known:
+            # Asked for again, it stays at hand: each repair that is tried is written next to this one file.
+            _READ.put(known, (read, at))
             return replace(read.session)
         if known.endswith(b"\n") and data.startswith(known):
             return _read_on(data, read.copy(), at.copy())
