@@ -317,7 +317,13 @@ def rule(request: OperatorRequest, code: str) -> HttpResponse:
     chosen = _rule(code)
     repairs = tuple(catalogues.strategy_named(name) for name in chosen.repaired_by)
     if isinstance(chosen, StreamRule):
-        streams = Stream.objects.counted().filter(is_gone=False, findings__code=chosen.code).select_related("source").distinct()
+        streams = (
+            Stream.objects.counted()
+            .filter(is_gone=False, findings__code=chosen.code)
+            .select_related("source")
+            .prefetch_related("findings")
+            .distinct()
+        )
         content = RulePage(
             chosen, repairs, tuple(streams[:SHOWN]), streams.count(), wrong=examples.wrong(chosen), right=examples.right(chosen)
         )
