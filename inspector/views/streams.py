@@ -137,8 +137,8 @@ class StreamPage:
     @property
     def place(self) -> Place | None:
         """Where the worst arose."""
-        found_on = [mark.side.value for mark in self.view.marks if self.worst and mark.code == self.worst.code]
-        return place_of(self.worst.name, found_on, self.row.side_names) if self.worst else None
+        on_sides = [mark.side.value for mark in self.view.marks if self.worst and mark.code == self.worst.code]
+        return place_of(self.worst.name, on_sides, self.row.side_names) if self.worst else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,12 +25,12 @@ CLIENT = Place("client's side", "The client's side shows it, the backend's does 
 NOT_SHOWN = Place("backend or after it", "Whether it arose in the backend or after it is not shown.")
 
 
-def place_of(rule: str, found_on: Collection[str], sides: Collection[str]) -> Place:
-    """`found_on` are those of the captured `sides` on which the rule named `rule` is found."""
+def place_of(rule: str, on_sides: Collection[str], sides: Collection[str]) -> Place:
+    """`on_sides` are those of the captured `sides` on which the rule named `rule` is found."""
     of_streams = BY_NAME.get(rule)
     if of_streams and of_streams.two_sided:
         return BETWEEN
-    if Side.BACKEND.value in found_on:
+    if Side.BACKEND.value in on_sides:
         return BACKEND
     # The message is judged on one side only.
     return CLIENT if of_streams and Side.BACKEND.value in sides else NOT_SHOWN

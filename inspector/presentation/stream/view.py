@@ -27,7 +27,7 @@ AXIS = 1000
 """Width of the overview in units of the drawing."""
 MOST_TICKS = 400
 TOOLS_SHOWN = 12
-ASKED_SHOWN = 160
+QUESTION_SHOWN = 160
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ class LaneRow:
 
 @dataclass(frozen=True, slots=True)
 class RequestView:
-    """The request in a few words. `tools` are the first names of `tool_count`; `asked`: the first line of the user's last message."""
+    """The request in a few words. `tools` are the first names of `tool_count`; `question`: the first line of the user's last message."""
 
     is_known: bool
     model: str = ""
@@ -88,12 +88,12 @@ class RequestView:
     tools: tuple[str, ...] = ()
     tool_count: int = 0
     settings: tuple[tuple[str, str], ...] = ()
-    asked: str = ""
+    question: str = ""
 
     @property
     def searched(self) -> str:
         """By which its conversation is found."""
-        return " ".join(self.asked.split()[:8])
+        return " ".join(self.question.split()[:8])
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,7 +240,7 @@ def request_view(request: Mapping[str, Any] | None) -> RequestView:
         tuple(beginning(name, 120) for name in tools[:TOOLS_SHOWN]),
         len(tools),
         settings,
-        next((beginning(text, ASKED_SHOWN) for message in reversed(items(messages)) if (text := _line_of_user(message))), ""),
+        next((beginning(text, QUESTION_SHOWN) for message in reversed(items(messages)) if (text := _line_of_user(message))), ""),
     )
 
 
