@@ -12,7 +12,7 @@ from inspector.checking import Around, judges_of, unread_in
 from inspector.conversation.model import Kind
 from inspector.presentation.conversation.resuming import is_accepted
 from inspector.presentation.conversation.revision_content import Summary, revision_head
-from inspector.presentation.conversation.verdict import Verdict, verdict
+from inspector.presentation.conversation.verdict import NextRequest, Verdict, unless_unnoticed, verdict
 from inspector.presentation.visible import visible
 from inspector.profiles.judging import judged_case
 from inspector.programs.catalogue import FORMATS, UnknownFormat, format_named
@@ -51,6 +51,11 @@ class Sample:
     is_damaged: bool
     """Damaged or rejected, as the import counts it."""
     unreadable: int
+
+    @property
+    def next_request(self) -> NextRequest:
+        silent_errors = (finding.code for finding in self.findings if finding.silent and finding.severity is Severity.ERROR)
+        return unless_unnoticed(self.verdict.next_request, silent_errors)
 
 
 @dataclass(frozen=True, slots=True)

@@ -281,7 +281,7 @@ class AnswerMachine:
             return False
         if self.ended_first:
             self.report_once("terminal-before-content", f"The terminal is the first record, and {what} follows.")
-        self.report("content-after-terminal", f"{what.capitalize()} comes after the terminal.")
+        self.report("content-after-terminal", f"{what[0].upper()}{what[1:]} comes after the terminal.")
         return True
 
     def terminal(self, word: str, twice: str = "duplicate-terminal") -> bool:

@@ -220,7 +220,7 @@ class OpenAIChat(AnswerMachine):
         if self.late(what):
             return
         if choice.finish:
-            self.report("content-after-finish", f"{what.capitalize()} comes after the finish reason {choice.finish}.")
+            self.report("content-after-finish", f"{what[0].upper()}{what[1:]} comes after the finish reason {choice.finish}.")
         if self._usage_records:
             self.report_once("usage-not-last", "Content comes after the usage record.")
         if not choice.finish:

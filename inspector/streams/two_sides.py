@@ -192,7 +192,7 @@ class _Comparison:
             return
         # A terminal record of the backend that is all that was still to come is no loss: Ollama's last line says finish and end in one.
         if last is not None and terminal.moment < last.moment:
-            text = f"The client's terminal came at input {backend.records_before:,} of {backend.records:,} of the backend, and content of the backend after it."
+            text = f"Ended too early: the client's terminal came at input {backend.records_before:,} of {backend.records:,} of the backend, and content of the backend after it."
             yield StreamViolation("premature-terminal", terminal.event, text)
         elif client.has_content_after_terminal and last is not None and self._is_late(terminal.event, expected):
             size = client.size - client.at_terminal

@@ -24,7 +24,7 @@ from pygments.token import Keyword, Name, Number, String, Text
 from inspector.access import permits
 from inspector.conversation.model import Chunk
 from inspector.conversation.queries import span_text
-from inspector.models import Source
+from inspector.models import Source, Stream
 from inspector.models.loading import format_of
 from inspector.planning.preview import DiffRow
 from inspector.presentation import visible as text
@@ -36,6 +36,7 @@ from inspector.presentation.repair.changed_members import changed_members as _ch
 from inspector.presentation.repair.outcomes import tone
 from inspector.presentation.sparkline import HEIGHT, STEP, Sparkline
 from inspector.presentation.stream import words as stream_words
+from inspector.presentation.stream.marks import place_of
 from inspector.profiles.catalogue import PROFILES
 from inspector.programs.formats import mode_risk, mode_word
 from inspector.rules.base import Finding
@@ -208,6 +209,16 @@ def by_rule(findings: Sequence[Finding]) -> list[tuple[Finding, int]]:
     ordered = groupby(sorted(findings, key=lambda finding: finding.code), key=lambda finding: finding.code)
     groups = [list(group) for _, group in ordered]
     return [(group[0], len(group)) for group in groups]
+
+
+@register.filter
+def arose_in(stream: Stream) -> str:
+    """Where the worst that is found in it arose; "" where nothing but notes is found."""
+    findings = stream.findings.all()
+    worst = next((finding for finding in findings if finding.severity == stream.worst != "note"), None)
+    if worst is None:
+        return ""
+    return place_of(worst.rule, [finding.side for finding in findings if finding.code == worst.code], stream.side_names).name
 
 
 @register.filter

@@ -19,7 +19,7 @@ from inspector.presentation.visible import visible
 from inspector.profiles.base import EVIDENCE, Profile, ProviderRule
 from inspector.profiles.catalogue import PROFILES
 from inspector.programs.catalogue import FORMATS
-from inspector.programs.formats import Exported, Format, InRelations, sample_of
+from inspector.programs.formats import Exported, Format, InRelations, WriteMode, sample_of
 from inspector.programs.registry import program_or_default, programs
 from inspector.projections.base import Projection
 from inspector.projections.catalogue import all_projections
@@ -317,7 +317,13 @@ def rule(request: OperatorRequest, code: str) -> HttpResponse:
     chosen = _rule(code)
     repairs = tuple(catalogues.strategy_named(name) for name in chosen.repaired_by)
     if isinstance(chosen, StreamRule):
-        streams = Stream.objects.counted().filter(is_gone=False, findings__code=chosen.code).select_related("source").distinct()
+        streams = (
+            Stream.objects.counted()
+            .filter(is_gone=False, findings__code=chosen.code)
+            .select_related("source")
+            .prefetch_related("findings")
+            .distinct()
+        )
         content = RulePage(
             chosen, repairs, tuple(streams[:SHOWN]), streams.count(), wrong=examples.wrong(chosen), right=examples.right(chosen)
         )
@@ -501,8 +507,9 @@ class FormatRow:
     """Those that are imported here."""
 
     @property
-    def undo(self) -> str:
-        return catalogues.undo_of(self.format)
+    def modes(self) -> tuple[tuple[WriteMode, str], ...]:
+        """Each with its undo."""
+        return tuple((mode, catalogues.undo_of(self.format, mode)) for mode in self.format.modes)
 
     @property
     def read_only(self) -> str:
@@ -540,10 +547,25 @@ class ProgramFormats:
     title: str
     rows: tuple[FormatRow, ...]
 
+    @property
+    def sources(self) -> int:
+        return sum(len(row.sources) for row in self.rows)
+
+
+BY_PROGRAM = "program"
+FORMAT_SORTS: dict[str, Callable[[ProgramFormats], Any]] = {
+    BY_PROGRAM: lambda group: group.title.lower(),
+    "-program": lambda group: group.title.lower(),
+    "here": lambda group: group.sources,
+    "-here": lambda group: group.sources,
+}
+"""What the address may ask for -> the key; programs that are equal by it are A to Z."""
+
 
 @dataclass(frozen=True, slots=True)
 class FormatsPage:
     q: str
+    sort: str
     programs: tuple[ProgramFormats, ...]
     traces: tuple[Json, ...]
     captures: tuple[CaptureKind, ...]
@@ -553,9 +575,12 @@ class FormatsPage:
 
 def formats(request: OperatorRequest) -> HttpResponse:
     q, sources = _query(request), _sources_by_format()
+    sort = request.GET.get("sort", "")
+    sort = sort if sort in FORMAT_SORTS else BY_PROGRAM
     content = FormatsPage(
         q,
-        _formats_by_program(q, sources),
+        sort,
+        _formats_by_program(q, sort, sources),
         matching(
             sorted((row for row in catalogues.formats() if row["holds"] == "traces"), key=lambda row: row["name"] not in sources),
             q,
@@ -567,8 +592,7 @@ def formats(request: OperatorRequest) -> HttpResponse:
     return page(request, "formats.html", content, part="entries", twins=("json",))
 
 
-def _formats_by_program(q: str, sources: dict[str, tuple[Source, ...]]) -> tuple[ProgramFormats, ...]:
-    """Programs of what is imported here first."""
+def _formats_by_program(q: str, sort: str, sources: dict[str, tuple[Source, ...]]) -> tuple[ProgramFormats, ...]:
     groups = []
     for program in programs():
         rows = (FormatRow(format_, sources.get(format_.name, ())) for format_ in program.formats)
@@ -581,7 +605,8 @@ def _formats_by_program(q: str, sources: dict[str, tuple[Source, ...]]) -> tuple
         )
         if matches:
             groups.append(ProgramFormats(program.title, matches))
-    return tuple(sorted(groups, key=lambda group: not any(row.sources for row in group.rows)))
+    by_name = sorted(groups, key=lambda group: group.title.lower())
+    return tuple(sorted(by_name, key=FORMAT_SORTS[sort], reverse=sort.startswith("-")))
 
 
 def _sources_by_format() -> dict[str, tuple[Source, ...]]:

@@ -8,6 +8,7 @@ from django.conf import settings
 from django.core.files.uploadedfile import UploadedFile
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect
+from django.utils.text import slugify
 
 from inspector import background
 from inspector.access.permits import permit
@@ -52,16 +53,29 @@ class DefaultStore(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ProgramCard:
-    """A program with default places: `stores` are those that are on this machine."""
+    """What a person chooses: a program, and its default places; `stores` are those that are on this machine."""
 
     title: str
     formats: tuple[str, ...]
-    places: tuple[str, ...]
-    stores: tuple[DefaultStore, ...]
+    places: tuple[str, ...] = ()
+    moved_by: tuple[str, ...] = ()
+    """The variables that name other places."""
+    stores: tuple[DefaultStore, ...] = ()
+    is_pasted: bool = False
+    """Whether one of them is short enough to be pasted."""
+    export_command: str = ""
+    """Of a program of a database: what writes it as a file."""
+
+    @property
+    def slug(self) -> str:
+        return slugify(self.title)
 
     @property
     def has_sessions(self) -> bool:
         return any(store.files != 0 for store in self.stores)
+
+
+CAPTURES = ProgramCard("Captured streams", ("captures",), is_pasted=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +94,8 @@ class AddPage:
     """Megabytes of an upload."""
     is_listed: bool
     """INSPECTOR_SOURCES says what may be added."""
+    program: str = ""
+    """The slug of the program that was chosen."""
     typed: Typed = NOTHING
     text: str = ""
     """What was pasted and not taken, whole."""
@@ -117,18 +133,28 @@ class AddPage:
 
     @property
     def cards(self) -> tuple[ProgramCard, ...]:
-        """Those with something on this machine first."""
-        cards = (
+        """All that may be chosen: those with something on this machine first, then those that have a usual place."""
+        cards = [
             ProgramCard(
                 program.title,
                 tuple(format_.name for format_ in program.formats),
                 tuple(dict.fromkeys(home.path for home in program.homes)),
+                tuple(dict.fromkeys(home.moved_by for home in program.homes if home.moved_by)),
                 tuple(store for store in self.stores if store.program == program.title),
+                bool(program.wires),
+                program.export_command,
             )
             for program in programs()
-            if program.homes
-        )
-        return tuple(sorted(cards, key=lambda card: (not card.has_sessions, not card.stores)))
+        ]
+        return tuple(sorted([*cards, CAPTURES], key=lambda card: (not card.has_sessions, not card.stores, not card.places)))
+
+    @property
+    def chosen(self) -> ProgramCard | None:
+        return next(iter(self.chosen_cards), None)
+
+    @property
+    def chosen_cards(self) -> tuple[ProgramCard, ...]:
+        return tuple(card for card in self.cards if card.slug == self.program)
 
     @property
     def example(self) -> str:
@@ -138,6 +164,11 @@ class AddPage:
     @property
     def address(self) -> str:
         return ADDRESS
+
+    @property
+    def beyond_address(self) -> str:
+        """`beyond` where it is a database."""
+        return self.beyond if is_dsn(self.beyond) else ""
 
     @property
     def names_database(self) -> bool:
@@ -159,15 +190,6 @@ class AddPage:
         return tuple(card for card in self.cards if card.has_sessions)
 
     @property
-    def absent_cards(self) -> tuple[ProgramCard, ...]:
-        return tuple(card for card in self.cards if not card.has_sessions)
-
-    @property
-    def others(self) -> tuple[Program, ...]:
-        """Programs without a default place."""
-        return tuple(program for program in programs() if not program.homes)
-
-    @property
     def exported(self) -> tuple[Program, ...]:
         """Programs of a database that a command writes as a file."""
         return tuple(program for program in programs() if program.export_command)
@@ -186,7 +208,8 @@ def _add_page(request: OperatorRequest) -> AddPage:
         stores = () if folder else tuple(_default_stores())
     tops = tuple(map(str, roots()))
     above = "" if folder in ("", *tops) else folder.rstrip("/").rpartition("/")[0]
-    return AddPage(tops, stores, addresses(), folder, above, tuple(listing), more, problem, LARGEST >> 20, bool(settings.INSPECTOR_SOURCES))
+    is_listed, program = bool(settings.INSPECTOR_SOURCES), request.GET.get("program", "")
+    return AddPage(tops, stores, addresses(), folder, above, tuple(listing), more, problem, LARGEST >> 20, is_listed, program)
 
 
 def _default_stores() -> Iterator[DefaultStore]:

@@ -12,7 +12,7 @@ from inspector.middleware import OperatorRequest
 from inspector.models import Conversation, ConversationCount, ConversationRule, Repair, RuleCount, Source, counting, searching
 from inspector.models.prepared import prepared, totals
 from inspector.presentation.clock import day_of, first_of
-from inspector.presentation.conversation.verdict import PASSES, SILENT, NextRequest
+from inspector.presentation.conversation.verdict import NextRequest, unless_unnoticed
 from inspector.presentation.json_text import Json, json_fields
 from inspector.presentation.visible import visible
 from inspector.readers.catalogue import all_readers
@@ -71,7 +71,6 @@ class Badge:
         return f"{self.rule}: {self.severity}, {'silent' if self.silent else 'raises an error'}, {times}"
 
 
-_UNNOTICED = {rule.code: rule.unnoticed for rule in RULES if rule.unnoticed}
 _THROUGH_TREES = frozenset(reader.name for reader in all_readers() if reader.path is not None)
 
 
@@ -92,13 +91,8 @@ class ConversationRow:
 
     @property
     def next_request(self) -> NextRequest:
-        """Where it passes and a silent error is there all the same, what that does is its outcome, as in the inbox."""
-        following = NextRequest(*self.conversation.next_request)
-        errors = (
-            _UNNOTICED[badge.code] for badge in self.badges if badge.silent and badge.severity == "error" and badge.code in _UNNOTICED
-        )
-        unnoticed = next(errors, "") if following.state == PASSES else ""
-        return NextRequest(SILENT, unnoticed, "passes all known rules") if unnoticed else following
+        silent_errors = (badge.code for badge in self.badges if badge.silent and badge.severity == "error")
+        return unless_unnoticed(NextRequest(*self.conversation.next_request), silent_errors)
 
     @property
     def is_read_otherwise(self) -> bool:

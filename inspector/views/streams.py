@@ -20,7 +20,7 @@ from inspector.presentation.stream import report as stream_report
 from inspector.presentation.stream import view as stream_view
 from inspector.presentation.stream import words as stream_words
 from inspector.presentation.stream.event import EventView
-from inspector.presentation.stream.marks import StreamMark
+from inspector.presentation.stream.marks import Place, StreamMark, place_of
 from inspector.presentation.stream.report import StreamAnalysis, analysed
 from inspector.presentation.stream.view import LaneWindow, Overview, RequestView, Steps, StreamView
 from inspector.presentation.visible import visible
@@ -31,7 +31,7 @@ from inspector.streams.corrections import STREAM_STRATEGIES, StreamStrategy
 from inspector.streams.model import Side
 from inspector.streams.violations import StreamRule
 from inspector.views import facts
-from inspector.views.conversation_list import is_without_demo
+from inspector.views.conversation_list import StateTab, is_without_demo
 from inspector.views.live import live
 from inspector.views.pages import absolute, as_json, as_markdown, page, refusal, unless_unchanged
 from inspector.views.paging import ListWindow, window
@@ -53,11 +53,12 @@ SORTS: dict[str, tuple[str, ...]] = {
 }
 """What the address may ask for -> the columns; an index begins with each."""
 DAMAGED = Q(rank__lt=2)
-STATES = (
-    ("damaged", "errors or warnings"),
-    ("two-sided", "both sides captured"),
-    ("healthy", "nothing found"),
-)
+STATES: dict[str, tuple[str, Q]] = {
+    "": ("All", Q()),
+    "damaged": ("Errors or warnings", DAMAGED),
+    "healthy": ("No error or warning", ~DAMAGED),
+}
+"""What the address may ask for -> its tab, and the streams."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,20 +67,22 @@ class ListPage:
     here: ListWindow[Stream]
     total: int
     gone: int
-    states: tuple[tuple[str, str], ...]
+    tabs: tuple[StateTab, ...]
     sources: tuple[tuple[str, str], ...]
     q: str
     state: str
     rule: str
     source: str
     is_gone: bool
+    is_two_sided: bool
+    """Only streams of which both sides were captured."""
     sort: str = ""
     without_demo: bool = False
     """Whether streams of the demo are left out."""
 
     @property
     def is_filtered(self) -> bool:
-        return bool(self.q or self.state or self.rule or self.source or self.is_gone)
+        return bool(self.q or self.state or self.rule or self.source or self.is_gone or self.is_two_sided)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +133,12 @@ class StreamPage:
     @property
     def worst(self) -> StreamMark | None:
         return self.view.marks[0] if self.view.marks else None
+
+    @property
+    def place(self) -> Place | None:
+        """Where the worst arose."""
+        on_sides = [mark.side.value for mark in self.view.marks if self.worst and mark.code == self.worst.code]
+        return place_of(self.worst.name, on_sides, self.row.side_names) if self.worst else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,35 +229,42 @@ def worst() -> Worst:
 
 def _listed(request: OperatorRequest) -> ListPage:
     q, state, rule, source = (visible(request.GET.get(name, ""))[:200] for name in ("q", "state", "rule", "source"))
-    is_gone = request.GET.get("gone") == "1"
+    is_gone, is_two_sided = request.GET.get("gone") == "1", request.GET.get("sides") == "both"
+    state = state if state in STATES else ""
     sort = request.GET.get("sort", "")
     sort = sort if sort in SORTS else ""
-    streams = Stream.objects.counted(source).filter(is_gone=is_gone).prefetch_related("source")
+    streams = Stream.objects.counted(source).filter(is_gone=is_gone).prefetch_related("source", "findings")
     if q:
         streams = streams.filter(Q(title__icontains=q) | Q(native_id__icontains=q) | Q(verdict__icontains=q) | Q(oid__startswith=q))
         # A search that matched what is under a mask would give it away, letter by letter.
         texts = streams.values_list("pk", "oid", "title", "native_id", "verdict").iterator(chunk_size=500)
         streams = streams.exclude(pk__in=[pk for pk, *texts_of_one in texts if q.lower() not in masked(" \n".join(texts_of_one)).lower()])
-    if state in dict(STATES):
-        streams = streams.filter({"damaged": DAMAGED, "healthy": ~DAMAGED, "two-sided": Q(sides__contains=",")}[state])
+    if is_two_sided:
+        streams = streams.filter(sides__contains=",")
     if rule:
         streams = streams.filter(pk__in=Stream.objects.filter(findings__code=rule).values("pk"))
     sources = list(Source.objects.only("oid", "path", "is_demo", "stream_count", "gone_stream_count"))
-    counted = Source.objects.counted(source).aggregate(gone=Sum("gone_stream_count", default=0), present=Sum("stream_count", default=0))
-    gone, total = counted["gone"], counted["gone" if is_gone else "present"]
-    here = window(streams, SORTS[sort], streams.count() if q or state or rule else total, request.GET)
+    columns = {"gone": "gone_stream_count", "": "stream_count", "damaged": "damaged_stream_count"}
+    counts = Source.objects.counted(source).aggregate(**{name or "all": Sum(column, default=0) for name, column in columns.items()})
+    gone = counts["gone"]
+    # What sources count is told apart by state only, and only of what is there.
+    is_counted = not (q or rule or is_gone or is_two_sided)
+    by_state = {"": counts["all"], "damaged": counts["damaged"], "healthy": counts["all"] - counts["damaged"]} if is_counted else {}
+    streams = streams.filter(STATES[state][1])
+    here = window(streams, SORTS[sort], by_state[state] if is_counted else streams.count(), request.GET)
     return ListPage(
         here.rows,
         here,
         here.total,
         0 if is_gone else gone,
-        STATES,
+        tuple(StateTab(name, words, by_state.get(name)) for name, (words, _) in STATES.items()),
         tuple(entry.option for entry in sources if entry.stream_count or entry.gone_stream_count),
         q,
         state,
         rule,
         source,
         is_gone,
+        is_two_sided,
         sort,
         is_without_demo(sources, source),
     )

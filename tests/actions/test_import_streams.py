@@ -45,7 +45,9 @@ def test_a_capture_of_both_sides_is_judged_and_given_back_as_it_was() -> None:
     (stream,) = brought(BUG)
 
     assert (stream.side_names, stream.protocol, stream.events) == (("backend", "client"), "ollama-chat", 8)
-    assert stream.verdict.startswith("The client's terminal came at input 3 of 6 of the backend") and stream.worst == "error"
+    assert (
+        stream.verdict.startswith("Ended too early: the client's terminal came at input 3 of 6 of the backend") and stream.worst == "error"
+    )
     assert stream.has_silent and stream.is_kept and not stream.is_gone
     first = stream.findings.first()
     assert first is not None

@@ -47,7 +47,9 @@ class TestScan:
         ran = run("scan", BUG)
 
         assert ran.status == 1
-        assert ran.out.startswith("The client's terminal came at input 3 of 6 of the backend, and content of the backend after it")
+        assert ran.out.startswith(
+            "Ended too early: the client's terminal came at input 3 of 6 of the backend, and content of the backend after it"
+        )
         assert "STREAM101 premature-terminal: error, silent, wrong in the stream, client event" in ran.out
         assert "corrected by one-terminal" in ran.out
 

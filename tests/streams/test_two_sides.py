@@ -396,7 +396,10 @@ def test_the_bug_of_the_report_is_named_at_its_input() -> None:
     assert found is not None
     (premature,) = (each for each in found.evidence if each.rule.name == "premature-terminal")
 
-    assert premature.first[0].text == "The client's terminal came at input 3 of 5 of the backend, and content of the backend after it."
+    assert (
+        premature.first[0].text
+        == "Ended too early: the client's terminal came at input 3 of 5 of the backend, and content of the backend after it."
+    )
     assert premature.first[0].event == 2 and premature.rule.code == "STREAM101"
 
 

@@ -16,11 +16,13 @@ from pytest_django import Settings
 from inspector import background
 from inspector.actions.add_source import roots
 from inspector.actions.import_source import import_targets
+from inspector.demo.branch_incident_pi import pi_files
 from inspector.demo.creation import write_dispatch_store
 from inspector.demo.stream_incident import capture_files
 from inspector.installation import PACKAGE
 from inspector.metrics import text as metrics
 from inspector.models import AuditEntry, Source, Watch
+from inspector.programs.registry import programs
 from inspector.sources import uploads
 from inspector.sources.places import place
 from tests.accounts import account
@@ -114,18 +116,16 @@ def test_a_refused_path_comes_with_the_setting_that_allows_it(tmp_path: Path, cl
     assert f"{listed}/srv/other" in said(client, path="/srv/other")
     assert "import_source /srv/other/in/a.db</pre>" in said(client, path="/srv/other/in/a.db", do="try"), "tried, and not imported either"
     page = said(client, path="/srv/other", do="try")
-    assert re.search(r'id="elsewhere-path"\s+name="path"\s+value="/srv/other"', page), "where it was tested, it is there again"
+    assert re.search(r'id="path-path"[^>]*value="/srv/other"', page), "where it was tested, it is there again"
     assert page.index("Test without importing</button>") < page.index("Import this path</button>"), "the safe step comes first"
     card = page[page.index('id="elsewhere"') :]
-    assert card.index("Show the command</button>") < card.index("import_source /srv/other</pre>") < card.index('data-copies="to-import"')
+    assert "/srv/other</span> is not allowed here yet</h3>" in card
+    assert card.index("import_source /srv/other</pre>") < card.index('data-copies="to-import"') < card.index("Or allow it for this page")
     for command in re.findall(r'id="to-(?:test|import)">([^<]*)</pre>', page):
         assert command.startswith(f"{sys.executable} {PACKAGE.parent}/manage.py "), "from any folder"
     assert re.findall(r'data-copies="([\w-]+)"', page)[:3] == ["to-test", "to-import", "to-allow"]
     address = said(client, path="postgresql://me:hunter2@other.example/brain")
-    assert (
-        "import_source postgresql://me@other.example/brain</pre>" in address
-        and "other.example/brain</span> is not allowed here yet" in address
-    )
+    assert "import_source postgresql://me@other.example/brain</pre>" in address and 'id="elsewhere"' not in address
     assert f"{listed}postgresql://me@other.example/brain" in address, "its password is no part of it"
     assert f"INSPECTOR_SOURCES='{listed.partition('=')[2]}/srv/a b'" in said(client, path="/srv/a b"), "one word of a shell"
 
@@ -137,28 +137,77 @@ def test_a_command_in_another_terminal_needs_the_database_of_this_one(client: Cl
     assert ("Set INSPECTOR_DATABASE_URL there as it is here" in client.get("/sources/add/").content.decode()) is is_named
 
 
-def test_the_programs_lead_to_their_rows_and_commands_are_folded_until_a_place_is_typed(client: Client, settings: Settings) -> None:
+def panel(page: str) -> str:
+    """The words of the program that was chosen."""
+    text = re.sub(r"<[^>]+>", " ", page.partition('id="program"')[2].partition("</section>")[0].removeprefix(">"))
+    return " ".join(text.replace(f"{sys.executable} {PACKAGE.parent}/manage.py", "inspector").split())
+
+
+@pytest.mark.parametrize(("program", "sentences"), [
+    ("codex-cli", ["Not found on this machine. It keeps its sessions in ~/.codex/sessions , or where CODEX_HOME says.",
+                   "In another folder of this machine?", "import_source PATH", "Upload a file of it", "Formats that are read: codex ."]),
+    ("gbrain", ["It keeps its sessions in a PostgreSQL database.", "import_source postgresql://reader@db.example.org/agents",
+                "Without a login there", "pg_dump -t minion_jobs"]),
+    ("request-bodies", ["It has no usual place. Upload a file , paste the text or type its path ."]),
+    ("evidence-bundle", ["It has no usual place. Upload a file or type its path ."]),
+    ("captured-streams", ["It has no usual place. Upload a file , paste the text or type its path .", "all kinds"]),
+])  # fmt: skip
+def test_a_program_that_is_chosen_says_what_to_do_for_it(
+    tmp_path: Path, client: Client, settings: Settings, monkeypatch: pytest.MonkeyPatch, program: str, sentences: list[str]
+) -> None:
+    settings.INSPECTOR_SOURCES = []
+    monkeypatch.setenv("HOME", str(tmp_path))
+    page = client.get(f"/sources/add/?program={program}").content.decode()
+    for sentence in sentences:
+        assert sentence in panel(page), sentence
+    assert f'href="?program={program}" aria-current="true">' in page and page.count('href="?program=') == len(programs()) + 1
+
+
+def test_a_program_whose_sessions_are_here_is_tested_right_there(
+    tmp_path: Path, client: Client, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.INSPECTOR_SOURCES = []
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / ".claude/projects/--x--").mkdir(parents=True)
+    (tmp_path / ".claude/projects/--x--/a.jsonl").write_text(SESSION)
+    page = client.get("/sources/add/?program=claude-code").content.decode()
+    assert "Found on this machine. Test it first, then import it:" in panel(page) and "Not found" not in panel(page)
+    assert f"{tmp_path}/.claude/projects 1 file, {len(SESSION)} B" in panel(page)
+    assert 'value="try"' in page.partition('id="program"')[2].partition("</section>")[0]
+    chips = re.findall(r'href="\?program=([\w-]+)"[^>]*>([^<]*)(<b>found</b>)?', page)
+    assert chips[0] == ("claude-code", "Claude Code ", "<b>found</b>") and not any(found for _, _, found in chips[1:])
+    assert 'id="program"' not in client.get("/sources/add/?program=zzz").content.decode()
+
+
+def test_where_a_list_says_what_pages_may_read_nothing_is_said_not_to_be_found(tmp_path: Path, client: Client, settings: Settings) -> None:
+    settings.INSPECTOR_SOURCES = [tmp_path]
+    words = panel(client.get("/sources/add/?program=claude-code").content.decode())
+    assert words.startswith("Claude Code It keeps its sessions in ~/.claude/projects") and "Not found" not in words
+
+
+def test_each_way_has_a_card_and_the_command_of_a_database_comes_when_it_is_asked_for(client: Client, settings: Settings) -> None:
     settings.INSPECTOR_SOURCES = []
     page = client.get("/sources/add/").content.decode()
-    line = page[page.index("I use: ") : page.index('id="path"')]
-    for name in ("claude-code", "codex-cli", "gbrain"):
-        assert f'href="#program-{name}"' in line and page.count(f'<tr id="program-{name}"') == 1
-    assert "programs keep their sessions</h2>" in page and "no sessions are" not in page
-    folded = re.compile(r"<details( open)?>\s*<summary>The commands([^<]*)</summary>(.*?)</details>", re.DOTALL)
-    state, words, commands = folded.findall(page)[0]
-    assert (state, words) == ("", ", for an example") and "import_source postgresql://" in commands
-    state, words, commands = folded.findall(said(client, path="postgresql://reader@db.example/brain", do="lines"))[0]
-    assert (state, words) == (" open", "") and "import_source postgresql://reader@db.example/brain</pre>" in commands
+    ways = page.partition('class="ways two"')[2]
+    assert [re.sub(r"<[^>]+>", "", title) for title in re.findall(r"<h3>(.*?)</h3>", ways)] == [
+        "A path on this machine", "A file on your computer", "Text that you paste",
+        "A PostgreSQL database", "A path that this page may not open",
+    ]  # fmt: skip
+    database = ways.partition('id="database"')[2].partition("</section>")[0]
+    assert "import_source" not in database and "import_source PATH</pre>" in ways
+    database = (
+        said(client, path="postgresql://reader@db.example/brain", do="lines").partition('id="database"')[2].partition("</section>")[0]
+    )
+    assert "scan postgresql://reader@db.example/brain</pre>" in database
+    assert "import_source postgresql://reader@db.example/brain</pre>" in database
 
 
 def test_a_database_that_is_not_allowed_has_three_ways_to_its_import(client: Client, settings: Settings) -> None:
     settings.INSPECTOR_SOURCES = []
     page = said(client, path="postgresql://reader@db.example/brain", do="lines")
     assert client.post("/sources/add/", {"path": "a.db", "do": "lines"}).status_code == 409, "no place at all"
-    place_, elsewhere = page[page.index('id="path"') : page.index('id="elsewhere"')], page[page.index('id="elsewhere"') :]
-    assert "may not read" not in page and "is not allowed here yet</h3>" in elsewhere and ' main"' not in place_, (
-        "the command is the answer"
-    )
+    place_, elsewhere = page[page.index('id="path"') : page.index('id="database"')], page[page.index('id="database"') :]
+    assert "may not read" not in page and 'id="elsewhere"' not in page and ' main"' not in place_, "the command is the answer"
     assert "import_source postgresql://reader@db.example/brain</pre>" in elsewhere
     assert re.search(r"INSPECTOR_SOURCES=\S*postgresql://reader@db.example/brain \S+", elsewhere)
     export = "pg_dump -t minion_jobs -t 'subagent_*' gbrain > gbrain.sql"
@@ -223,6 +272,21 @@ def test_a_tried_store_says_what_becomes_of_its_newest_conversations(tmp_path: P
     assert titles[:2] == ["hello", "Summarise the open pull requests"] and len(titles) == 6
     assert "A row holds no readable JSON, and 1 more problem." in words
     assert not Source.objects.exists()
+
+
+def test_a_test_says_what_is_lost_silently_as_lists_do(tmp_path: Path, client: Client, settings: Settings) -> None:
+    settings.INSPECTOR_SOURCES = [tmp_path]
+    for name, text in pi_files().items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_bytes(text)
+
+    def outcomes(page: str) -> list[str]:
+        return re.findall(r'<td class="next"[^>]*>\s*<span class="caution"><b>(.*?)</b>', page)
+
+    tested = outcomes(said(client, path=str(tmp_path), do="try"))
+    assert tested == ["content lost"] * len(tested) and tested
+    import_targets([str(tmp_path)], "tester")
+    assert outcomes(client.get("/conversations/").content.decode()) == tested
 
 
 def test_a_test_lists_damaged_conversations_first_and_counts_what_it_does_not_list(
@@ -336,11 +400,11 @@ def test_in_local_mode_without_a_list_only_the_folders_of_programs_are_offered(
     (tmp_path / "home" / ".claude" / "projects").mkdir(parents=True)
     page = client.get("/sources/add/").content.decode()
     empty = str(tmp_path / "home" / ".claude" / "projects")
-    here, others = page[page.index('id="found"') : page.index('id="path"')], page[page.index('id="programs"') :]
-    assert f"<code>{empty}</code> is empty: <a" in others and "Claude Code, /" not in page and "<b>Claude Code</b>" not in here
+    here = page[page.index('id="found"') : page.index('id="path"')]
+    assert f"{empty} is empty: browse it" in panel(client.get("/sources/add/?program=claude-code").content.decode())
+    assert "Claude Code, /" not in page and "<b>Claude Code</b>" not in here
     assert "Browse the folder" not in page, "each folder that is allowed is listed with its program"
-    assert "not there: <a" in others.partition("<b>Codex CLI</b>")[2]
-    assert "<b>pi and OpenClaw</b>" in here and f">1 file, {len(SESSION)} B</td>" in here and "<b>pi and OpenClaw</b>" not in others
+    assert "<b>pi and OpenClaw</b>" in here and f">1 file, {len(SESSION)} B</td>" in here
     assert f'value="{sessions.parent}"' in page and page.index("pi and OpenClaw") < page.index("Claude Code") < page.index("Codex CLI")
     assert "is imported" in said(client, path=str(sessions.parent))
     source = Source.objects.get()

@@ -177,14 +177,29 @@ def test_the_formats_page_says_how_large_a_capture_may_be(client: Client) -> Non
 
 
 def test_the_formats_page_says_which_are_in_use_here(client: Client, tmp_path: Path) -> None:
-    assert "here</a>" not in client.get("/formats/").content.decode()
+    assert "link here" not in client.get("/formats/").content.decode()
     one = store(tmp_path / "a.db", rows("one", HEALTHY))
-    assert f'<a class="link here" href="/sources/{one.oid}/">1 source here</a>' in client.get("/formats/").content.decode()
+    assert f'<a class="link here" href="/sources/{one.oid}/">1 source</a>' in client.get("/formats/").content.decode()
     store(tmp_path / "b.db", rows("two", HEALTHY))
     text = client.get("/formats/").content.decode()
-    assert re.findall(r'rowspan="\d+">([^<]+)</th>', text)[:2] == ["Dispatch", "Claude Code"], "what is in use here comes first"
-    assert text.count("here</a>") == 2, "in the table, and in the details"
-    assert '<a class="link here" href="/sources/?q=dispatch">2 sources here</a>' in text
+    assert text.count("2 sources</a>") == 2, "in the table, and in the details"
+    assert '<a class="link here" href="/sources/?q=dispatch">2 sources</a>' in text
+
+
+@pytest.mark.parametrize(("query", "first", "sorted_by"), [
+    ("", ["Claude Code", "Codex CLI"], "program"),
+    ("?sort=nonsense", ["Claude Code", "Codex CLI"], ""),
+    ("?sort=-program", ["rollouts", "Request bodies"], "program"),
+    # Those that are equal by it are A to Z.
+    ("?sort=-here", ["Dispatch", "Claude Code"], "sources"),
+])  # fmt: skip
+def test_formats_are_sorted_by_program_or_by_what_is_imported_here(
+    client: Client, tmp_path: Path, query: str, first: list[str], sorted_by: str
+) -> None:
+    store(tmp_path / "a.db", rows("one", HEALTHY))
+    text = client.get(f"/formats/{query}").content.decode()
+    assert re.findall(r'rowspan="\d+">([^<]+)</th>', text)[:2] == first
+    assert re.findall(r'aria-sort="\w+"><a class="sort" href="[^"]+">(\w+)', text) == ([sorted_by] if sorted_by else [])
 
 
 def test_strategies_of_both_sorts_have_other_names() -> None:
@@ -292,18 +307,18 @@ def table_row(client: Client, name: str) -> list[str]:
 
 
 @pytest.mark.parametrize(("name", "cells"), [
-    ("claude-code", ["2.1.332 + 6 more", "fork, in-place", "yes", "~/.claude/projects"]),
-    ("codex", ["0.169.0", "fork, in-place", "yes", "~/.codex/sessions"]),
-    ("pi", ["1.5.2 + 3 more", "replay-suffix, in-place, fork", "yes", "~/.pi/agent/sessions"]),
+    ("claude-code", ["~/.claude/projects", "2.1.332 + 6 more", "fork removes the new one in-place restores every byte"]),
+    ("codex", ["~/.codex/sessions", "0.169.0", "fork removes the new one in-place restores every byte"]),
+    ("pi", ["~/.pi/agent/sessions", "1.5.2 + 3 more", "replay-suffix restores every byte in-place restores every byte fork removes the new one"]),
     # Only its own program writes to it.
-    ("opencode", ["1.18.33", "fork", "by opencode", "~/.local/share/opencode/opencode*.db"]),
-    # A repair is a file of its own.
-    ("openclaw-sqlite", ["2026.9.6", "fork", "not needed", "~/.openclaw/agents/*/agent/openclaw-agent.sqlite"]),
-    ("gbrain-export", ["0.46.28", "script", "not needed", "none"]),
+    ("opencode", ["~/.local/share/opencode/opencode*.db", "1.18.33", "fork opencode deletes it"]),
+    # A repair is a file of its own, which a person imports or runs.
+    ("openclaw-sqlite", ["~/.openclaw/agents/*/agent/openclaw-agent.sqlite", "2026.9.6", "fork delete the new file"]),
+    ("gbrain-export", ["none", "0.46.28", "script run FILE.undo.sql"]),
     # Nobody's code was run for the old tables, and nothing is written to them.
-    ("dispatch-g0", ["not run", "read only", "none"]),
+    ("dispatch-g0", ["none", "not run", "read only"]),
     # No program writes it.
-    ("anthropic-request", ["no program", "in-place", "yes", "none"]),
+    ("anthropic-request", ["none", "no program", "in-place restores every byte"]),
 ])  # fmt: skip
 def test_the_table_of_formats_says_what_can_be_done_with_each(client: Client, name: str, cells: list[str]) -> None:
     assert table_row(client, name) == cells

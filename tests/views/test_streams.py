@@ -11,8 +11,9 @@ from django.test import Client
 
 from inspector.actions.import_source import import_targets
 from inspector.demo.stream_incident import LEAKED, PREMATURE, REPAIRED, capture_files
-from inspector.models import Stream
+from inspector.models import Problem, Stream
 from inspector.streams.captures import own
+from inspector.streams.examples import kept
 from inspector.streams.model import Side
 from inspector.views import streams
 from tests.commands.running import run
@@ -278,7 +279,9 @@ def test_the_list_is_worst_first_and_filtered(client: Client, captured: Mapping[
     for query, count in (
         ("state=damaged", 2),
         ("state=healthy", 1),
-        ("state=two-sided", 2),
+        ("sides=both", 2),
+        ("sides=both&state=healthy", 1),
+        ("state=zzz", 3),
         ("rule=STREAM101", 1),
         ("q=REASONING", 1),
         ("q=zzz", 0),
@@ -287,6 +290,61 @@ def test_the_list_is_worst_first_and_filtered(client: Client, captured: Mapping[
     source = captured[LEAKED].source.oid
     assert client.get(f"/streams.json?source={source}").json()["total"] == 1
     assert "Nothing here matches" in get(client, "/streams/?q=zzz")
+
+
+@pytest.mark.parametrize(("query", "tabs"), [
+    ("", ["All 3", "Errors or warnings 2", "No error or warning 1"]),
+    ("?state=damaged", ["All 3", "Errors or warnings 2", "No error or warning 1"]),
+    # Sources count by state alone.
+    ("?q=reasoning", ["All", "Errors or warnings", "No error or warning"]),
+])  # fmt: skip
+def test_the_tabs_of_the_list_count_streams_by_state(client: Client, captured: Mapping[str, Stream], query: str, tabs: list[str]) -> None:
+    nav = get(client, f"/streams/{query}").partition('aria-label="States"')[2].partition("</nav>")[0]
+    assert [words(tab).strip() for tab in re.findall(r"<a [^>]*>(.*?)</a>", nav, re.DOTALL)] == tabs
+    assert nav.count('aria-current="page"') == 1
+
+
+def test_a_row_says_what_is_found_by_which_rule_and_where_it_arose(client: Client, captured: Mapping[str, Stream]) -> None:
+    page = get(client, "/streams/")
+    cells = {
+        stream.title: [words(cell).strip() for cell in re.findall(r"<td[^>]*>(.*?)</td>", row, re.DOTALL)]
+        for stream in captured.values()
+        for row in page.split("<tr>")
+        if f'row-link" href="/streams/{stream.oid}/"' in row
+    }
+    leaked, early, repaired = (cells[captured[name].title] for name in (LEAKED, PREMATURE, REPAIRED))
+    assert leaked[1:4] == [
+        "error, silent",
+        "A call of run_shell was written as text in the reasoning, and not run. STREAM126",
+        "backend or after it only the client captured",
+    ]
+    assert early[2].startswith("Ended too early: the client's terminal came at input 3 of 5") and early[2].endswith("STREAM101 STREAM131")
+    assert early[3] == "between backend and client both sides captured"
+    assert repaired[1] == "nothing found" and "STREAM" not in repaired[2] and repaired[3] == "both sides captured"
+    assert page.count('href="/rules/STREAM101/"') == 1
+
+
+def test_a_name_at_the_beginning_of_a_finding_gets_no_capital(client: Client, tmp_path: Path) -> None:
+    capture = tmp_path / "early.capture.jsonl"
+    capture.write_text("".join(json.dumps(line) + "\n" for line in kept()["block-before-start"]["wrong"]["capture"]))
+    import_targets([str(capture)], "tester")
+    stream = Stream.objects.get()
+    assert stream.verdict.startswith("content_block_start comes before")
+    problem = Problem.objects.get(code=stream.findings.get(rule="block-before-start").code)
+    for address in ("/streams/", f"/streams/{stream.oid}/", f"/problems/{problem.oid}/"):
+        page = get(client, address)
+        assert "content_block_start comes before" in page and "Content_block_start" not in page, address
+
+
+def test_a_stream_says_where_its_worst_finding_arose_and_which_conversation_asked(client: Client, captured: Mapping[str, Stream]) -> None:
+    early, leaked = (words(get(client, f"/streams/{captured[name].oid}/")) for name in (PREMATURE, LEAKED))
+    assert "error, silent It arose between backend and client: both sides prove it. Clients close at the terminal" in early
+    assert "error, silent Whether it arose in the backend or after it is not shown. The client runs no tool" in leaked
+    assert "It arose" not in words(get(client, f"/streams/{captured[REPAIRED].oid}/"))
+    assert "the user asked Write down when the backup runs, in notes/backup.md. Find the conversation" in early
+    assert 'href="/conversations/?q=Write%20down%20when%20the%20backup%20runs%2C%20in%20notes%2Fbackup.md."' in get(
+        client, f"/streams/{captured[PREMATURE].oid}/"
+    )
 
 
 def test_an_empty_list_says_how_to_load_one(client: Client) -> None:

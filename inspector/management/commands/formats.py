@@ -29,4 +29,4 @@ class Command(AnsweringCommand):
                 self.say("    a capture of streams: evidence, which is never written to; a corrected one is a new capture")
             for mode in entry["modes"]:
                 alias = f" ({mode['alias']})" if mode["alias"] else ""
-                self.say(f"    --mode {mode['name']}{alias}: {mode['summary']}")
+                self.say(f"    --mode {mode['name']}{alias}: {mode['summary']}; undo: {mode['undo']}")

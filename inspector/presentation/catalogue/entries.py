@@ -3,7 +3,7 @@
 from inspector.presentation.json_text import Json, json_fields
 from inspector.profiles.catalogue import PROFILES
 from inspector.programs.catalogue import FORMATS, READ_ONLY
-from inspector.programs.formats import Format, WriteMode, WrittenByProgram, sample_of
+from inspector.programs.formats import Format, Scripted, WriteMode, WrittenByProgram, sample_of
 from inspector.programs.registry import program_or_default
 from inspector.projections.catalogue import all_projections
 from inspector.readers.base import Reader
@@ -28,7 +28,7 @@ def formats() -> list[Json]:
             "verified": list(verified(row)),
             "places": list(places_of(row)),
             **json_fields(row, "reader=default_reader projection=default_projection profile=default_profile"),
-            "modes": [json_fields(mode, "name alias summary") for mode in row.modes],
+            "modes": [json_fields(mode, "name alias summary") | {"undo": undo_of(row, mode)} for mode in row.modes],
         }
         for row in FORMATS
     ]
@@ -63,11 +63,13 @@ def places_of(format_: Format) -> dict[str, list[str]]:
     return places
 
 
-def undo_of(format_: Format) -> str:
-    """Who takes back a repair that is in the store: Inspector or the program; "" where no repair is written to it."""
+def undo_of(format_: Format, mode: WriteMode) -> str:
+    """What takes back a repair that was written in this mode, in a few words."""
     if isinstance(format_, WrittenByProgram):
-        return format_.own_program.name
-    return "" if format_.name in READ_ONLY or not format_.modes else "Inspector"
+        return f"{format_.own_program.name} deletes it"
+    if format_.name in READ_ONLY:
+        return "run FILE.undo.sql" if isinstance(format_, Scripted) else "delete the new file"
+    return "removes the new one" if mode.alias == "fork" else "restores every byte"
 
 
 def readers() -> list[Json]:

@@ -1,6 +1,6 @@
 """The headline of a conversation: what is damaged, whether anybody would notice, and what the next turn will do."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import NamedTuple
 
@@ -34,6 +34,15 @@ class NextRequest(NamedTuple):
     state: str = ""
     words: str = ""
     more: str = ""
+
+
+_UNNOTICED = {rule.code: rule.unnoticed for rule in RULES if rule.unnoticed}
+
+
+def unless_unnoticed(following: NextRequest, silent_errors: Iterable[str]) -> NextRequest:
+    """Where it passes and one of the `silent_errors`, codes of rules, is there all the same, what that does is its outcome, as in the inbox."""
+    unnoticed = next((_UNNOTICED[code] for code in silent_errors if code in _UNNOTICED), "") if following.state == PASSES else ""
+    return NextRequest(SILENT, unnoticed, "passes all known rules") if unnoticed else following
 
 
 class Verdict(NamedTuple):

@@ -1,6 +1,6 @@
 """What is wrong with a stream, each at the event that shows it: the first few of every row of the table, and how many there are."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from inspector.presentation.stream.report import StreamAnalysis
@@ -9,6 +9,31 @@ from inspector.streams.model import Assembled, Side
 from inspector.streams.violations import BY_NAME, severity_of
 
 RANK = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.NOTE: 2}
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a finding arose, as far as a capture shows it: `name` for lists, `sentence` for the page of the stream."""
+
+    name: str
+    sentence: str
+
+
+BETWEEN = Place("between backend and client", "It arose between backend and client: both sides prove it.")
+BACKEND = Place("backend", "It came from the backend: its own side shows it.")
+CLIENT = Place("client's side", "The client's side shows it, the backend's does not.")
+NOT_SHOWN = Place("backend or after it", "Whether it arose in the backend or after it is not shown.")
+
+
+def place_of(rule: str, on_sides: Collection[str], sides: Collection[str]) -> Place:
+    """`on_sides` are those of the captured `sides` on which the rule named `rule` is found."""
+    of_streams = BY_NAME.get(rule)
+    if of_streams and of_streams.two_sided:
+        return BETWEEN
+    if Side.BACKEND.value in on_sides:
+        return BACKEND
+    # The message is judged on one side only.
+    return CLIENT if of_streams and Side.BACKEND.value in sides else NOT_SHOWN
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,7 @@ AXIS = 1000
 """Width of the overview in units of the drawing."""
 MOST_TICKS = 400
 TOOLS_SHOWN = 12
+QUESTION_SHOWN = 160
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +80,7 @@ class LaneRow:
 
 @dataclass(frozen=True, slots=True)
 class RequestView:
-    """The request in a few words. `tools` are the first names of `tool_count`."""
+    """The request in a few words. `tools` are the first names of `tool_count`; `question`: the first line of the user's last message."""
 
     is_known: bool
     model: str = ""
@@ -87,6 +88,12 @@ class RequestView:
     tools: tuple[str, ...] = ()
     tool_count: int = 0
     settings: tuple[tuple[str, str], ...] = ()
+    question: str = ""
+
+    @property
+    def searched(self) -> str:
+        """By which its conversation is found."""
+        return " ".join(self.question.split()[:8])
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,7 +240,17 @@ def request_view(request: Mapping[str, Any] | None) -> RequestView:
         tuple(beginning(name, 120) for name in tools[:TOOLS_SHOWN]),
         len(tools),
         settings,
+        next((beginning(text, QUESTION_SHOWN) for message in reversed(items(messages)) if (text := _line_of_user(message))), ""),
     )
+
+
+def _line_of_user(message: Any) -> str:
+    if not isinstance(message, dict) or message.get("role") != "user":
+        return ""
+    content = message.get("content")
+    parts = [content, *(part.get("text") for part in items(content) if isinstance(part, dict))]
+    lines = [line.strip() for part in parts if isinstance(part, str) for line in part.splitlines()]
+    return next(filter(None, lines), "")
 
 
 def _setting(value: str | int | float | bool) -> str:
