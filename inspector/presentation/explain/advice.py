@@ -89,8 +89,9 @@ def advice_of(case: Case, names: Sequence[str], why_not: str, profile_name: str,
     """Of a recommendation that exists already."""
     strategies, repaired = composed(case, names)
     now, after = (judged(version.reading, version.conversation, profile_name, own_projection)[1] for version in (case, repaired))
-    word = advice_word(ending_without_findings(repaired, after))
-    return Advice(profile_name, case.reading.reader, strategies, why_not, observed, now.verdict, after.verdict, now.sendable, word)
+    end = ending_without_findings(repaired, after)
+    verdict = f"{after.verdict}, but goes {end.words} ({end.silence})" if end.silence else after.verdict
+    return Advice(profile_name, case.reading.reader, strategies, why_not, observed, now.verdict, verdict, now.sendable, advice_word(end))
 
 
 def observed(explanations: Sequence[Explanation], text: str, cases: Iterable[Case]) -> str:
