@@ -52,7 +52,7 @@ class Offered:
     included: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Strategy -> those that change nothing where it is chosen too; of a long conversation none is tried."""
     detected: "tuple[Detected, ...]" = ()
-    """Of the path to a chosen leaf, what the rules find on it."""
+    """Of the path to a chosen leaf, or as another reader has it, what the rules find there."""
     word: str = RECOMMENDED
     """What `recommended` is called: whether the next request passes after all of them; of a long conversation that is not tried."""
     advice: str = ""
@@ -106,9 +106,9 @@ def is_kept_of(repair: Repair) -> bool:
 
 
 @unlimited
-def offered(row: Conversation, leaf: str) -> Offered:
-    """Raises UnknownReader."""
-    return _offered(*_offered_key(row, leaf))
+def offered(row: Conversation, leaf: str, reader: str = "") -> Offered:
+    """`reader`: "" is the deployed one. Raises UnknownReader."""
+    return _offered(*_offered_key(row, leaf, reader))
 
 
 def _analysis(row: Conversation) -> analyses.Stored | None:
@@ -117,14 +117,15 @@ def _analysis(row: Conversation) -> analyses.Stored | None:
     return None if kept is None or kept.is_stale else kept
 
 
-def _offered_key(row: Conversation, leaf: str) -> tuple[int, int, tuple[Hashable, ...], str, str, str, str]:
-    return row.pk, row.revision, read_at(row), row.source.reader, *row.judges, leaf
+def _offered_key(row: Conversation, leaf: str, reader: str = "") -> tuple[int, int, tuple[Hashable, ...], str, str, str, str]:
+    return row.pk, row.revision, read_at(row), reader or row.source.reader, *row.judges, leaf
 
 
 @bounded_cache(4 * MEGABYTE, lambda offer: 10_000)
 def _offered(pk: int, revision: int, read: tuple[Hashable, ...], reader: str, projection: str, profile: str, leaf: str) -> Offered:
     row = Conversation.objects.select_related("source").get(pk=pk)
-    if not leaf and (kept := _analysis(row)) is not None:
+    is_own = not leaf and reader == row.source.reader
+    if is_own and (kept := _analysis(row)) is not None:
         names = frozenset(name for _, finding in kept.first(FINDINGS) for name in finding.repaired_by)
         return Offered(kept.headline().recommended, names, "")
     case, problem = base_case(row, reader, revision), ""
@@ -139,7 +140,7 @@ def _offered(pk: int, revision: int, read: tuple[Hashable, ...], reader: str, pr
         reported = suggested(case, reported, loading.stored(row, revision))
     named = frozenset(name for finding in reported for name in finding.repaired_by)
     recommended = tuple(strategy.name for strategy in recommendation.candidate.strategies)
-    groups = by_rule(reported) if leaf else ()
+    groups = () if is_own else by_rule(reported)
     detected = tuple(Detected(group[0].code, group[0].severity, len(group), group[0].message) for group in groups)
     codes = {name: {finding.code for finding in reported if name in finding.repaired_by} for name in sorted(named)}
     parts = included(case, codes) if len(case.conversation.chunks) <= LARGEST and not case.reading.failure else {}

@@ -401,9 +401,12 @@ def _new_page(request: OperatorRequest, row: Conversation, work: Work | None) ->
     choice = _chosen(request, row)
     format_ = loading.format_of(row.source)
     base = base_of_page(row, choice.leaf)
-    offer = offered(row, choice.leaf)
+    own_reader = _offered_reader(row, choice.reader)
+    offer = offered(row, choice.leaf, own_reader)
     mode, reader, preview = choice.mode, row.source.reader, Shown(None, "", offer.problem)
-    ticked = choice.strategies or (() if {"mode", "reader"} & request.GET.keys() else first_ticked(offer))
+    # The form always sends its mode and reader; a link to the page may name a reader alone.
+    is_from_form = ("mode" if format_.modes else "reader") in request.GET
+    ticked = choice.strategies or (() if is_from_form else first_ticked(offer))
     waiting = tuple(Repair.waiting_of(row)[:WAITING_SHOWN])
     mode_reasons: Mapping[str, str] = {}
     try:
@@ -425,7 +428,7 @@ def _new_page(request: OperatorRequest, row: Conversation, work: Work | None) ->
         chosen=choice.strategies,
         ticked=ticked,
         strategies=strategies,
-        detected=_detected(row, preview.part, offer.detected if choice.leaf else None, {of.name for of in strategies}),
+        detected=_detected(row, preview.part, offer.detected if choice.leaf or own_reader else None, {of.name for of in strategies}),
         near=offer.named | {*offer.recommended, *choice.strategies},
         recommended=offer.recommended,
         word=offer.word,
@@ -454,6 +457,14 @@ def _new_page(request: OperatorRequest, row: Conversation, work: Work | None) ->
         waiting=waiting,
         accounts=accounts(row.source),
     )
+
+
+def _offered_reader(row: Conversation, reader: str) -> str:
+    """By which the strategies are tried: another than the deployed one, as far as its findings can be waited for; "" is the deployed one."""
+    with suppress(Refused):
+        if row.chunk_count <= LARGEST and reader_named(loading.format_of(row.source), reader) != row.source.reader:
+            return reader
+    return ""
 
 
 def _first_mode(row: Conversation, choice: RepairChoice, waiting: Sequence[Repair]) -> tuple[str, dict[str, str]]:

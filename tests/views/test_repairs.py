@@ -713,3 +713,21 @@ def test_what_a_repair_invents_is_next_to_the_word(client: Client, path: Path) -
     assert "adds" not in content(RENUMBER) and content(RENUMBER).endswith("nothing lost or invented")
     label = text(client, address).split('value="insert-interrupted-result"', 1)[1].split("</label>", 1)[0]
     assert label.count(">invented<") == 1 and ">invented</span> One synthetic result per call" in label
+
+
+def test_a_repair_for_another_reader_is_tried_as_that_one_reads(client: Client, tmp_path: Path) -> None:
+    """Side by side leads here with a reader alone: nothing was ticked, and findings and outcomes were those of the deployed one."""
+    address = f"/conversations/{example(tmp_path, traces=False).conversations.get(native_id=INCIDENT).oid}/repairs/new/"
+    deployed, other = text(client, address), text(client, f"{address}?reader=dispatch-role-split")
+    assert "openai-chat: rejected → accepted" in deployed and "openai-chat: rejected" not in other
+    assert "What is found here as dispatch-role-split reads it" in other and "MSG101" not in other
+    assert "openai-chat: wrong silently → accepted" in other
+    assert (
+        "Which to choose:</b> Next request: accepted with <code>promote-leaked-call</code> (invented) or <code>drop-leaked-call</code> (lossy)."
+        in other
+    )
+    passing = text(
+        client,
+        f"/conversations/{Conversation.objects.get(title__startswith='Run the migration').oid}/repairs/new/?reader=dispatch-role-split",
+    )
+    assert 'value="insert-interrupted-result" checked' in passing and ">recommended<" in passing
