@@ -19,14 +19,13 @@ from inspector.conversation.tree import LEAF
 from inspector.models import Conversation, Repair, analyses, loading, previews
 from inspector.models.cached import MEGABYTE, bounded_cache
 from inspector.planning.preview import DiffRow
-from inspector.planning.recommend import LARGE, included, without_waiting
+from inspector.planning.recommend import LARGE, RepairCandidate, included, without_waiting
 from inspector.planning.suggested import suggested
-from inspector.presentation.conversation.ending import ending_without_findings
+from inspector.presentation.conversation.ending import Ending, ending_without_findings
 from inspector.presentation.packed import packed, unpacked
-from inspector.presentation.repair.alternatives import LARGEST, strategy_alternatives
-from inspector.presentation.repair.outcomes import outcome
+from inspector.presentation.repair.alternatives import LARGEST, Attempt, safety_words, strategy_alternatives
+from inspector.presentation.repair.outcomes import RECOMMENDED, advice_sentence, advice_word, outcome
 from inspector.presentation.repair.preview_part import PreviewPart, PromptWindow, preview_part
-from inspector.profiles.base import Judgement
 from inspector.profiles.judging import judged_case
 from inspector.programs.formats import Stored
 from inspector.rules.base import Case, by_rule
@@ -53,7 +52,11 @@ class Offered:
     included: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Strategy -> those that change nothing where it is chosen too; of a long conversation none is tried."""
     detected: "tuple[Detected, ...]" = ()
-    """Of the path to a chosen leaf, what the rules find on it."""
+    """Of the path to a chosen leaf, or as another reader has it, what the rules find there."""
+    word: str = RECOMMENDED
+    """What `recommended` is called: whether the next request passes after all of them; of a long conversation that is not tried."""
+    advice: str = ""
+    """Which to choose, in a sentence; of a long conversation none."""
 
 
 class Detected(NamedTuple):
@@ -103,9 +106,9 @@ def is_kept_of(repair: Repair) -> bool:
 
 
 @unlimited
-def offered(row: Conversation, leaf: str) -> Offered:
-    """Raises UnknownReader."""
-    return _offered(*_offered_key(row, leaf))
+def offered(row: Conversation, leaf: str, reader: str = "") -> Offered:
+    """`reader`: "" is the deployed one. Raises UnknownReader."""
+    return _offered(*_offered_key(row, leaf, reader))
 
 
 def _analysis(row: Conversation) -> analyses.Stored | None:
@@ -114,14 +117,15 @@ def _analysis(row: Conversation) -> analyses.Stored | None:
     return None if kept is None or kept.is_stale else kept
 
 
-def _offered_key(row: Conversation, leaf: str) -> tuple[int, int, tuple[Hashable, ...], str, str, str, str]:
-    return row.pk, row.revision, read_at(row), row.source.reader, *row.judges, leaf
+def _offered_key(row: Conversation, leaf: str, reader: str = "") -> tuple[int, int, tuple[Hashable, ...], str, str, str, str]:
+    return row.pk, row.revision, read_at(row), reader or row.source.reader, *row.judges, leaf
 
 
 @bounded_cache(4 * MEGABYTE, lambda offer: 10_000)
 def _offered(pk: int, revision: int, read: tuple[Hashable, ...], reader: str, projection: str, profile: str, leaf: str) -> Offered:
     row = Conversation.objects.select_related("source").get(pk=pk)
-    if not leaf and (kept := _analysis(row)) is not None:
+    is_own = not leaf and reader == row.source.reader
+    if is_own and (kept := _analysis(row)) is not None:
         names = frozenset(name for _, finding in kept.first(FINDINGS) for name in finding.repaired_by)
         return Offered(kept.headline().recommended, names, "")
     case, problem = base_case(row, reader, revision), ""
@@ -136,20 +140,39 @@ def _offered(pk: int, revision: int, read: tuple[Hashable, ...], reader: str, pr
         reported = suggested(case, reported, loading.stored(row, revision))
     named = frozenset(name for finding in reported for name in finding.repaired_by)
     recommended = tuple(strategy.name for strategy in recommendation.candidate.strategies)
-    groups = by_rule(reported) if leaf else ()
+    groups = () if is_own else by_rule(reported)
     detected = tuple(Detected(group[0].code, group[0].severity, len(group), group[0].message) for group in groups)
     codes = {name: {finding.code for finding in reported if name in finding.repaired_by} for name in sorted(named)}
     parts = included(case, codes) if len(case.conversation.chunks) <= LARGEST and not case.reading.failure else {}
-    return Offered(recommended, named, problem, _outcomes(case, named | {*recommended}, projection, judgement), parts, detected)
+    attempts = _attempts(case, named | {*recommended}, projection, profile)
+    offer = Offered(recommended, named, problem, _outcomes(attempts, ending_without_findings(case, judgement), profile), parts, detected)
+    if not _is_tried(case):
+        return offer
+    word, advice = _advice(recommendation.candidate, projection, profile, attempts)
+    return replace(offer, word=word, advice=advice)
 
 
-def _outcomes(case: Case, named: Collection[str], projection: str, before: Judgement) -> dict[str, str]:
-    if len(case.conversation.chunks) > LARGEST or case.reading.failure:
-        return {}
-    tried = strategy_alternatives(case, (), projection, before.profile, [strategy for strategy in STRATEGIES if strategy.name in named])
-    now = ending_without_findings(case, before)
-    outcomes = {attempt.name: outcome(now, attempt.ending) for attempt in tried}
-    return {name: f"{before.profile}: {of.text}" for name, of in outcomes.items()}
+def _is_tried(case: Case) -> bool:
+    return len(case.conversation.chunks) <= LARGEST
+
+
+def _attempts(case: Case, named: Collection[str], projection: str, profile: str) -> list[Attempt]:
+    if not _is_tried(case) or case.reading.failure:
+        return []
+    return list(strategy_alternatives(case, (), projection, profile, [strategy for strategy in STRATEGIES if strategy.name in named]))
+
+
+def _outcomes(attempts: Sequence[Attempt], now: Ending, profile: str) -> dict[str, str]:
+    return {attempt.name: f"{profile}: {outcome(now, attempt.ending).text}" for attempt in attempts}
+
+
+def _advice(candidate: RepairCandidate, projection: str, profile: str, attempts: Sequence[Attempt]) -> tuple[str, str]:
+    # What the store cannot keep is left out of a candidate after it was judged.
+    after = ending_without_findings(candidate.case, judged_case(candidate.case, profile, projection)[1])
+    names = [strategy.name for strategy in candidate.strategies]
+    safety = safety_words({kind for strategy in candidate.strategies for kind in strategy.safety})
+    passing = [(attempt.name, attempt.safety) for attempt in attempts if attempt.is_fine]
+    return advice_word(after), advice_sentence(names, safety, after, passing)
 
 
 def request_of_choice(row: Conversation, strategies: tuple[str, ...], mode: str, reader: str, leaf: str) -> RepairRequest:

@@ -97,12 +97,18 @@ class NewRepairPage:
     near: frozenset[str]
     """Those that a finding names, the recommended and the chosen ones; the others are folded away."""
     recommended: tuple[str, ...]
+    word: str
+    """What they are called."""
+    advice: str
+    """Which to choose, in a sentence."""
     outcomes: Mapping[str, str]
     """What the next request comes to after each of these alone."""
     included: Mapping[str, tuple[str, ...]]
     """Strategy -> those that change nothing where it is chosen too."""
     mode: str
     modes: tuple[WriteMode, ...]
+    mode_reasons: Mapping[str, str]
+    """Why the page begins with another mode than the first, by the mode that the sentence is about."""
     reader: str
     readers: list[str]
     may_write: bool
@@ -395,15 +401,19 @@ def _new_page(request: OperatorRequest, row: Conversation, work: Work | None) ->
     choice = _chosen(request, row)
     format_ = loading.format_of(row.source)
     base = base_of_page(row, choice.leaf)
-    offer = offered(row, choice.leaf)
+    own_reader = _offered_reader(row, choice.reader)
+    offer = offered(row, choice.leaf, own_reader)
     mode, reader, preview = choice.mode, row.source.reader, Shown(None, "", offer.problem)
-    ticked = choice.strategies or (() if {"mode", "reader"} & request.GET.keys() else first_ticked(offer))
+    # The form always sends its mode and reader; a link to the page may name a reader alone.
+    is_from_form = ("mode" if format_.modes else "reader") in request.GET
+    ticked = choice.strategies or (() if is_from_form else first_ticked(offer))
     waiting = tuple(Repair.waiting_of(row)[:WAITING_SHOWN])
-    if ticked and not (mode or choice.strategies) and row.chunk_count <= LARGEST:
-        mode = _first_mode(row, ticked, waiting, choice.leaf)
+    mode_reasons: Mapping[str, str] = {}
     try:
         mode = mode_named(format_, mode)
         reader = reader_named(format_, choice.reader)
+        if not choice.mode and ticked and row.chunk_count <= LARGEST:
+            mode, mode_reasons = _first_mode(row, choice._replace(strategies=ticked, mode=mode, reader=reader), waiting)
         is_chosen = bool(choice.strategies) and OUTCOME not in request.GET
         if ticked and work is None and (is_chosen or row.chunk_count <= LARGEST or is_kept(row, ticked, mode, reader, choice.leaf)):
             preview = shown_of_choice(row, ticked, mode, reader, choice.leaf)
@@ -418,13 +428,16 @@ def _new_page(request: OperatorRequest, row: Conversation, work: Work | None) ->
         chosen=choice.strategies,
         ticked=ticked,
         strategies=strategies,
-        detected=_detected(row, preview.part, offer.detected if choice.leaf else None, {of.name for of in strategies}),
+        detected=_detected(row, preview.part, offer.detected if choice.leaf or own_reader else None, {of.name for of in strategies}),
         near=offer.named | {*offer.recommended, *choice.strategies},
         recommended=offer.recommended,
+        word=offer.word,
+        advice=offer.advice,
         outcomes=offer.outcomes,
         included=offer.included,
         mode=mode,
         modes=format_.modes,
+        mode_reasons=mode_reasons,
         reader=reader,
         readers=list(dict.fromkeys([*names(row.source.format), reader])),
         may_write=web_may_write(row.source),
@@ -446,16 +459,31 @@ def _new_page(request: OperatorRequest, row: Conversation, work: Work | None) ->
     )
 
 
-def _first_mode(row: Conversation, ticked: tuple[str, ...], waiting: Sequence[Repair], leaf: str) -> str:
-    """Before anybody chose one: that of a repair that waits, else the first in which this can be written; "" where none is."""
-    for repair in waiting:
-        if list(repair.strategies) == list(ticked):
-            return repair.mode
-    for mode in loading.format_of(row.source).modes:
-        with suppress(Refused):
-            if shown_of_choice(row, ticked, mode.name, row.source.reader, leaf).part is not None:
-                return mode.name
+def _offered_reader(row: Conversation, reader: str) -> str:
+    """By which the strategies are tried: another than the deployed one, as far as its findings can be waited for; "" is the deployed one."""
+    with suppress(Refused):
+        if row.chunk_count <= LARGEST and reader_named(loading.format_of(row.source), reader) != row.source.reader:
+            return reader
     return ""
+
+
+def _first_mode(row: Conversation, choice: RepairChoice, waiting: Sequence[Repair]) -> tuple[str, dict[str, str]]:
+    """Before anybody chose one: that of a repair that waits, else the first in which this can be written, else that of the choice. With why it is not the first
+    of all, by the mode that the sentence is about.
+    """
+    for repair in waiting:
+        if list(repair.strategies) == list(choice.strategies):
+            return repair.mode, {} if repair.mode == choice.mode else {repair.mode: "Chosen here: a repair that waits is in this mode."}
+    reasons: dict[str, str] = {}
+    for mode in loading.format_of(row.source).modes:
+        try:
+            shown = shown_of_choice(row, choice.strategies, mode.name, choice.reader, choice.leaf)
+        except Refused as refusal:
+            shown = Shown(None, "", str(refusal))
+        if shown.part is not None:
+            return mode.name, reasons
+        reasons[mode.name] = f"Not possible here: {shown.problem}"
+    return choice.mode, {}
 
 
 def _detected(
@@ -672,6 +700,8 @@ def new_json(request: OperatorRequest, oid: str) -> HttpResponse:
         mode_named(loading.format_of(row.source), choice.mode)
         if not choice.strategies:
             raise NothingToRepair("Name at least one strategy.")
+        if not choice.mode and row.chunk_count <= LARGEST:
+            choice = choice._replace(mode=_first_mode(row, choice, tuple(Repair.waiting_of(row)[:WAITING_SHOWN]))[0])
         preview = kept_preview(row, row.revision, request_of_choice(row, *choice))
     except Refused as refusal:
         return as_json({"error": str(refusal), "strategies": [strategy.name for strategy in STRATEGIES]}, status=400)

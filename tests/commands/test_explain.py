@@ -177,3 +177,11 @@ def test_of_a_history_that_is_too_long_it_says_what_to_do(tmp_path: Path) -> Non
     ran = run("explain", "prompt is too long: 213000 tokens > 200000 maximum", "--target", store)
     assert "No repair is known to help: compact the conversation" in ran.out and "`extract`" in ran.out
     assert "nothing in the history" not in ran.out
+
+
+def test_what_the_provider_takes_and_the_reader_still_gets_wrong_is_called_partial(tmp_path: Path) -> None:
+    """It was recommended, and "passes all known rules" was all that was said of the request after it."""
+    rejection = "Invalid parameter: messages with role 'tool' must be a response to a preceeding message with 'tool_calls'."
+    told = run("explain", rejection, "--target", make(tmp_path / "dispatch.db"), "--conversation", "1a997b08").out
+    assert "after renumber-messages (safe): passes all known rules, but goes wrong silently (without seq 14)" in told
+    assert "repaired by: renumber-messages (safe), partial" in told and "recommended" not in told

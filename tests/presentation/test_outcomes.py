@@ -4,7 +4,7 @@ import pytest
 
 from inspector.presentation.conversation.ending import Ending, ending_of
 from inspector.presentation.conversation.verdict import NextRequest
-from inspector.presentation.repair.outcomes import outcome, tone
+from inspector.presentation.repair.outcomes import advice_sentence, advice_word, outcome, tone
 from inspector.profiles.base import Judgement, Violation
 
 PASSES = Judgement("openai-chat", (), ())
@@ -50,3 +50,41 @@ def test_what_becomes_of_the_next_request(before: Ending, after: Ending, said: s
 )
 def test_an_outcome_has_the_words_of_the_page(following: NextRequest, judgement: Judgement, expected: Ending) -> None:
     assert ending_of(following, judgement) == expected
+
+
+@pytest.mark.parametrize(
+    ("after", "expected"),
+    [(ACCEPTED, "recommended"), (PENDING, "recommended"), (SILENT, "partial"), (REJECTED, "partial"), (CLOSED, "partial")],
+)
+def test_only_what_does_not_leave_the_next_request_wrong_is_recommended(after: Ending, expected: str) -> None:
+    assert advice_word(after) == expected
+
+
+PASSING = [("promote-leaked-call", "invented"), ("promote-guessed-call", "invented"), ("drop-leaked-call", "lossy")]
+
+
+@pytest.mark.parametrize(
+    ("names", "after", "passing", "expected"),
+    [
+        (["a"], ACCEPTED, PASSING, "`a` (safe). Next request: accepted."),
+        (["a", "b"], ACCEPTED, [], "`a` and `b` (safe). Next request: accepted."),
+        (
+            ["a"],
+            SILENT,
+            PASSING,
+            "`a` (safe) repairs a part. Next request: wrong silently (without seq 14); accepted with `promote-leaked-call` (invented) "
+            "or `drop-leaked-call` (lossy).",
+        ),
+        (
+            ["a", "b"],
+            REJECTED,
+            [],
+            "`a` and `b` (safe) repair a part. Next request: rejected at messages.1 (OC-2).",
+        ),
+        ([], REJECTED, PASSING[:1], "Next request: accepted with `promote-leaked-call` (invented)."),
+        ([], REJECTED, [], ""),
+        ([], ACCEPTED, [], ""),
+    ],
+)
+def test_which_strategies_to_choose(names: list[str], after: Ending, passing: list[tuple[str, str]], expected: str) -> None:
+    assert advice_sentence(names, "safe", after, passing) == expected

@@ -141,7 +141,7 @@ def test_what_remains_comes_with_the_strategy_that_repairs_it_too(client: Client
     address = f"/conversations/{example(tmp_path, traces=False).conversations.get(native_id=INCIDENT).oid}/repairs/new/"
     options = text(client, address)
     outcome = " ".join(re.sub("<[^>]+>", " ", options.partition('id="outcome"')[2]).split())
-    assert "Remains: THINK301 until you tick promote-leaked-call , which includes renumber-messages invented" in outcome
+    assert "Remains: THINK301 until you tick promote-leaked-call invented , which includes renumber-messages" in outcome
     assert "No strategy is for it alone." in options and "Remains: THINK101 no strategy is for it alone" in outcome
     assert "rejected → wrong silently (without seq 14); accepted with promote-leaked-call" in outcome
     both = text(client, f"{address}?outcome=&strategy={RENUMBER}&strategy=promote-leaked-call")
@@ -174,7 +174,10 @@ def test_where_the_choice_waits_already_its_review_is_the_first_act(client: Clie
     repair = proposed(merged_one, RENUMBER, mode="in-place")
     review = f'<a class="btn main" href="/repairs/{repair.oid}/">Review</a>'
     assert text(client, address).partition('id="outcome"')[2].count(review) == 1
-    assert review not in text(client, f"{address}?outcome=&strategy=fix-counter")
+    page = text(client, address)
+    assert page.count('class="btn main"') == 1 and '<button class="link">Preview</button>' in page, "one button is the first act"
+    other = text(client, f"{address}?outcome=&strategy=fix-counter")
+    assert review not in other and '<button class="btn main">Preview</button>' in other
 
 
 def test_ticked_alternatives_are_named(client: Client, tmp_path: Path) -> None:
@@ -663,5 +666,68 @@ def test_a_repair_begins_with_a_mode_in_which_it_can_be_written(client: Client, 
     import_targets([str(tmp_path / "s.jsonl")], "tester")
     address = f"/conversations/{Conversation.objects.get().oid}/repairs/new/"
     page = text(client, address)
-    assert 'value="same-file" checked' in page and "outside of what is open here" not in page and "<b>Next request:</b>" in page
-    assert "outside of what is open here" in text(client, f"{address}?mode=new-session&strategy=insert-interrupted-result")
+    assert 'value="same-file" checked' in page and "<b>Next request:</b>" in page
+    fork, same_file = re.findall(r'<label class="option">.*?</label>', page[page.index("How it is written") :], re.DOTALL)
+    assert "Not possible here: A new session is written next to this one, outside of what is open here" in fork
+    assert "Not possible here" not in same_file and page.count("outside of what is open here") == 1, "said once, where it is chosen"
+    preview = text(client, f"{address}?strategy=insert-interrupted-result")
+    assert 'value="same-file" checked' in preview and "Propose this repair" in preview and '<p class="gate">' not in preview
+    assert client.get(address.removesuffix("/") + ".json?strategy=insert-interrupted-result").json()["mode"] == "same-file"
+    assert '<p class="gate">A new session' in text(client, f"{address}?mode=new-session&strategy=insert-interrupted-result")
+
+
+def test_a_mode_that_is_chosen_for_a_repair_that_waits_says_so(client: Client, merged_one: Conversation) -> None:
+    address = f"/conversations/{merged_one.oid}/repairs/new/"
+    assert "Chosen here" not in text(client, address)
+    proposed(merged_one, RENUMBER, mode="in-place")
+    page = text(client, address)
+    fork, in_place = re.findall(r'<label class="option">.*?</label>', page[page.index("How it is written") :], re.DOTALL)
+    assert " checked" in in_place and "Chosen here: a repair that waits is in this mode." in in_place and "Chosen here" not in fork
+
+
+def test_what_leaves_the_next_request_wrong_is_partial_and_what_passes_is_named(
+    client: Client, tmp_path: Path, merged_one: Conversation
+) -> None:
+    """The word promised an accepted request, next to an outcome that goes wrong silently."""
+    address = f"/conversations/{example(tmp_path, traces=False).conversations.get(native_id=INCIDENT).oid}/repairs/new/"
+    page = text(client, address)
+    advice = " ".join(re.sub("<[^>]+>", "", page.partition('<p class="choice">')[2].partition("</p>")[0]).split())
+    assert advice == (
+        "Which to choose: partial renumber-messages (safe) repairs a part. "
+        "Next request: wrong silently (without seq 14); accepted with promote-leaked-call (invented)."
+    )
+    assert ">recommended<" not in page
+    passing = text(client, f"/conversations/{merged_one.oid}/repairs/new/")
+    assert ">recommended<" in passing and ">partial<" not in passing
+    assert "<code>renumber-messages</code> (safe). Next request: accepted.</p>" in passing
+
+
+def test_what_a_repair_invents_is_next_to_the_word(client: Client, path: Path) -> None:
+    def content(name: str) -> str:
+        answer = client.get(f"{address}?outcome=&strategy={name}", HTTP_HX_REQUEST="true").content.decode()
+        (line,) = re.findall(r"<b>Content:</b>(.*?)</li>", answer, re.DOTALL)
+        return unescape(" ".join(re.sub("<[^>]+>", " ", line).split()))
+
+    address = f"/conversations/{imported(path, broken()).oid}/repairs/new/"
+    assert content("insert-interrupted-result").endswith("invented adds tool tool-result interrupted: tool execution did not complete")
+    assert "adds" not in content(RENUMBER) and content(RENUMBER).endswith("nothing lost or invented")
+    label = text(client, address).split('value="insert-interrupted-result"', 1)[1].split("</label>", 1)[0]
+    assert label.count(">invented<") == 1 and ">invented</span> One synthetic result per call" in label
+
+
+def test_a_repair_for_another_reader_is_tried_as_that_one_reads(client: Client, tmp_path: Path) -> None:
+    """Side by side leads here with a reader alone: nothing was ticked, and findings and outcomes were those of the deployed one."""
+    address = f"/conversations/{example(tmp_path, traces=False).conversations.get(native_id=INCIDENT).oid}/repairs/new/"
+    deployed, other = text(client, address), text(client, f"{address}?reader=dispatch-role-split")
+    assert "openai-chat: rejected → accepted" in deployed and "openai-chat: rejected" not in other
+    assert "What is found here as dispatch-role-split reads it" in other and "MSG101" not in other
+    assert "openai-chat: wrong silently → accepted" in other
+    assert (
+        "Which to choose:</b> Next request: accepted with <code>promote-leaked-call</code> (invented) or <code>drop-leaked-call</code> (lossy)."
+        in other
+    )
+    passing = text(
+        client,
+        f"/conversations/{Conversation.objects.get(title__startswith='Run the migration').oid}/repairs/new/?reader=dispatch-role-split",
+    )
+    assert 'value="insert-interrupted-result" checked' in passing and ">recommended<" in passing

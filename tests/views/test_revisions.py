@@ -115,7 +115,7 @@ def test_a_conversation_is_shown_as_two_readers_have_it(client: Client, tmp_path
         for line in re.findall(r'<tr class="\w+">(.*?)</tr>', text, re.DOTALL)
     ]
     assert rows[:2] == ["MSG 0 user hello | MSG 0 user hello", "~ MSG 0 user sent under another role hi there | ~ MSG 1 assistant hi there"]
-    assert "<b>~2</b> under another role" in text and "</b> changed" not in text
+    assert '<b class="differs">~2</b> under another role' in text and "</b> changed" not in text
     assert 'href="?reader=exact&amp;reader=dispatch-legacy">Swap sides' in text
     assert f'href="/conversations/{conversation.oid}/?rev=1&amp;reader=exact&amp;at=2#seq-2"' in text
     report = client.get(f"{address}.json?reader=dispatch-legacy&reader=exact").json()

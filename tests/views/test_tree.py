@@ -93,7 +93,7 @@ def test_the_row_where_a_branch_leaves_the_path_names_it_and_leads_to_it(get: Ge
 def test_the_repair_of_a_branch_lists_what_is_found_on_that_branch(client: Client, tmp_path: Path) -> None:
     conversation = session(tmp_path, *BRANCH)
     live, branch = (client.get(f"/conversations/{conversation.oid}/repairs/new/{query}").content.decode() for query in ("", "?leaf=r1"))
-    assert "What is found here, and what repairs it" in live and ">TREE106</a>" in live
+    assert ", and what repairs it</legend>" in live and ">TREE106</a>" in live
     assert "TREE106</a>" not in branch
 
 

@@ -175,7 +175,14 @@ def test_two_readings_side_by_side_have_both_verdicts_and_mark_what_is_rejected(
         "+ MSG 4 tool tool-result inserted by exact for the call at seq 2, not ",
     ], "an inserted result that does not help is no gain"
     why = "It does not help: it comes after seq 3-4, and OC-1 takes a result only right after its call, seq 2."
-    assert why in migration and "It helps" not in migration
+    assert f'<p class="caution">{why}</p>' in migration and "It helps" not in migration
+    noted = set(_cells(migration, '<span class="caution">(.*?)</span>'))
+    assert noted == {"wrong silently", "left out of the request", "read as part of the message before", "sent under another role"}, (
+        "amber is what goes wrong"
+    )
+    facts = _cells(migration, '<div class="facts">(.*?)</div>')[0]
+    assert facts.startswith("1 equal ~2 under another role +1 only right ~1 in another message goes wrong rejected Swap sides")
+    assert _cells(migration, '<b class="differs">(.*?)</b>') == ["~2", "~1"], "the mark of what differs is next to its name"
     assert "the next request is rejected instead of wrong silently </h1>" in " ".join(migration.split())
     assert "load() as shipped: a new message where msgIdx differs" in migration
     assert '<a class="link" href="#by-neither">read by neither</a>' in hello and 'id="by-neither"' in hello

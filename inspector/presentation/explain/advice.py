@@ -4,10 +4,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from inspector.planning.recommend import composed, sequence, without_waiting
+from inspector.presentation.conversation.ending import ending_without_findings
 from inspector.presentation.conversation.panels import Alignment
 from inspector.presentation.conversation.recorded_errors import recorded_errors
 from inspector.presentation.explain.answer import Explanation, OtherReader, explanation_report, same_refusal
 from inspector.presentation.json_text import Json, json_fields
+from inspector.presentation.repair.outcomes import advice_word
 from inspector.profiles.judging import judged
 from inspector.programs.base import Meaning
 from inspector.programs.registry import crash_prefix_of
@@ -26,7 +28,12 @@ class Remedy:
 
     strategy: Strategy
     edits: int | None
-    is_recommended: bool = False
+    word: str = ""
+    """What it is called where it is recommended: whether the next request passes after all that is."""
+
+    @property
+    def is_recommended(self) -> bool:
+        return bool(self.word)
 
     @property
     def rules(self) -> tuple[Rule, ...]:
@@ -46,6 +53,8 @@ class Advice:
     now: str
     after: str
     now_passes: bool
+    word: str
+    """What the strategies are called."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -80,7 +89,9 @@ def advice_of(case: Case, names: Sequence[str], why_not: str, profile_name: str,
     """Of a recommendation that exists already."""
     strategies, repaired = composed(case, names)
     now, after = (judged(version.reading, version.conversation, profile_name, own_projection)[1] for version in (case, repaired))
-    return Advice(profile_name, case.reading.reader, strategies, why_not, observed, now.verdict, after.verdict, now.sendable)
+    end = ending_without_findings(repaired, after)
+    verdict = f"{after.verdict}, but goes {end.words} ({end.silence})" if end.silence else after.verdict
+    return Advice(profile_name, case.reading.reader, strategies, why_not, observed, now.verdict, verdict, now.sendable, advice_word(end))
 
 
 def observed(explanations: Sequence[Explanation], text: str, cases: Iterable[Case]) -> str:
@@ -103,10 +114,12 @@ def _source(case: Case, text: str) -> str:
 
 def remedies(explanation: Explanation, case: Case | None, advice: Advice | None) -> tuple[Remedy, ...]:
     """What is recommended first, then what else the rule names and would change something, then what would not."""
-    recommended = advice.names if advice else ()
+    recommended, word = (advice.names, advice.word) if advice else ((), "")
     is_tried = case is not None and len(case.conversation.chunks) <= TRIED
     listed = [
-        Remedy(strategy, sum(1 for _ in strategy.edits(case)) if case is not None and is_tried else None, name in recommended)
+        Remedy(
+            strategy, sum(1 for _ in strategy.edits(case)) if case is not None and is_tried else None, word if name in recommended else ""
+        )
         for name in dict.fromkeys((*recommended, *explanation.candidate.rule.repaired_by))
         for strategy in STRATEGIES
         if strategy.name == name
@@ -126,7 +139,7 @@ def repaired_by_words(listed: Sequence[Remedy]) -> str:
     if not any(remedy.is_recommended or remedy.edits is not None for remedy in listed):
         return ", ".join(remedy.strategy.name for remedy in listed)
     parts = [
-        ", ".join(f"{with_safety(remedy.strategy)}, recommended" for remedy in listed if remedy.is_recommended),
+        ", ".join(f"{with_safety(remedy.strategy)}, {remedy.word}" for remedy in listed if remedy.is_recommended),
         ", ".join(
             f"{with_safety(remedy.strategy)}, {remedy.edits:,} edit{'s' if remedy.edits > 1 else ''}"
             for remedy in listed

@@ -1,9 +1,13 @@
 """What a repair makes of the next request: its end before and after, in a few words."""
 
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 from inspector.presentation.conversation.ending import ACCEPTED, REJECTED, UNREADABLE, WRONG_SILENTLY, Ending
 from inspector.presentation.conversation.verdict import NOT_JUDGED, NOT_KNOWN
+
+RECOMMENDED, PARTIAL = "recommended", "partial"
 
 
 class Outcome(NamedTuple):
@@ -18,10 +22,14 @@ class Outcome(NamedTuple):
 
 
 def outcome(before: Ending, after: Ending) -> Outcome:
-    why = after.why if after.words == REJECTED or not after.why else f"({after.why})"
+    why = _why(after)
     if before.words != after.words:
         return Outcome(f"{before.words} → {after.words}", why)
     return Outcome("accepted, as before" if after.words == ACCEPTED else f"still {after.words}", why)
+
+
+def _why(of: Ending) -> str:
+    return of.why if of.words == REJECTED or not of.why else f"({of.why})"
 
 
 def tone(words: str) -> str:
@@ -30,3 +38,31 @@ def tone(words: str) -> str:
     if UNREADABLE in end or REJECTED in end:
         return "no"
     return "still" if any(words in end for words in (WRONG_SILENTLY, NOT_KNOWN, NOT_JUDGED)) else "yes"
+
+
+def advice_word(after: Ending) -> str:
+    """Of the strategies that repair what was found: "recommended" would promise that the next request passes after them."""
+    return PARTIAL if after.words in (REJECTED, WRONG_SILENTLY, UNREADABLE) else RECOMMENDED
+
+
+def advice_sentence(names: Sequence[str], safety: str, after: Ending, passing: Sequence[tuple[str, str]]) -> str:
+    """Which strategies to choose, and what passes where the next request does not after these.
+
+    `safety`: of all of them; `after`: the end of the next request after them. `passing`: each after which alone it is accepted, with its safety.
+    """
+    end = Outcome(after.words, _why(after)).text
+    if names and advice_word(after) == RECOMMENDED:
+        return f"{_joined(names, 'and')} ({safety}). Next request: {end}."
+    # Of those that cost the same the first, which is the one that guesses least.
+    first = {of: name for name, of in reversed(passing)}
+    others = {name: of for name, of in passing if first[of] == name}
+    accepted = [f"accepted with {_joined([*others], 'or', others)}"] if others else []
+    if not names:
+        return "".join(f"Next request: {words}." for words in accepted)
+    part = "repairs a part" if len(names) == 1 else "repair a part"
+    return f"{_joined(names, 'and')} ({safety}) {part}. Next request: {'; '.join([end, *accepted])}."
+
+
+def _joined(names: Sequence[str], word: str, safeties: Mapping[str, str] = MappingProxyType({})) -> str:
+    items = [f"`{name}` ({safeties[name]})" if name in safeties else f"`{name}`" for name in names]
+    return f" {word} ".join(filter(None, (", ".join(items[:-1]), items[-1])))

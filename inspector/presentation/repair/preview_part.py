@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 
 from inspector.conversation.edits import Plan, Safety
+from inspector.conversation.model import Chunk
 from inspector.planning.preview import Cost, DiffRow, FindingKind, Preview, PreviewSide
 from inspector.presentation.conversation.ending import Ending
 from inspector.presentation.conversation.excerpt import Excerpt, excerpts
@@ -172,6 +173,12 @@ class PreviewPart:
     def content(self) -> str:
         """What becomes of the chunks, without the bytes that are written."""
         return self.did.rpartition(", ")[0]
+
+    @property
+    def added(self) -> list[Chunk]:
+        """What a plan that invents adds, as far as it is shown: chunks that were not there before, or were of another kind."""
+        rows = (row for run in self.runs for row in (*run.shown, *run.folded, *run.last)) if str(Safety.INVENTED) in self.safety else ()
+        return [row.after for row in rows if row.after is not None and (row.before is None or row.before.kind != row.after.kind)]
 
     @property
     def outcome(self) -> Outcome:
