@@ -2,8 +2,8 @@
 
 from typing import NamedTuple
 
-from inspector.presentation.conversation.ending import ACCEPTED, REJECTED, UNREADABLE, WRONG_SILENTLY, Ending
-from inspector.presentation.conversation.verdict import NOT_JUDGED, NOT_KNOWN
+from inspector.presentation.conversation.ending import ACCEPTED, WRONG_SILENTLY, Ending
+from inspector.presentation.conversation.verdict import NOT_JUDGED, NOT_KNOWN, REJECTED, UNREADABLE
 
 
 class Outcome(NamedTuple):
