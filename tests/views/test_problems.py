@@ -711,6 +711,27 @@ def test_trends_name_the_day_with_the_most_and_the_version_that_began_on_it(clie
     assert "A 06-20 first with client version 2.0 &lt;i&gt; , none new" in quiet and "none in 50 days" not in quiet, "a letter is there"
 
 
+def test_trends_say_first_what_began_since_the_last_version_of_the_client(client: Client, tmp_path: Path) -> None:
+    store(tmp_path / "a.db", rows("one", MERGED))
+    ProblemDay.objects.all().delete()
+    problem, ended, began = Problem.objects.get(), of_rule("MSG102"), of_rule("TOOL102")
+    of_day(problem, date(2026, 5, 1), 2, "1.0")
+    assert "Since " not in words_of(client, "/trends/"), "it was there before"
+    of_day(ended, date(2026, 6, 18), 3, "1.9")
+    of_day(problem, date(2026, 6, 19), 1, "1.0")
+    of_day(problem, date(2026, 6, 20), 5, "2.0 <i>")
+    of_day(began, date(2026, 6, 21), 1, "1.0")
+    ProblemDay.objects.create(problem=began, day=date(2026, 6, 21), model="a model", occurrences=1)
+    page = words_of(client, "/trends/")
+    assert "Since client version 2.0 &lt;i&gt; , first on 06-20 (B), 7 began." in page, "a version of the client before a model"
+    assert "Not in the 58 days before: unanswered-call 2. Again: merged-messages 5 (3 before)." in page
+    assert page.index("Since client version") < page.index("new occurrences began on")
+    since = client.get("/trends.json").json()["since"]
+    assert (since["name"], since["day"], since["first"], since["again"]) == ("2.0 <i>", "2026-06-20", ["TOOL102"], ["MSG101"])
+    assert "first on 06-20 (B), none began." in words_of(client, "/trends/?rule=MSG102")
+    assert "Since " not in words_of(client, "/trends/?by=version") and client.get("/trends.json?by=version").json()["since"] is None
+
+
 def test_trends_count_how_much_of_a_day_has_the_version_that_began_on_it(client: Client, tmp_path: Path) -> None:
     store(tmp_path / "a.db", rows("one", MERGED))
     ProblemDay.objects.all().delete()
