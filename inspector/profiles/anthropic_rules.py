@@ -9,12 +9,12 @@ _UNANSWERED = (
     "Each `tool_use` block must have a corresponding `tool_result` block in the next message."
 )
 _CLIENT = "API Error: 400 due to tool use concurrency issues"
-_INDEX = "the number may name the message with the call or the one after it: look one message to each side"
+_INDEX = "The number may name the message with the call or the one after it: look one message to each side"
 _PATTERN = "String should match pattern '^[a-zA-Z0-9_-]+$'"
 _AT, _AT_RESULT = "messages.{n}.content.{m}.", "messages.{n}.content.{m}.tool_result.content.{k}."
 _BASE64 = "image.source.base64"
 _IMAGE = _BASE64 + ".data: At least one of the image dimensions exceed max allowed size"
-_IN_RESULT = "images in results of tools count too"
+_IN_RESULT = "Images in results of tools count too"
 _NO_INVENTION = "there is no placeholder for thinking and its signature"
 
 RULES = (
@@ -66,7 +66,7 @@ RULES = (
         "R",
         (_SHAPES, 'the page "Handle tool calls" as quoted by clawdemy.org'),
         also=(_CLIENT,),
-        advice="the results are there, but any other block ends the run of results; " + _INDEX,
+        advice="the results are there, but any other block ends the run of results. " + _INDEX,
         repaired_by=("order-blocks", "move-results"),
     ),
     ProviderRule(
@@ -76,7 +76,7 @@ RULES = (
         "R",
         (_EXCHANGES,),
         also=(_CLIENT,),
-        advice="the text directly after calls breaks the pair, even where the results follow; " + _INDEX,
+        advice="the text directly after calls breaks the pair, even where the results follow. " + _INDEX,
         repaired_by=(*UNANSWERED, "order-blocks"),
         follows=("AN-1", "AN-3"),
     ),
@@ -87,7 +87,7 @@ RULES = (
         "I",
         ("anomalyco/opencode #7002",),
         also=(_CLIENT,),
-        advice="most often two responses run together; moving thinking is no fix, since its place may be checked (AN-16); " + _INDEX,
+        advice="most often two responses run together. Moving thinking is no fix, since its place may be checked (AN-16). " + _INDEX,
         repaired_by=(*UNANSWERED, "strip-thinking"),
         follows=("AN-1", "AN-3"),
     ),
@@ -98,7 +98,7 @@ RULES = (
         "I",
         ("trycua/cua #524", "BerriAI/litellm #23510", "anthropics/claude-code #20901"),
         also=("messages: `tool_use` ids must be unique",),
-        advice="every report is of one message; an id that is used again in a later turn, each time with its result, was accepted twice",
+        advice="every report is of one message. An id that is used again in a later turn, each time with its result, was accepted twice",
         repaired_by=("rename-repeated-ids",),
     ),
     ProviderRule(
@@ -144,7 +144,7 @@ RULES = (
         "This model does not support assistant message prefill. The conversation must end with a user message.",
         "IR",
         ("copilot-api #261", "llxprt-code #3695", _SHAPES),
-        advice="models up to 4.5 take a prefill, those from 4.6 on refuse it; judged only where the model's name says which it is",
+        advice="models up to 4.5 take a prefill, those from 4.6 on refuse it. Judged only where the model's name says which it is",
         repaired_by=("end-with-user",),
         at_end=True,
     ),
@@ -164,7 +164,7 @@ RULES = (
         "IR",
         ("anthropics/claude-code #6774", "autogen #6083", _SHAPES),
         also=("user messages must have non-empty content",),
-        advice="empty assistant messages were refused until 2025 and are accepted now; an empty list of the user's was not measured",
+        advice="empty assistant messages were refused until 2025 and are accepted now. An empty list of the user's was not measured",
         repaired_by=("drop-empty-blocks",),
     ),
     ProviderRule(
@@ -181,7 +181,7 @@ RULES = (
         "messages: text content blocks must contain non-whitespace text",
         "R",
         (_SHAPES, "goose #7343", "anomalyco/opencode #31259"),
-        advice="so a single space is no placeholder; before a call of the same message one was accepted (claude-haiku-4-5) and is not judged",
+        advice="so a single space is no placeholder. Before a call of the same message one was accepted (claude-haiku-4-5) and is not judged",
         repaired_by=("drop-empty-blocks",),
     ),
     ProviderRule(
@@ -204,7 +204,7 @@ RULES = (
         ("anthropics/claude-code #63203", "anthropics/claude-code #25361", "anthropics/claude-code #12316"),
         advice=(
             "The thinking of the latest answer must come back as it was received. Most often two answers ran together, because the call between them never got "
-            "its result; else a block was moved, edited or left out. A request alone shows answers that ran together and thinking after a call; it does not "
+            "its result. Otherwise a block was moved, edited or left out. A request alone shows answers that ran together and thinking after a call. It does not "
             "show changed words and missing blocks."
         ),
         repaired_by=(*UNANSWERED, "thinking-to-text", "strip-thinking"),
@@ -243,7 +243,7 @@ RULES = (
         "messages.{n}.content.{m}: Invalid `data` in `redacted_thinking` block",
         "I",
         ("anthropics/claude-code #56708", "microsoft/vscode #320196"),
-        advice="Data is judged only where it is a mask of telemetry; whether it is genuine is known to the provider alone.",
+        advice="Data is judged only where it is a mask of telemetry. Whether it is genuine is known to the provider alone.",
         repaired_by=("strip-old-thinking", "strip-thinking"),
     ),
     ProviderRule(
@@ -272,7 +272,7 @@ RULES = (
         "I",
         ("anthropics/claude-code #4778", "anthropics/claude-code #14412", "charmbracelet/crush #3810"),
         also=(_AT_RESULT + _IMAGE + ": 8000 pixels",),
-        advice=f"judged by the header of the image, where the request has its bytes; {_IN_RESULT}",
+        advice=f"judged by the header of the image, where the request has its bytes. {_IN_RESULT}",
         repaired_by=("replace-rejected-images",),
     ),
     ProviderRule(
@@ -282,7 +282,7 @@ RULES = (
         "I",
         ("anthropics/claude-code #24630", "pi #401"),
         also=(_AT_RESULT + _IMAGE + " for many-image requests: 2000 pixels",),
-        advice=f"judged by the header of the image, where the request has its bytes; {_IN_RESULT}",
+        advice=f"judged by the header of the image, where the request has its bytes. {_IN_RESULT}",
         repaired_by=("replace-rejected-images",),
     ),
     ProviderRule(
@@ -311,7 +311,7 @@ RULES = (
         "I",
         ("anthropics/claude-code #60920",),
         also=(_AT + _BASE64 + ": invalid base64 data",),
-        advice="judged only where the bytes are no base64, or begin as no format that is taken; whether a whole image can be drawn is known to the provider alone",
+        advice="judged only where the bytes are no base64, or begin as no format that is taken. Whether a whole image can be drawn is known to the provider alone",
         repaired_by=("replace-rejected-images",),
     ),
     ProviderRule(
@@ -339,7 +339,7 @@ RULES = (
         "I",
         ("anthropics/claude-code #24541", "anthropics/claude-code #23392", "anthropics/claude-code #19822"),
         also=("Too much media: {documents} document pages + {count} images > {limit}",),
-        advice="images of earlier turns and of tool results count; pages of documents, which count too, are not counted here. Where the model is not known, 600 are taken for allowed",
+        advice="images of earlier turns and of tool results count. Pages of documents, which count too, are not counted here. Where the model is not known, 600 are taken for allowed",
     ),
     ProviderRule(
         "AN-21",
@@ -394,7 +394,7 @@ RULES = (
         "A maximum of {limit} blocks with cache_control may be provided. Found {count}.",
         "I",
         ("tghamm/Anthropic.SDK #50", "griffinmartin/opencode-claude-auth #121"),
-        advice="those of system blocks and tools count too; tools are not seen here. The client sets them again for each request",
+        advice="those of system blocks and tools count too. Tools are not seen here. The client sets them again for each request",
     ),
     ProviderRule(
         "AN-26",
@@ -416,7 +416,7 @@ RULES = (
         "I",
         ("openclaw #7974", "anthropics/claude-code #94799", "anomalyco/opencode #28989"),
         also=("messages.{n}.content.{m}.tool_use.name: " + _PATTERN, "tool_use.name: String should match pattern"),
-        advice="the model wrote a name of its own; the call goes to no tool",
+        advice="the model wrote a name of its own. The call goes to no tool",
         repaired_by=("sanitize-tool-names",),
     ),
     ProviderRule(

@@ -21,7 +21,7 @@ RULES = (
             "messages.{n}: Did not find {count} `tool_result` block(s) at the beginning of this message. "
             "Messages following `tool_use` blocks must begin with a matching number of `tool_result` blocks.",
         ),
-        advice="the number names the message after the call; the wording with a count was used until about May 2025",
+        advice="the number names the message after the call. The wording with a count was used until about May 2025",
         repaired_by=UNANSWERED,
     ),
     ProviderRule(

@@ -32,8 +32,8 @@ OV_4 = ProviderRule(
     "I",
     ("https://api-docs.deepseek.com/guides/thinking_mode", "openclaw #73417", "kimi-cli #2141", "aider-desk #529"),
     also=("Missing `reasoning_content` field in the assistant message at message index {n}.",),
-    advice="an empty string is accepted as reasoning; V3.2 names the index of the message, V4 does not. Between two messages of the user without a call "
-    "reasoning need not be passed back and is ignored (DeepSeek's guide to the thinking mode); some reports say that every answer needs it.",
+    advice="an empty string is accepted as reasoning. V3.2 names the index of the message, V4 does not. Between two messages of the user without a call "
+    "reasoning need not be passed back and is ignored (DeepSeek's guide to the thinking mode). Some reports say that every answer needs it.",
     repaired_by=("add-empty-thinking",),
 )
 

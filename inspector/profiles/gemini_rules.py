@@ -49,7 +49,7 @@ GE_5 = ProviderRule(
     ("CLIProxyAPI #1292", "envoy ai-gateway #2686"),
     also=("Unable to submit request because Model input cannot be empty.",),
     advice='{"text": ""} was accepted nine times (2.5-flash, 3-flash-preview), a thought of a signature alone by AI Studio and Vertex. '
-    "Vertex says the second text of an input that is empty as a whole; that is not judged.",
+    "Vertex says the second text of an input that is empty as a whole. That is not judged.",
     repaired_by=("drop-empty-blocks",),
 )
 GE_6 = ProviderRule(
@@ -60,7 +60,7 @@ GE_6 = ProviderRule(
     ("envoy ai-gateway #2686", _SWEEP),
     date="2026-10",
     also=("Please ensure that multiturn requests ends with a user role or a function response.",),
-    advice="Refused by 3.5-flash-lite and by 3.6 and later; 3-flash-preview, 3.1-flash-lite and 3.5-flash go on with the turn, and so do models of 2.5. "
+    advice="Refused by 3.5-flash-lite and by 3.6 and later. 3-flash-preview, 3.1-flash-lite and 3.5-flash go on with the turn, and so do models of 2.5. "
     "Judged only where the model's name says which it is. The second text is of 2023.",
     repaired_by=("end-with-user",),
     at_end=True,
@@ -85,7 +85,7 @@ GE_8 = ProviderRule(
         "Function call is missing a thought_signature in functionCall parts.",
         "Unable to submit request because function call `{name}` in the {n}. content block is missing a `thought_signature`.",
     ),
-    advice="Of parallel calls only the first bears one, of sequential steps each; turns before the last user text are not asked. "
+    advice="Of parallel calls only the first bears one, of sequential steps each. Turns before the last user text are not asked. "
     "There is no placeholder for a signature. With a long history the same fault was seen as: Request contains an invalid argument.",
 )
 GE_9 = ProviderRule(
@@ -115,7 +115,7 @@ GE_11 = ProviderRule(
     ("one-api #1385", "openagent #1666", "frigate #24013", _SWEEP),
     date="2026-10",
     also=("Role '{role}' is not supported. Please use a valid role:",),
-    advice="`function`, for results, is refused from 3.6 on; `system` was accepted by 3-flash-preview, 3.1-flash-lite and 3.5-flash, and is refused by "
+    advice="`function`, for results, is refused from 3.6 on. `system` was accepted by 3-flash-preview, 3.1-flash-lite and 3.5-flash, and is refused by "
     "3.5-flash-lite and by 3.6 and later. Where the model's name does not say, only a role that no model takes is claimed.",
     repaired_by=("system-first",),
 )

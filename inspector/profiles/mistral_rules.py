@@ -157,7 +157,7 @@ STRICT_RULES = (
 )
 RULES = (
     MI_1,
-    replace(MI_2, advice="A user message may follow a tool message from mistral-common 1.12.0 on; the profile mistral-strict refuses it."),
+    replace(MI_2, advice="A user message may follow a tool message from mistral-common 1.12.0 on. The profile mistral-strict refuses it."),
     MI_3,
     replace(MI_4, obsolete="tokenizer v13 takes ids of any form"),
     *_SHARED,

@@ -37,7 +37,7 @@ RULES = (
         "but got a string with length {length} instead.",
         "I",
         ("vercel/ai #8132", "camel #2215", "anomalyco/opencode #12653", "openclaw #875"),
-        advice="limits of 40 and of 64 were reported; ids of 41 to 64 characters could be sent in July 2026 and are not held against a history",
+        advice="limits of 40 and of 64 were reported. Ids of 41 to 64 characters could be sent in July 2026 and are not held against a history",
         repaired_by=("rename-invalid-ids", "shorten-ids"),
     ),
     ProviderRule(

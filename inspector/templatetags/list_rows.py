@@ -14,7 +14,7 @@ from django.utils.safestring import SafeString, mark_safe
 
 from inspector.models import Repair, Source
 from inspector.models.problem import SEVERITIES
-from inspector.presentation.conversation.verdict import PASSES, REJECTED, SILENT, UNDAMAGED, NextRequest
+from inspector.presentation.conversation.verdict import PASSES, REJECTED, SILENT, UNDAMAGED, UNREADABLE, NextRequest
 from inspector.presentation.visible import clipped, visible
 from inspector.templatetags.show import spark, when
 from inspector.views.problem_list import NEW_DAYS
@@ -78,7 +78,7 @@ def _badges(row: Any) -> str:
         parts.append('<span class="badge note">gone from the store</span>')
     if shown.has_silent:
         parts.append('<span class="badge note">silent</span>')
-    if shown.refused and row.next_request.state != REJECTED:
+    if shown.refused and row.next_request.state != REJECTED and row.next_request.words != UNREADABLE:
         parts.append('<span class="badge">rejected</span>')
     # As links to the first place of each.
     at = f"/conversations/{shown.oid}/?finding="
@@ -98,7 +98,7 @@ def next_words(following: NextRequest) -> SafeString:
     """What becomes of the next request, the outcome before its reason."""
     if not following.words:
         return NOTHING
-    classes = {REJECTED: "why", SILENT: "caution", PASSES: "fine"}.get(following.state, "")
+    classes = {REJECTED: "why", SILENT: "caution", PASSES: "fine"}.get(following.state, "why" if following.words == UNREADABLE else "")
     more = f'<div class="quiet">{_clipped(following.more, _REASON)}</div>' if following.more else ""
     outcome, at, path = following.words.partition(" at ")
     return mark_safe(f'<span class="{classes}"><b>{escape(outcome)}</b>{at}{_clipped(path, _REASON)}</span>{more}')  # noqa: S308 (every text goes through `escape`)
@@ -181,7 +181,7 @@ def outcome(row: Any) -> SafeString:
     if not row.outcomes:
         return NOTHING
     is_counted = row.outcomes != row.outcome
-    classes = "why count-of" if is_counted else {REJECTED: "why", "wrong silently": "caution"}.get(row.outcome, "quiet")
+    classes = "why count-of" if is_counted else {REJECTED: "why", UNREADABLE: "why", "wrong silently": "caution"}.get(row.outcome, "quiet")
     title = "Conversations that have it" if is_counted else "Of the worst and newest conversation that has it"
     return format_html('<span class="{}" title="{}">{}</span>', classes, title, visible(row.outcomes))
 

@@ -31,7 +31,7 @@ from inspector.presentation.explain.examples import ShapePair, shape_pair
 from inspector.presentation.explain.meanings import own_rule, unrecognized_meaning
 from inspector.presentation.json_text import Json, json_fields
 from inspector.presentation.repair.alternatives import LARGEST
-from inspector.presentation.visible import visible
+from inspector.presentation.visible import folded, visible
 from inspector.profiles.base import EVIDENCE
 from inspector.programs.base import Meaning
 from inspector.programs.registry import program_or_default, programs
@@ -39,7 +39,7 @@ from inspector.readers.catalogue import names as readers_of
 from inspector.rules.base import Case, Finding, Rule
 from inspector.strategies.base import Strategy
 from inspector.views.analysis import analysis
-from inspector.views.conversation_list import DAMAGED, newest_first
+from inspector.views.conversation_list import DAMAGED, STATES, newest_first
 from inspector.views.crashes import Crash, crash_files, crash_links, crash_of
 from inspector.views.judges import chosen_judges
 from inspector.views.pages import as_json, page
@@ -47,11 +47,15 @@ from inspector.views.pages import as_json, page
 LINKABLE = 2000
 """Characters of an error text that an address may carry; a longer one is explained, without a link to it."""
 OFFERED = 30
+"""Conversations that the field for one suggests: the newest, or the newest with what is typed in their title or id."""
+REMEDIES = 3
+"""Repairs that are shown next to an error; those that are recommended are, however many there are."""
 PLACES_SHOWN = 12
 CRASHES_SEARCHED = 50
 """The newest crash files whose error is compared with a text for which no conversation is named."""
 JOBS_SEARCHED = 200
 """The newest damaged jobs that are searched for the calls which a text names."""
+REJECTED = STATES["refused"][1]
 REJECTED_SHOWN = 5
 """Conversations that are rejected so, where the text names none of them."""
 EXAMPLES = (
@@ -108,6 +112,16 @@ class Answer:
         likely = self.ours.repaired_by if self.ours else ()
         changing = (remedy for remedy in self.remedies if not _is_idle(remedy))
         return tuple(sorted(changing, key=lambda remedy: (not remedy.is_recommended, remedy.strategy.name not in likely)))
+
+    @property
+    def first(self) -> tuple[Remedy, ...]:
+        """Of `changing` what is shown at once: one more is not worth a fold."""
+        number = max(REMEDIES, sum(remedy.is_recommended for remedy in self.changing))
+        return self.changing if len(self.changing) == number + 1 else self.changing[:number]
+
+    @property
+    def further(self) -> tuple[Remedy, ...]:
+        return self.changing[len(self.first) :]
 
     @property
     def idle(self) -> tuple[Strategy, ...]:
@@ -170,6 +184,8 @@ class ExplainPage:
     problem: str
     answers: tuple[Answer, ...]
     offered: tuple[Conversation, ...]
+    rejected_now: tuple[Conversation, ...]
+    """The newest whose next request is rejected, where there is no text yet."""
     is_linkable: bool
     nothing: str = NOT_RECOGNISED
     examples: tuple[tuple[str, str], ...] = EXAMPLES
@@ -181,9 +197,9 @@ class ExplainPage:
 
     @property
     def choices(self) -> tuple[Conversation, ...]:
-        """Conversations to choose from, those in which the error was found first; () where there are too many for a list."""
+        """Conversations to suggest, those in which the error was found first."""
         sessions = [crash.session for crash in self.recorded if crash.session]
-        return tuple(dict.fromkeys([*sessions, *self.named, *self.rejected, *self.offered])) if len(self.offered) < OFFERED else ()
+        return tuple(dict.fromkeys([*sessions, *self.named, *self.rejected, *self.offered]))[:OFFERED]
 
     @property
     def unanswered(self) -> frozenset[str]:
@@ -192,11 +208,6 @@ class ExplainPage:
         answered = {chunk.call_id for chunk in chunks if chunk.kind is Kind.TOOL_RESULT}
         return frozenset(chunk.call_id for chunk in chunks if chunk.kind is Kind.TOOL_CALL) - answered
 
-    @property
-    def rejected_now(self) -> tuple[Conversation, ...]:
-        """Of those that are offered."""
-        return tuple(row for row in self.offered if row.refused)[:REJECTED_SHOWN]
-
 
 def _query(request: OperatorRequest) -> tuple[str, str, str]:
     data = request.POST if request.method == "POST" else request.GET
@@ -204,12 +215,23 @@ def _query(request: OperatorRequest) -> tuple[str, str, str]:
 
 
 def _target(name: str) -> tuple[Conversation | None, str]:
-    """The conversation with this id (ours or its own), or the sentence that says what is wrong."""
+    """The conversation with this id (ours or its own), or the only one with these words in its title; or the sentence that says what is wrong."""
     if not name:
         return None, ""
     conversations, name = Conversation.objects.select_related("source"), visible(name)
     row = conversations.filter(oid=name.lower()).first() or conversations.filter(native_id=name).first()
-    return (row, "") if row else (None, f"There is no conversation {name[:80]}: choose one of the list, or leave the field empty.")
+    similar = () if row else _suggested(name)
+    if row or len(similar) == 1:
+        return row or similar[0], ""
+    if similar:
+        return None, f"Several conversations have {name[:80]} in their title or id: choose one of them."
+    return None, f"There is no conversation {name[:80]}: type a part of its title or id, or leave the field empty."
+
+
+def _suggested(words: str) -> tuple[Conversation, ...]:
+    """The newest with these words in their title or id."""
+    rows = newest_first(Conversation.objects.counted().filter(is_gone=False))
+    return tuple((rows.filter(Q(names__contains=folded(words)) | Q(oid__startswith=folded(words))) if words else rows)[:OFFERED])
 
 
 def _unfit(row: Conversation | None, reader: str) -> str:
@@ -376,7 +398,10 @@ def explain_page(error: str, target: str, reader: str) -> ExplainPage:
         rejected=rejected,
         problem=problem,
         answers=answers,
-        offered=tuple(newest_first(Conversation.objects.counted().filter(is_gone=False))[:OFFERED]),
+        offered=_suggested("" if row and error else visible(target)),
+        rejected_now=()
+        if error
+        else tuple(newest_first(Conversation.objects.counted().filter(**REJECTED, is_gone=False))[:REJECTED_SHOWN]),
         is_linkable=len(error) <= LINKABLE,
     )
 
@@ -391,12 +416,14 @@ def explain(request: OperatorRequest) -> HttpResponse:
     # What is posted here is read only, as if it were in the address.
     with one_snapshot():
         content = explain_page(error, target, reader)
+    is_typing = bool(request.htmx) and request.htmx.target == "known"
     return page(
         request,
         "explain.html",
         content,
+        part="known" if is_typing else "",
         twins=("json",) if error.strip() and content.is_linkable else (),
-        status=400 if content.problem else 200,
+        status=400 if content.problem and not is_typing else 200,
     )
 
 

@@ -65,7 +65,7 @@ from inspector.views.repair_rows import rows_of as rows_of_repairs
 from inspector.views.streams import summaries, worst
 
 RECENT = 12
-FIRST_ROWS, FIRST_WORDS, WORDS_OF_LINE = 12, 207, 9
+FIRST_ROWS, FIRST_WORDS, WORDS_OF_LINE = 12, 203, 9
 WORDS_OF_HEADING = 3
 FIRST_REPAIRS, FIRST_WORDS_OF_REPAIRS = 9, 215
 """Rows of the first screen at 1440 x 900, and their words: with what is around them it has below 250."""
@@ -157,6 +157,7 @@ class InboxPage:
     start: Start | None
     filters_on: tuple[Shown, ...]
     orders: tuple[Shown, ...]
+    next_requests: tuple[Shown, ...]
     groups: dict[int, int]
     """Rank -> how many problems of the tab have it; empty where the list is sorted otherwise."""
 
@@ -264,6 +265,7 @@ def _inbox(request: OperatorRequest) -> InboxPage:
         choices=choices,
         filters_on=choices.filters_on(filters),
         orders=problem_list.orders(filters),
+        next_requests=problem_list.next_requests(filters),
         views=tuple(SavedView.objects.filter(who=request.operator)),
         start=_start(rows[0]) if is_first and rows[0].severity != "note" else None,
     )

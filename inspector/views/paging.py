@@ -13,6 +13,8 @@ from django.db.models import Field, Model, Q, QuerySet
 from django.http import QueryDict
 
 PER_PAGE = 50
+_ORPHANS = 5
+"""Up to one row for so many of a page is not worth a page of its own: the page before has them too."""
 _BETWEEN = "~"
 """Between the values of a place in an address: it is in no number and in no time."""
 
@@ -57,7 +59,7 @@ def in_memory(rows: Sequence[Row], params: QueryDict, per_page: int) -> ListWind
     number, pages = _number(params, len(rows), per_page)
     start = (number - 1) * per_page
     newer, older = Step(number - 1) if number > 1 else None, Step(number + 1) if number < pages else None
-    shown = tuple(rows[start : start + per_page])
+    shown = tuple(rows[start : start + per_page] if number < pages else rows[start:])
     return ListWindow(rows=shown, number=number, pages=pages, total=len(rows), first=start + 1, newer=newer, older=older)
 
 
@@ -77,17 +79,16 @@ def window(rows: QuerySet[Listed], keys: Sequence[str], total: int, params: Quer
             return _window(shown[:per_page][::-1], keys, number, pages, total, 0, has_older=True)
         after, number = None, 1
     elif after is not None:
-        shown = _rows(rows, keys, after, per_page)
+        shown, has_older = _page(rows, keys, after, per_page)
         if shown:
-            has_older = len(shown) > per_page
             number = min(max(number, 2), max(pages - 1, 2)) if has_older else max(pages, 2)
-            return _window(shown[:per_page], keys, number, pages, total, 0, has_older)
+            return _window(shown, keys, number, pages, total, 0, has_older)
         number = pages
     first = (number - 1) * per_page + 1
     # Of the rows that are left out only the keys are looked at, in the index.
     edge = rows.order_by(*keys).values_list(*_columns(keys))[first - 2 : first - 1].first() if number > 1 else None
-    shown = _rows(rows, keys, edge, per_page)
-    return _window(shown[:per_page], keys, number, pages, total, first, has_older=len(shown) > per_page)
+    shown, has_older = _page(rows, keys, edge, per_page)
+    return _window(shown, keys, number, pages, total, first, has_older)
 
 
 def _window(
@@ -99,6 +100,13 @@ def _window(
     return ListWindow(
         rows=tuple(rows), number=number, pages=max(pages, number), total=total, first=first if rows else 0, newer=newer, older=older
     )
+
+
+def _page(rows: QuerySet[Listed], keys: Sequence[str], place: Sequence[Any] | None, per_page: int) -> tuple[list[Listed], bool]:
+    """The rows of a page that begins after a place, and whether others follow: the last page has up to a fifth more."""
+    shown = _rows(rows, keys, place, per_page + per_page // _ORPHANS)
+    has_older = len(shown) > per_page + per_page // _ORPHANS
+    return shown[:per_page] if has_older else shown, has_older
 
 
 def _rows(rows: QuerySet[Listed], keys: Sequence[str], place: Sequence[Any] | None, per_page: int) -> list[Listed]:
@@ -152,7 +160,7 @@ def _is_usable(value: Any) -> bool:
 
 def _number(params: QueryDict, total: int, per_page: int = PER_PAGE) -> tuple[int, int]:
     """The page that is asked for, and how many there are: the first for what is no number, the last for one that is beyond them."""
-    pages = max(1, -(-total // per_page))
+    pages = max(1, -(-(total - per_page // _ORPHANS) // per_page))
     text = params.get("page", "1")
     number = int(text) if text.isascii() and text.removeprefix("-").isdecimal() and len(text) < 4000 else 1
     return (number if 1 <= number <= pages else pages), pages

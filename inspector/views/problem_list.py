@@ -1,5 +1,6 @@
 """The problems of the inbox: tabs, filters and order are in the address, and a page costs the same however many there are."""
 
+import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -7,8 +8,8 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Any
 from urllib.parse import urlencode
 
-from django.db.models import Case, Count, Exists, OuterRef, Q, QuerySet, Subquery, Sum, When
-from django.db.models.functions import Coalesce
+from django.db.models import Case, Count, Exists, OuterRef, Q, QuerySet, Subquery, Sum, TextField, When
+from django.db.models.functions import Cast, Coalesce
 from django.template.defaultfilters import capfirst, truncatewords
 
 from inspector.actions.comparison import UNDOABLE
@@ -16,7 +17,8 @@ from inspector.middleware import OperatorRequest
 from inspector.models import Conversation, Occurrence, Problem, ProblemDay, Repair, Source
 from inspector.models.problem import SEVERITIES, WORST_FIRST, ProblemState, in_states, today
 from inspector.presentation.clock import age_words, day_of
-from inspector.presentation.conversation.verdict import PASSES, REJECTED, SILENT, NextRequest
+from inspector.presentation.conversation.ending import ACCEPTED, ENDINGS, WRONG_SILENTLY, words_of
+from inspector.presentation.conversation.verdict import PASSES, REJECTED, SILENT, UNREADABLE, NextRequest
 from inspector.presentation.json_text import Json, json_fields
 from inspector.presentation.sparkline import Sparkline, sparkline
 from inspector.presentation.visible import visible
@@ -32,8 +34,6 @@ REVIEW, OPEN, REPAIRED, IGNORED = "review", "open", "repaired", "ignored"
 TABS = {REVIEW: "To review", OPEN: "Open", REPAIRED: "Repaired", IGNORED: "Ignored"}
 IN_TAB = {OPEN: ProblemState.OPEN, REPAIRED: ProblemState.REPAIRED, IGNORED: ProblemState.IGNORED}
 DAYS = 30
-AS_ABOVE = "As above"
-"""In place of a summary."""
 NEW_DAYS = 7
 """For so long a problem that was first seen is new."""
 SHOWN = 25
@@ -48,6 +48,9 @@ ME, NOBODY = "me", "none"
 KINDS = {"conversations": False, "streams": True}
 """What the address may ask for -> whether the source is evidence, as each that holds streams is."""
 _OF_STREAMS: dict[str, RuleEntry] = {entry.code: entry for entry in ALL_STREAM_RULES}
+_UNNOTICED = [entry.code for entry in RULES if entry.unnoticed]
+NEXT_REQUESTS = {words.replace(" ", "-"): words for words in ENDINGS}
+"""What the address may ask for -> its words."""
 SORTS: dict[str, tuple[str, ...]] = {
     "": ("rank", "-conversations", "-last_seen", "code", "id"),
     "conversations": ("conversations", "id"),
@@ -80,6 +83,7 @@ class ProblemFilters:
     program: str = ""
     severity: str = ""
     silent: bool = False
+    next_request: str = ""
     assigned: str = ""
     day: str = ""
     sort: str = ""
@@ -128,8 +132,6 @@ class ProblemRow:
     """None for a code that an older Inspector stored and this one has no rule for."""
     days: Sparkline
     own_repairs: RepairsOfProblem
-    is_as_above: bool
-    """The row before is of the same rule, in another source."""
     has_traces: bool
     """Traces belong to its source."""
     is_rejected: bool
@@ -158,8 +160,6 @@ class ProblemRow:
 
     def shortened(self, most: int) -> str:
         """The summary in about so many words: whole, or its first clause, or its beginning."""
-        if self.is_as_above:
-            return AS_ABOVE
         summary = capfirst(self.summary)
         clause = summary.partition(", ")[0]
         return summary if len(summary.split()) <= most else truncatewords(clause, most)
@@ -174,7 +174,7 @@ class ProblemRow:
     @property
     def is_rejecting(self) -> bool:
         """Whether it is an error, and the next request is rejected; so may be what is silent."""
-        return self.is_rejected and self.severity == "error"
+        return self.is_rejected and self.severity == "error" and self.next_request.words != UNREADABLE
 
     @property
     def is_new(self) -> bool:
@@ -192,7 +192,7 @@ class ProblemRow:
         """Of the next request in a word or two; it says that it is rejected of errors alone, as others are not why."""
         if self.is_rejecting:
             return REJECTED
-        return "" if self.next_request.state == REJECTED else self.next_request.words.partition(" at ")[0]
+        return "" if self.next_request.state == REJECTED else words_of(self.next_request)
 
     @property
     def outcomes(self) -> str:
@@ -304,6 +304,7 @@ class Choices:
             ("program", dict(self.programs).get(filters.program, filters.program)),
             ("severity", filters.severity and f"{filters.severity}s"),
             ("silent", "silent" if filters.silent else ""),
+            ("next_request", filters.next_request and f"next request {NEXT_REQUESTS[filters.next_request]}"),
             ("assigned", filters.assigned and f"assigned to {dict(self.assigned).get(filters.assigned, filters.assigned)}"),
             ("day", filters.day and f"began on {filters.day}"),
         )
@@ -314,6 +315,12 @@ class Choices:
 def orders(filters: ProblemFilters) -> tuple[Shown, ...]:
     """How the list can be sorted, with the words of each."""
     return tuple(Shown(words, replace(filters, sort=key).query, key == filters.sort) for key, words in SORT_WORDS.items())
+
+
+def next_requests(filters: ProblemFilters) -> tuple[Shown, ...]:
+    """What may become of the next request, with the words of each."""
+    choices = {"": "any", **NEXT_REQUESTS}
+    return tuple(Shown(words, replace(filters, next_request=key).query, key == filters.next_request) for key, words in choices.items())
 
 
 def known_rule(code: str) -> Rule | None:
@@ -331,7 +338,7 @@ def any_rule(code: str) -> RuleEntry | None:
 
 def filters_of(params: dict[str, str]) -> ProblemFilters:
     """`params`: of an address, one value of each name."""
-    tab, severity, sort, kind = (params.get(name, "") for name in ("tab", "severity", "sort", "kind"))
+    tab, severity, sort, kind, following = (params.get(name, "") for name in ("tab", "severity", "sort", "kind", "next_request"))
     return ProblemFilters(
         tab=tab if tab in TABS else OPEN,
         q=visible(params.get("q", "").strip())[:200],
@@ -340,6 +347,7 @@ def filters_of(params: dict[str, str]) -> ProblemFilters:
         program=visible(params.get("program", ""))[:40],
         severity=severity if severity in SEVERITIES else "",
         silent=params.get("silent") == "1",
+        next_request=following if following in NEXT_REQUESTS else "",
         assigned=visible(params.get("assigned", ""))[:150],
         day=day_of(params.get("day", "")),
         sort=sort if sort in SORTS else "",
@@ -364,11 +372,45 @@ def chosen(filters: ProblemFilters, operator: str) -> QuerySet[Problem]:
         rows = rows.filter(rank__in=(rank, rank + 1))
     if filters.silent:
         rows = rows.filter(rank__in=(0, 2, 4))
+    if filters.next_request:
+        rows = _with_next_request(rows).filter(_by_next_request()[NEXT_REQUESTS[filters.next_request]])
     if filters.assigned:
         rows = rows.filter(assigned_to={ME: operator, NOBODY: ""}.get(filters.assigned, filters.assigned))
     if filters.day:
         rows = rows.filter(pk__in=ProblemDay.objects.filter(day=filters.day).values("problem"))
     return rows
+
+
+def _with_next_request(problems: QuerySet[Problem]) -> QuerySet[Problem]:
+    """`is_refused` and `following`: of the conversation that is first of those that have it; `rejected`: how many are, where they are not too many."""
+    # By index, of each problem one; of the most frequent ones that is all that is asked.
+    opened = Occurrence.objects.filter(problem=OuterRef("pk"), state=Occurrence.State.OPEN)
+    first = opened.order_by(*WORST_FIRST).annotate(following=Cast("conversation__next_request", TextField()))
+    rejected = first.filter(conversation__refused=True).exclude(following__startswith=_stored("", UNREADABLE))
+    number = rejected.order_by().values("problem").annotate(n=Count("pk")).values("n")
+    return problems.annotate(
+        is_refused=Subquery(first.values("conversation__refused")[:1]),
+        following=Subquery(first.values("following")[:1]),
+        rejected=Case(When(conversations__lte=MOST_COUNTED, then=Coalesce(Subquery(number), 0))),
+    )
+
+
+def _stored(*beginning: str) -> str:
+    """How the text of a stored next request begins that has these words first."""
+    return json.dumps(beginning)[:-1]
+
+
+def _by_next_request() -> dict[str, Q]:
+    """Words -> the problems whose row says so, or what is wrong silently."""
+    silent, passes, unreadable = (Q(following__startswith=_stored(*words)) for words in ((SILENT,), (PASSES,), ("", UNREADABLE)))
+    is_error, is_noticed = Q(rank__lt=2), ~Q(rank=0, code__in=_UNNOTICED)
+    rejected = is_error & (Q(rejected__gt=0) | (Q(rejected=None, is_refused=True) & ~unreadable))
+    return {
+        REJECTED: rejected,
+        WRONG_SILENTLY: ~rejected & (silent | (passes & ~is_noticed)),
+        ACCEPTED: ~rejected & passes & is_noticed,
+        UNREADABLE: ~rejected & unreadable,
+    }
 
 
 def tabs_of(rows: QuerySet[Problem]) -> dict[str, TabContent]:
@@ -402,25 +444,12 @@ def rows_of(problems: Iterable[Problem], last: date) -> tuple[ProblemRow, ...]:
     for pk, day, number in of_days.values_list("problem_id", "day").annotate(n=Sum("occurrences")).values_list("problem_id", "day", "n"):
         days[pk][day] = number
     repairs = _repairs_of(problems)
-    opened = Occurrence.objects.filter(problem=OuterRef("pk"), state=Occurrence.State.OPEN)
-    # By index, of each problem one; of the most frequent ones that is all that is asked.
-    first = opened.order_by(*WORST_FIRST)
-    rejected = opened.filter(conversation__refused=True).order_by().values("problem").annotate(n=Count("pk")).values("n")
-    more = (
-        Problem.objects.filter(pk__in=[problem.pk for problem in problems])
-        .order_by()
-        .annotate(
-            has_traces=Exists(Source.traces.through.objects.filter(from_source=OuterRef("source"))),
-            is_rejected=Subquery(first.values("conversation__refused")[:1]),
-            next_request=Subquery(first.values("conversation__next_request")[:1]),
-            rejected=Case(When(conversations__lte=MOST_COUNTED, then=Coalesce(Subquery(rejected), 0))),
-        )
+    more = _with_next_request(Problem.objects.filter(pk__in=[problem.pk for problem in problems]).order_by()).annotate(
+        has_traces=Exists(Source.traces.through.objects.filter(from_source=OuterRef("source")))
     )
     around = {
-        pk: (has_traces, bool(is_rejected), NextRequest(*(next_request or ())), rejected)
-        for pk, has_traces, is_rejected, next_request, rejected in more.values_list(
-            "pk", "has_traces", "is_rejected", "next_request", "rejected"
-        )
+        pk: (has_traces, bool(is_refused), NextRequest(*json.loads(following or "[]")), rejected)
+        for pk, has_traces, is_refused, following, rejected in more.values_list("pk", "has_traces", "is_refused", "following", "rejected")
     }
     return tuple(
         ProblemRow(
@@ -428,10 +457,9 @@ def rows_of(problems: Iterable[Problem], last: date) -> tuple[ProblemRow, ...]:
             any_rule(problem.code),
             sparkline(days[problem.pk], last, DAYS),
             repairs.get((problem.source_id, problem.code), RepairsOfProblem()),
-            at > 0 and problems[at - 1].code == problem.code,
             *around[problem.pk],
         )
-        for at, problem in enumerate(problems)
+        for problem in problems
     )
 
 

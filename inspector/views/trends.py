@@ -75,6 +75,20 @@ class Mark:
     """(what it is, name, how many of what is new on the day have it) of each."""
 
 
+@dataclass(frozen=True, slots=True)
+class Since:
+    """What began since the version of the client, or else the model, that occurs first on the latest day: rows with how many, and of `again` how many in `days` before."""
+
+    mark: Mark
+    what: str
+    name: str
+    total: int
+    days: int
+    """Those of the span before it, and as many as the span has before that."""
+    first: list[tuple[TrendRow, int]]
+    again: list[tuple[TrendRow, int, int]]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrendsPage:
     by: str
@@ -194,6 +208,20 @@ class TrendsPage:
     def firsts_of_most(self) -> list[tuple[str, str, int]]:
         """What occurs for the first time on the day with the most, and is in some of what is new then: a place to look for the cause."""
         return [name for mark in self.marks if mark.day == self.total.most_on for name in mark.names if name[2]][:NAMED]
+
+    @property
+    def since(self) -> Since | None:
+        """None where none began in the span, and where the rows are versions themselves."""
+        named = [(mark, what, name, number) for mark in self.marks for what, name, number in mark.names]
+        of_clients = [one for one in named if one[1] == GROUPS["version"][0]]
+        if not named or self.by not in ("rule", "source"):
+            return None
+        mark, what, name, _ = max(of_clients or named, key=lambda one: (one[0].place, one[3]))
+        counts = [(row, sum(row.days.counts[mark.place :]), sum(row.days.counts[: mark.place]) + row.before) for row in self.rows]
+        counts = sorted((one for one in counts if one[1]), key=lambda one: -one[1])
+        first = [(row, number) for row, number, before in counts if not before]
+        again = [(row, number, before) for row, number, before in counts if before]
+        return Since(mark, what, name, sum(self.total.counts[mark.place :]), mark.place + self.span, first, again)
 
     @property
     def places(self) -> tuple[int, ...]:
@@ -451,6 +479,14 @@ def trends_json(request: OperatorRequest) -> HttpResponse:
             "repaired": content.repaired,
             "more": content.more,
             "firsts": [{"day": mark.day.isoformat(), "what": what, "name": name} for mark in content.marks for what, name, _ in mark.names],
+            "since": json_fields(content.since, "what name total days_before=days")
+            | {
+                "day": content.since.mark.day.isoformat(),
+                "first": [row.key for row, _ in content.since.first],
+                "again": [row.key for row, *_ in content.since.again],
+            }
+            if content.since
+            else None,
             "rows": [
                 json_fields(row, "key name total=days.total before open repaired most=days.most days=days.counts") for row in content.rows
             ],

@@ -92,6 +92,7 @@ def test_the_first_screen_has_under_250_words_in_every_state(page: Page, live_se
         "?silent=1&severity=error&kind=conversations",
         "?q=nothing+such",
         "?sort=seen",
+        "?next_request=rejected",
         "?sort=seen&silent=1&severity=error&kind=conversations&program=dispatch",
     ):
         page.goto(f"{live_server.url}/{query}")

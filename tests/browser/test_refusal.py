@@ -31,7 +31,7 @@ def test_an_error_leads_to_the_chunk_and_to_a_proposed_repair(page: Page, live_s
     page.get_by_role("link", name="Diagnose", exact=True).click()
     page.get_by_label("Paste it").fill(ERROR)
     page.get_by_role("button", name="Diagnose").click()
-    page.get_by_label("Conversation", exact=True).select_option(session.oid)
+    page.get_by_label("Conversation", exact=True).fill(session.oid)
     page.get_by_role("button", name="Explain").click()
     expect(page.locator("h1")).to_contain_text("AN-16")
     expect(page.locator("h1")).to_contain_text("stored at seq 30")
@@ -45,6 +45,19 @@ def test_an_error_leads_to_the_chunk_and_to_a_proposed_repair(page: Page, live_s
     page.get_by_role("button", name="Propose this repair").click()
     expect(page.locator("body")).to_contain_text("Rehearsed on a copy")
     assert Repair.objects.get().conversation == session
+
+
+@pytest.mark.parametrize("page", ["with script"], indirect=True)
+def test_the_field_for_a_conversation_suggests_those_with_what_is_typed(page: Page, live_server: LiveServer, session: Conversation) -> None:
+    page.goto(f"{live_server.url}/explain/")
+    field, options = page.get_by_label("Conversation", exact=True), page.locator("#known option")
+    expect(options).to_have_count(2)
+    field.press_sequentially("zzz")
+    expect(options).to_have_count(0)
+    field.fill("")
+    field.press_sequentially(session.oid[:6])
+    expect(options).to_have_count(1)
+    expect(options).to_have_attribute("value", session.oid)
 
 
 def test_the_first_screens_of_a_session_and_its_crash_file_are_for_reading(

@@ -8,7 +8,7 @@ import pytest
 
 from inspector.conversation import notation
 from inspector.presentation.explain.answer import calls_named, explained_in, explanation_report, recognized, same_refusal
-from inspector.presentation.explain.meanings import meaning
+from inspector.presentation.explain.meanings import meaning, own_rule
 from inspector.profiles.base import ProviderRule
 from inspector.profiles.catalogue import PROFILES
 from inspector.programs.registry import UNKNOWN, programs
@@ -18,6 +18,21 @@ from tests.folding import in_one_test
 
 RULES = list({rule.id: rule for judge in PROFILES for rule in judge.rules}.values())
 VALUES = {"n": 5, "m": 3, "id": "toolu_01AbC", "ids": "toolu_01AbC, toolu_02", "count": 2, "length": 65, "limit": 40}
+
+
+def test_what_an_error_means_is_said_in_short_sentences() -> None:
+    for rule in RULES:
+        sentences = re.split(r"(?<=[.:]) ", rule.advice)
+        assert ";" not in rule.advice and all(len(sentence.split()) <= 26 for sentence in sentences), rule.id
+
+
+def test_a_rule_with_many_repairs_has_one_of_ours_that_says_which_are_likely() -> None:
+    many = {rule.id: own_rule(rule.id) for rule in RULES if len(rule.repaired_by) > 4}
+    assert [name for name, ours in many.items() if ours is None] == ["MI-2", "TE-1"], "they are of any order of roles"
+    for rule in RULES:
+        ours = own_rule(rule.id)
+        likely = set(ours.repaired_by) & set(rule.repaired_by) if ours else {""}
+        assert 0 < len(likely) <= 3, (rule.id, likely)
 
 
 def texts(rule: ProviderRule) -> list[str]:

@@ -14,6 +14,7 @@ from inspector.demo.rollouts_incident import CRASH, ERROR, SESSION, incident_fil
 from inspector.models import Conversation
 from inspector.presentation.explain.answer import recognized
 from inspector.presentation.repair.alternatives import LARGEST
+from inspector.views import explain
 from inspector.views.explain import EXAMPLES
 from tests.commands.running import run
 
@@ -21,6 +22,7 @@ pytestmark = pytest.mark.django_db
 
 FIRST_SENTENCE = "messages.5.content.3: thinking or redacted_thinking blocks in the latest assistant message cannot be modified"
 OPENAI = "Invalid parameter: messages with role 'tool' must be a response to a preceeding message with 'tool_calls'."
+UNANSWERED = "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'."
 
 
 @pytest.fixture
@@ -168,6 +170,40 @@ def test_the_newest_crash_file_with_this_error_says_its_cause_and_leads_to_the_r
     assert f"target={crash.oid}" in large and "Likely cause" not in large
 
 
+def test_a_conversation_is_chosen_by_a_part_of_its_title(client: Client, session: Conversation, crash: Conversation) -> None:
+    Conversation.objects.filter(pk=session.pk).update(title="Rename the depot", names="rename the depot")
+    text = page(client, FIRST_SENTENCE)
+    assert "<select" not in text and 'name="target"' in text, "a list of ten thousand is no choice"
+    assert f'href="/conversations/{session.oid}/?at=30#seq-30"' in page(client, FIRST_SENTENCE, "the DEPOT")
+    Conversation.objects.filter(pk=crash.pk).update(title="<b>Depot", names="<b>depot")
+    several = page(client, FIRST_SENTENCE, "depot", 400)
+    assert "Several conversations have depot in their title or id: choose one of them." in several and 'class="note error"' not in several
+    assert f"target={session.oid}" in several and "&lt;b&gt;Depot" in several and "<b>Depot" not in several
+    assert "type a part of its title or id" in page(client, FIRST_SENTENCE, "no such words", 400)
+    typed = client.get("/explain/?target=renam", headers={"HX-Request": "true", "HX-Target": "known"})
+    options = re.findall(r'<option value="(\w+)">(.*?)</option>', typed.content.decode())
+    assert typed.status_code == 200 and options == [(session.oid, f"Rename the depot · {session.short_native_id}")]
+    none = client.get("/explain/?target=zzz", headers={"HX-Request": "true", "HX-Target": "known"})
+    assert (none.status_code, none.content.decode().strip()) == (200, '<datalist id="known"></datalist>')
+
+
+def test_the_start_lists_what_is_rejected_however_old_it_is(
+    client: Client, incident: Conversation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(explain, "OFFERED", 0)
+    assert f'href="/conversations/{incident.oid}/">' in page(client, "")
+    Conversation.objects.update(refused=False)
+    assert "no known rule rejects the next request of a conversation here" in words(page(client, ""))
+
+
+def test_the_repairs_that_fit_an_error_are_among_the_first(client: Client, session: Conversation) -> None:
+    text = page(client, OPENAI)
+    first = text.partition("Suggested repairs")[2].partition("<details")[0]
+    assert re.findall(r'href="/strategies/([\w-]+)/"', first) == ["adopt-results", "drop-orphaned-results", "move-results"]
+    one_more = page(client, UNANSWERED).partition("Suggested repairs")[2].partition("</section>")[0]
+    assert "insert-interrupted-result" in one_more and "more repair" not in one_more, "one more is not worth a fold"
+
+
 def test_without_a_conversation_those_that_are_rejected_so_are_named(client: Client, incident: Conversation) -> None:
     """Somebody with an error text does not know the id of the conversation."""
     text = page(client, OPENAI)
@@ -241,7 +277,7 @@ def test_a_title_is_no_part_of_a_sentence(client: Client, session: Conversation)
     Conversation.objects.filter(pk=session.pk).update(title=title)
     text = page(client, FIRST_SENTENCE, session.oid)
     assert f'<a class="link" href="/conversations/{session.oid}/">{title}</a>' in text[text.index("<dt>conversation</dt>") :]
-    assert text.replace("<option", "").count(f"{title}</") == 2, "the list of conversations and the name of the one that can be repaired"
+    assert text.count(f"{title}</") == 1, "the name of the one that can be repaired"
 
 
 @pytest.mark.parametrize(

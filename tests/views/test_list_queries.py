@@ -26,6 +26,8 @@ PAGES = (
     "/problems/PROBLEM/",
     "/problems/PROBLEM/?page=2",
     "/?kind=streams",
+    "/?next_request=rejected",
+    "/?next_request=wrong-silently&sort=-seen",
     "/problems/CAPTURED/",
     "/problems/CAPTURED/?page=2",
     "/trends/",

@@ -300,12 +300,12 @@ def test_each_state_says_how_many_there_are_of_the_days(client: Client, tmp_path
 
 
 def test_pages_of_fifty_with_the_count_said(client: Client, tmp_path: Path) -> None:
-    many(tmp_path / "a.db", 53)
+    many(tmp_path / "a.db", 63)
     first = client.get("/conversations/?state=healthy").content.decode()
-    assert "27 conversations match these filters." in first and "Next" not in first
+    assert "32 conversations match these filters." in first and "Next" not in first
     text = client.get("/conversations/").content.decode()
-    assert "53 conversations, 50 shown" in text and 'rel="next" href="?page=2&amp;after=' in text and "1 to 50 of 53, page 1 of 2" in text
-    assert titles(client)[0] == "Title 052" and titles(client, page="2") == ["Title 002", "Title 001", "Title 000"]
+    assert "63 conversations, 50 shown" in text and 'rel="next" href="?page=2&amp;after=' in text and "1 to 50 of 63, page 1 of 2" in text
+    assert titles(client)[0] == "Title 062" and titles(client, page="2") == [f"Title {number:03d}" for number in range(12, -1, -1)]
     for page in ("0", "-1", "99999999999999999999", "x", "2<script>"):
         assert client.get("/conversations/", {"page": page}).status_code == 200
 

@@ -6,11 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.http import QueryDict
 from django.test import Client
 
 from inspector.actions import audit
 from inspector.actions.import_source import import_targets
 from inspector.models import Conversation, Source, Stream
+from inspector.views.paging import in_memory
 from tests.views.imported import HEALTHY, MERGED, rows, store
 
 pytestmark = pytest.mark.django_db
@@ -109,7 +111,7 @@ def test_what_an_import_adds_or_moves_between_two_pages_hides_no_other_conversat
 
 
 def test_back_leads_over_the_same_pages(client: Client, tmp_path: Path) -> None:
-    store(tmp_path / "own.db", mixed("own", 160))
+    store(tmp_path / "own.db", mixed("own", 170))
 
     def shown(query: str) -> tuple[list[str], str, str]:
         text = client.get(f"/conversations/{query}").content.decode()
@@ -129,6 +131,16 @@ def test_back_leads_over_the_same_pages(client: Client, tmp_path: Path) -> None:
         content, back, _ = shown(back)
         here.append(content)
     assert here == there[::-1]
+
+
+@pytest.mark.parametrize(("count", "sizes"), [(50, [50]), (60, [60]), (61, [50, 11]), (110, [50, 60]), (111, [50, 50, 11])])
+def test_no_page_is_made_for_a_few_rows(client: Client, tmp_path: Path, count: int, sizes: list[int]) -> None:
+    store(tmp_path / "own.db", mixed("own", count))
+    assert [len(page) for page in walked(client)] == sizes
+    for page, size in enumerate(sizes, 1):
+        assert len(client.get(f"/conversations.json?page={page}").json()["conversations"]) == size
+        assert in_memory(range(count), QueryDict(f"page={page}"), 50).pages == len(sizes)
+        assert len(in_memory(range(count), QueryDict(f"page={page}"), 50).rows) == size
 
 
 def test_an_old_address_with_a_number_and_a_wrong_place_both_answer(client: Client, tmp_path: Path) -> None:

@@ -90,7 +90,7 @@ def test_a_row_says_who_is_on_it_and_since_when_it_is_there(client: Client, tmp_
     first, second = re.findall(r"<tr><td class=\"check\">.*?</tr>", client.get("/").content.decode(), re.DOTALL)
     assert ">ada</span>" in first and '<div>first <time datetime="2026-05-28' in first and "Messages of different roles" in first
     assert "<div>first" not in second
-    assert ">ada<" not in second and ">As above</div>" in second and second.endswith('data-label="assigned"></td></tr>')
+    assert ">ada<" not in second and "Messages of different roles" in second and second.endswith('data-label="assigned"></td></tr>')
     Problem.objects.update(assigned_to="")
     assert "assigned</th>" not in client.get("/").content.decode() and 'data-label="assigned"' not in client.get("/").content.decode()
 
@@ -150,11 +150,11 @@ def test_a_silent_error_says_what_is_wrong_where_the_next_request_passes(client:
     assert '<span class="caution" title="The next request passes all known rules, and nothing reports this">roles wrong</span>' in row
     assert '<span class="caution">roles wrong</span>, and accepted' in client.get(f"/problems/{problem.oid}/").content.decode()
     (listed,) = client.get("/index.json").json()["problems"]
-    assert (listed["next_request"], listed["unnoticed"]) == ("passes", "roles wrong")
+    assert (listed["next_request"], listed["unnoticed"]) == ("accepted", "roles wrong")
     assert '· <span class="caution">roles wrong</span>' in start_of(client)
     Problem.objects.update(rank=1)
-    assert "Two" in start_of(client) and "passes" not in start_of(client), "that is no reason to start there"
-    assert outcomes_of(client) == {"MSG101": "passes"}, "what is reported is noticed"
+    assert "Two" in start_of(client) and "accepted" not in start_of(client), "that is no reason to start there"
+    assert outcomes_of(client) == {"MSG101": "accepted"}, "what is reported is noticed"
     Problem.objects.update(rank=0)
     Conversation.objects.filter(native_id="one").update(refused=True)
     assert outcomes_of(client) == {"MSG101": "1 of 2 rejected"}
@@ -174,13 +174,65 @@ def test_a_problem_says_in_how_many_conversations_the_next_request_is_rejected(
     assert client.get("/index.json").json()["problems"][0]["rejected_conversations"] is None
 
 
+def test_problems_are_chosen_by_what_becomes_of_the_next_request(client: Client, kept: Kept) -> None:
+    kept("example", example)
+    by_words: dict[str, dict[str, str]] = {}
+    for words in ("rejected", "wrong-silently", "accepted", "cannot-be-opened"):
+        page = client.get(f"/?next_request={words}").content.decode()
+        by_words[words] = outcomes_in(page)
+        assert f"Next request: <b>{words.replace('-', ' ')}</b>" in page
+        assert len(problems(client, f"?next_request={words}")) == len(by_words[words])
+        assert f'name="next_request" value="{words}"' in page, "a search keeps it"
+    assert by_words["rejected"] and all("rejected" in said for said in by_words["rejected"].values())
+    assert by_words["wrong-silently"] and not any(
+        "rejected" in said or said in ("accepted", "–") for said in by_words["wrong-silently"].values()
+    )
+    assert set(by_words["accepted"].values()) <= {"accepted"} and not by_words["cannot-be-opened"]
+
+
+def test_each_problem_is_in_the_choice_that_its_row_says(client: Client, problem: Problem, monkeypatch: pytest.MonkeyPatch) -> None:
+    def chosen() -> tuple[list[str], dict[str, str]]:
+        """The choices that list it, and what its row says."""
+        words = ("rejected", "wrong-silently", "accepted", "cannot-be-opened")
+        return [name for name in words if problems(client, f"?next_request={name}")], outcomes_of(client)
+
+    def stored(native_id: str, state: str, words: str) -> None:
+        Conversation.objects.filter(native_id=native_id).update(
+            refused=state == "rejected" or "opened" in words, next_request=[state, words, ""]
+        )
+
+    for native_id in ("one", "two"):
+        stored(native_id, "", "cannot be opened")
+    assert chosen() == (["cannot-be-opened"], {"MSG101": "cannot be opened"})
+    stored("one", "rejected", "rejected at messages.1")
+    assert chosen() == (["rejected"], {"MSG101": "1 of 2 rejected"}), "of those that can be opened"
+    for native_id in ("one", "two"):
+        stored(native_id, "passes", "passes")
+    assert chosen() == (["wrong-silently"], {"MSG101": "roles wrong"})
+    Problem.objects.update(rank=1)
+    assert chosen() == (["accepted"], {"MSG101": "accepted"}), "what is reported is noticed"
+    for native_id in ("one", "two"):
+        stored(native_id, "rejected", "rejected at messages.1")
+    monkeypatch.setattr(problem_list, "MOST_COUNTED", 1)
+    assert chosen() == (["rejected"], {"MSG101": "rejected"}), "of the worst and newest one"
+    Problem.objects.update(rank=2)
+    assert chosen() == ([], {"MSG101": "–"}), "a warning is not why"
+    for native_id in ("one", "two"):
+        stored(native_id, "", "can be resumed")
+    assert chosen() == ([], {"MSG101": "can be resumed"})
+
+
 def start_of(client: Client) -> str:
     return client.get("/").content.decode().partition("Start here:")[2].partition("</p>")[0]
 
 
 def outcomes_of(client: Client) -> dict[str, str]:
     """Code -> what becomes of the next request, of the problems of conversations."""
-    rows = client.get("/").content.decode().split('<tr><td class="check">')[1:]
+    return outcomes_in(client.get("/").content.decode())
+
+
+def outcomes_in(page: str) -> dict[str, str]:
+    rows = page.split('<tr><td class="check">')[1:]
     cells = re.compile(r'<span class="badge \w+">(\w+)<.*<td class="next" [^>]*>(.*?)</td>', re.DOTALL)
     found = [cell.groups() for row in rows if (cell := cells.search(row))]
     return {code: re.sub(r"<[^>]*>", "", words) for code, words in found}
@@ -239,7 +291,7 @@ def test_the_days_of_the_inbox_and_of_trends_end_on_the_same_day(client: Client,
     ("query", "number"),
     [
         ("source=SOURCE", 1), ("source=000000000000", 0), ("program=dispatch", 1), ("program=codex", 0), ("severity=error", 1),
-        ("severity=note", 0), ("severity=<script>", 1), ("silent=1", 1), ("assigned=none", 1), ("assigned=me", 0), ("assigned=ada", 0),
+        ("severity=note", 0), ("next_request=zzz", 1), ("next_request=rejected&tab=repaired", 0), ("severity=<script>", 1), ("silent=1", 1), ("assigned=none", 1), ("assigned=me", 0), ("assigned=ada", 0),
         ("q=msg101", 1), ("q=different+roles", 1), ("q=a.db", 1), ("q=%25", 0), ("q=%00", 0), ("q=zzz", 0), ("tab=zzz", 1),
         ("sort=-seen", 1), ("sort=oid", 1), ("page=9&after=zzz", 1), ("source=SOURCE&program=dispatch&severity=error&silent=1&q=merged", 1),
     ],
@@ -259,6 +311,7 @@ def test_each_filter_that_is_set_is_shown_with_a_link_that_removes_it(client: Cl
     assert shown("/") == shown("/?q=msg101") == {}
     assert shown("/?silent=1&severity=error&sort=-seen") == {"/?silent=1&sort=-seen": "errors", "/?severity=error&sort=-seen": "silent"}
     assert shown(f"/?source={problem.source.oid}") == {"/": problem.source.option[1]}
+    assert shown("/?next_request=wrong-silently&sort=-seen") == {"/?sort=-seen": "next request wrong silently"}
     assert shown("/?tab=ignored&assigned=me") == {"/?tab=ignored": "assigned to me"}
     many = "/?kind=conversations&program=dispatch&severity=error&silent=1&day=2026-06-21"
     assert list(shown(many).values()) == ["conversations", "Dispatch", "errors"] and ">+2</span>" in client.get(many).content.decode()
@@ -570,11 +623,11 @@ def test_what_is_only_found_again_is_one_line_of_the_history(client: Client, tmp
 
 
 def test_the_occurrences_of_a_problem_are_paged(client: Client, tmp_path: Path) -> None:
-    many(tmp_path / "a.db", 120)
+    many(tmp_path / "a.db", 130)
     oid = Problem.objects.get().oid
     first = client.get(f"/problems/{oid}.json").json()
     second = client.get(f"/problems/{oid}.json?{first['next']}").json()
-    assert (len(first["occurrences"]), len(second["occurrences"]), second["pages"]) == (50, 10, 2)
+    assert (len(first["occurrences"]), len(second["occurrences"]), second["pages"]) == (50, 15, 2)
     assert not {row["conversation"] for row in first["occurrences"]} & {row["conversation"] for row in second["occurrences"]}
 
 
@@ -667,6 +720,27 @@ def test_trends_name_the_day_with_the_most_and_the_version_that_began_on_it(clie
     assert firsts == [[new], [old, new]], "of the chosen span, whatever the rule"
     quiet = words_of(client, "/trends/?rule=MSG102")
     assert "A 06-20 first with client version 2.0 &lt;i&gt; , none new" in quiet and "none in 50 days" not in quiet, "a letter is there"
+
+
+def test_trends_say_first_what_began_since_the_last_version_of_the_client(client: Client, tmp_path: Path) -> None:
+    store(tmp_path / "a.db", rows("one", MERGED))
+    ProblemDay.objects.all().delete()
+    problem, ended, began = Problem.objects.get(), of_rule("MSG102"), of_rule("TOOL102")
+    of_day(problem, date(2026, 5, 1), 2, "1.0")
+    assert "Since " not in words_of(client, "/trends/"), "it was there before"
+    of_day(ended, date(2026, 6, 18), 3, "1.9")
+    of_day(problem, date(2026, 6, 19), 1, "1.0")
+    of_day(problem, date(2026, 6, 20), 5, "2.0 <i>")
+    of_day(began, date(2026, 6, 21), 1, "1.0")
+    ProblemDay.objects.create(problem=began, day=date(2026, 6, 21), model="a model", occurrences=1)
+    page = words_of(client, "/trends/")
+    assert "Since client version 2.0 &lt;i&gt; , first on 06-20 (B), 7 began." in page, "a version of the client before a model"
+    assert "Not in the 58 days before: unanswered-call 2. Again: merged-messages 5 (3 before)." in page
+    assert page.index("Since client version") < page.index("new occurrences began on")
+    since = client.get("/trends.json").json()["since"]
+    assert (since["name"], since["day"], since["first"], since["again"]) == ("2.0 <i>", "2026-06-20", ["TOOL102"], ["MSG101"])
+    assert "first on 06-20 (B), none began." in words_of(client, "/trends/?rule=MSG102")
+    assert "Since " not in words_of(client, "/trends/?by=version") and client.get("/trends.json?by=version").json()["since"] is None
 
 
 def test_trends_count_how_much_of_a_day_has_the_version_that_began_on_it(client: Client, tmp_path: Path) -> None:

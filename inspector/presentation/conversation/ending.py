@@ -3,12 +3,14 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from inspector.presentation.conversation.verdict import SILENT, NextRequest, verdict
+from inspector.presentation.conversation.verdict import PASSES, REJECTED, SILENT, UNREADABLE, NextRequest, verdict
 from inspector.profiles.base import Judgement
 from inspector.rules.base import Case, Finding, Origin, findings
 from inspector.rules.catalogue import RULES
 
-ACCEPTED, REJECTED, WRONG_SILENTLY, UNREADABLE = "accepted", "rejected", "wrong silently", "cannot be opened"
+ACCEPTED, WRONG_SILENTLY = "accepted", "wrong silently"
+ENDINGS = (REJECTED, WRONG_SILENTLY, ACCEPTED, UNREADABLE)
+_OF_STATES = {REJECTED: REJECTED, SILENT: WRONG_SILENTLY, PASSES: ACCEPTED}
 _RULES = tuple(rule for rule in RULES if (rule.silent and rule.origin is Origin.READER) or rule.code.startswith("TREE"))
 """What the end of a request that passes depends on: of a tree also what is damaged in it, since that is not reached."""
 
@@ -30,6 +32,11 @@ def ending(case: Case, reported: Sequence[Finding], judgement: Judgement) -> End
     if case.reading.failure:
         return Ending(UNREADABLE, case.reading.failure)
     return ending_of(verdict(case, reported, judgement).next_request, judgement)
+
+
+def words_of(following: NextRequest) -> str:
+    """One of ENDINGS, or what a verdict says of others; "" of what is not judged."""
+    return _OF_STATES.get(following.state, following.words)
 
 
 def ending_of(following: NextRequest, judgement: Judgement) -> Ending:

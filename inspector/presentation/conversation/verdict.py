@@ -24,6 +24,7 @@ INTACT, FROM_STREAM = "the store is intact", "the store keeps what a stream deli
 
 UNDAMAGED = "Nothing is damaged."
 REJECTED, SILENT, PASSES = "rejected", "silent", "passes"
+UNREADABLE = "cannot be opened"
 NOT_KNOWN, NOT_JUDGED = "not known", "not judged"
 """The words of a next request of which something is over a limit of ours, and of one while a turn runs."""
 
@@ -76,7 +77,8 @@ def verdict(case: Case, findings: Sequence[Finding], judgement: Judgement) -> Ve
         return Verdict(f"{nothing if off_path else 'The store has no chunks of this conversation'}{_first_finding(findings)}.")
     if case.reading.failure:
         failed = f"{case.reading.reader} cannot open it: {case.reading.failure}"
-        return Verdict(_sentence(f"{_where(serious)}, and {failed}"), listed=_sentence(f"{_summarized(serious)}, and {failed}"))
+        following = NextRequest("", UNREADABLE, case.reading.failure)
+        return Verdict(_sentence(f"{_where(serious)}, and {failed}"), following, listed=_sentence(f"{_summarized(serious)}, and {failed}"))
     left_out = _left_out(case)
     done = [*_regrouped(case), *([f"leaves out {left_out}"] if left_out else [])]
     how = "silently " if any(finding.silent and finding.origin is Origin.READER for finding in serious) else ""

@@ -54,14 +54,17 @@ MEANINGS = (
 
 # What our own rules say of a refusal, by the provider's rule: where they fire, the page says so.
 _OURS = {
-    "AN-1": "TOOL102",
-    "AN-2": "TOOL202",
-    "AN-16": "THINK204",
-    "AN-18": "THINK201",
-    "BR-1": "TOOL102",
-    "OR-1": "TOOL102",
-    "OR-2": "TOOL202",
-    "SDK-1": "TOOL102",
+    provider_rule: code
+    for code, provider_rules in {
+        "TOOL102": "AN-1 AN-1b BR-1 GE-3 LG-1 MI-1 OC-1 OR-1 OV-1 OV-2 OV-3 SDK-1",
+        "TOOL202": "AN-2 AN-2s BR-2 MI-6 OC-2 OC-3 OR-2 OV-1r OV-3r TE-2",
+        "TOOL207": "GE-2",
+        "TOOL208": "AN-6",
+        "MSG403": "AN-4",
+        "THINK201": "AN-18",
+        "THINK204": "AN-4t AN-16",
+    }.items()
+    for provider_rule in provider_rules.split()
 }
 
 

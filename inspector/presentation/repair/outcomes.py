@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
-from inspector.presentation.conversation.ending import ACCEPTED, REJECTED, UNREADABLE, WRONG_SILENTLY, Ending
-from inspector.presentation.conversation.verdict import NOT_JUDGED, NOT_KNOWN
+from inspector.presentation.conversation.ending import ACCEPTED, WRONG_SILENTLY, Ending
+from inspector.presentation.conversation.verdict import NOT_JUDGED, NOT_KNOWN, REJECTED, UNREADABLE
 
 RECOMMENDED, PARTIAL = "recommended", "partial"
 
