@@ -693,7 +693,7 @@ def test_what_leaves_the_next_request_wrong_is_partial_and_what_passes_is_named(
     page = text(client, address)
     advice = " ".join(re.sub("<[^>]+>", "", page.partition('<p class="choice">')[2].partition("</p>")[0]).split())
     assert advice == (
-        "Which to choose: partial renumber-messages (safe) repairs a part. "
+        "Which to choose: renumber-messages (safe) repairs a part. "
         "Next request: wrong silently (without seq 14); accepted with promote-leaked-call (invented)."
     )
     assert ">recommended<" not in page
