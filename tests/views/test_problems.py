@@ -734,7 +734,7 @@ def test_trends_say_first_what_began_since_the_last_version_of_the_client(client
     of_day(began, date(2026, 6, 21), 1, "1.0")
     ProblemDay.objects.create(problem=began, day=date(2026, 6, 21), model="a model", occurrences=1)
     page = words_of(client, "/trends/")
-    assert "Since client version 2.0 &lt;i&gt; , first on 06-20 (B), 7 began." in page, "a version of the client before a model"
+    assert "Since client version 2.0 &lt;i&gt; , first on 06-20 (B), 7 occurrences began." in page, "a version of the client before a model"
     assert "Not in the 58 days before: unanswered-call 2. Again: merged-messages 5 (3 before)." in page
     assert page.index("Since client version") < page.index("new occurrences began on")
     since = client.get("/trends.json").json()["since"]
@@ -782,7 +782,7 @@ def test_trends_go_on_to_the_newest_conversation_so_that_quiet_days_are_seen(cli
     report = client.get("/trends.json").json()
     assert (report["newest"], report["days_to"], report["rows"][0]["days"][-13:]) == ("2026-06-21", "2026-07-03", [1] + [0] * 12)
     page = words_of(client, "/trends/")
-    assert "All 1 new occurrence began on 2026-06-21" in page
+    assert "The only new occurrence began on 2026-06-21" in page
     assert "None began in the 12 days after 2026-06-21, up to the newest conversation." in page
     assert '<rect class="quiet" x="72" width="48"' in client.get("/trends/").content.decode(), "the last 12 of the 30 days"
     assert ">none in 12 days</text>" not in client.get("/trends/?days=90").content.decode(), "no room for words"
