@@ -27,7 +27,7 @@ def premature(tmp_path: Path, transactional_db: None) -> Stream:
 
 def test_from_the_inbox_to_the_terminal_and_its_bytes(page: Page, live_server: LiveServer, premature: Stream) -> None:
     page.goto(live_server.url)
-    page.get_by_role("link", name="streams with errors or warnings").click()
+    page.get_by_role("link", name="captured streams").click()
     page.get_by_role("link", name="Ended behind the tool call").click()
     expect(page.locator("h1")).to_contain_text("the client got [DONE] at input 3 of 5")
     expect(page.locator("tr.error").first).to_contain_text("premature-terminal")

@@ -353,7 +353,7 @@ def test_an_empty_list_says_how_to_load_one(client: Client) -> None:
 
 def test_streams_stand_in_the_inbox_with_their_sources_and_on_the_rules(client: Client, captured: Mapping[str, Stream]) -> None:
     inbox = words(get(client, "/"))
-    assert "2 of 3 streams with errors or warnings" in inbox and "Welcome" not in inbox
+    assert "2 captured streams are" in inbox and "3 captured streams" in inbox and "Welcome" not in inbox
     assert client.get("/index.json").json()["streams"]["damaged"] == 2
     source = captured[PREMATURE].source.oid
     assert f"/streams/?source={source}" in get(client, "/sources/") and "Nothing is ever written to a capture" in get(
