@@ -78,7 +78,9 @@ NAVIGATION = (
     Section("Conversations", "/conversations/", (("Conversations", "/conversations/"), ("Streams", "/streams/"))),
     Section("Repairs", "/repairs/", (("Repairs", "/repairs/"), ("Tasks", "/tasks/")), ("/repair-groups/",)),
     Section(
-        "Diagnose", "/diagnose/", (("Anything", "/diagnose/"), ("Explain", "/explain/"), ("Check", "/check/"), ("What if", "/whatif/"))
+        "Diagnose",
+        "/diagnose/",
+        (("Paste anything", "/diagnose/"), ("Explain", "/explain/"), ("Check", "/check/"), ("What if", "/whatif/")),
     ),
     Section(
         "Reference",
