@@ -28,7 +28,6 @@ from django.core.exceptions import TooManyFieldsSent
 from django.core.handlers.wsgi import WSGIRequest
 from django.db import DatabaseError, close_old_connections, connection
 from django.http import HttpRequest, HttpResponse
-from django.http.cookie import parse_cookie
 
 from inspector import metrics
 from inspector.access_token import PARAMETER
@@ -36,7 +35,7 @@ from inspector.middleware import limit_access, name_the_operator
 from inspector.models import Conversation, Repair, analyses
 from inspector.models.background import LARGE
 from inspector.views import content, repairs
-from inspector.views.choice import choice_of
+from inspector.views.choice import Choice, choice_of
 from inspector.views.content import ways
 from inspector.views.pages import WHOLE
 from inspector.views.reading import POLL, READ_ELSEWHERE
@@ -49,37 +48,43 @@ AT_ONCE = 2
 """Processes at a time; further requests wait."""
 PATIENCE = 1.5
 """Seconds after which a person is told that the page is being made: before the page in their browser says that nothing has answered."""
-LONGEST_KEPT, MOST_KEPT = 60, 16
-"""Seconds for which a page that was made waits for whoever was told so, and how many of them."""
+MOST = 16
+"""Looks at conversations that are being made at a time; who asks for one more is told so, and it begins when there is room."""
+LATELY = 60
+"""Seconds after which a look of which nothing could be kept is one that a person is told of again: until then its page is waited for."""
 PIECE = 1 << 20
 LOST = b"This page was not made: the process that read the conversation was ended, most often because memory ran out. Free some memory and load it again.\n"
 _ABOUT = re.compile(r"/(conversations|findings|repairs)/([0-9a-f]{12})(/.*|\..*)")
 _PATHS = {"conversations": "oid", "findings": "findings__oid", "repairs": "repairs__oid"}
-_OF_ANSWERS = (settings.CSRF_COOKIE_NAME, "messages")
 _OF_WINDOWS = re.compile(r"/(chunks/\d+/.*)?")
 _NEW_REPAIR = "/repairs/new/"
 
 
-Key = tuple[str, ...]
+Look = tuple[int, str]
+"""A conversation, and the key of how it is looked at: what its page reads by windows is kept under them, whoever asked for it."""
 
 
 @dataclass(eq=False, slots=True)
 class _Made:
-    """An answer in the making: complete once `done` is set, at `at` (`time.monotonic`)."""
+    """The answer to one request, complete once `done` is set."""
 
     body: SpooledTemporaryFile[bytes] = field(default_factory=partial(SpooledTemporaryFile, PIECE))
     status: str = "503 Service Unavailable"
     headers: list[tuple[str, str]] = field(default_factory=lambda: [("Content-Type", "text/plain; charset=utf-8")])
     done: threading.Event = field(default_factory=threading.Event)
-    at: float = 0.0
 
 
 class LargePages:
-    """A WSGI application around `application`."""
+    """A WSGI application around `application`.
+
+    An answer is given to the request that it was made for and to no other. Who was told that their page is being made asks again once its process has
+    ended and kept what it read, and then the page is made here.
+    """
 
     def __init__(self, application: Application) -> None:
         self._application = application
-        self._waited_for: dict[Key, _Made] = {}
+        self._making: dict[Look, threading.Event] = {}
+        self._ended: dict[Look, float] = {}
         self._lock = threading.Lock()
         self._places = threading.BoundedSemaphore(AT_ONCE)
         self._context = multiprocessing.get_context("forkserver")
@@ -89,56 +94,61 @@ class LargePages:
         is_poll = environ.get("HTTP_HX_TRIGGER") == POLL
         if not reads_whole(environ) or not is_let_in(environ):
             # What it waits for is kept by now, or not for this person any more: the page itself says so.
-            return _ready(start_response) if is_poll else self._application(environ, start_response)
+            return _polled(start_response, True) if is_poll else self._application(environ, start_response)
+        row, look = _look_of(environ)
         # Where threads share connections, one that waits for another process needs none.
         if not connection.in_atomic_block:
             close_old_connections()
-        key = _asked_by_person(environ)
         if is_poll:
-            waited_for = self._waited_for.get(key) if key else None
-            return _ready(start_response) if waited_for is None or waited_for.done.is_set() else _empty(start_response)
-        made, may_be_told = self._begun(environ, key)
-        if may_be_told and not made.done.wait(PATIENCE):
-            about = _ABOUT.fullmatch(environ["PATH_INFO"])
-            return self._application({**environ, READ_ELSEWHERE: about and _row(about[1], about[2])}, start_response)
-        made.done.wait()
-        with self._lock:
-            if key is not None and self._waited_for.get(key) is made:
-                del self._waited_for[key]
-        start_response(made.status, made.headers)
-        return _pieces(made.body)
+            return _polled(start_response, look not in self._making and len(self._making) < MOST)
+        if look is None or self._was_made(look):
+            made = _Made()
+            self._make(_plain(environ), _body(environ), made)
+            return _given(made, start_response)
+        own, ended = self._begun(look, environ)
+        if own is not None and own.done.wait(PATIENCE):
+            return _given(own, start_response)
+        if own is None and ended is not None and ended.wait(PATIENCE):
+            return self(environ, start_response)
+        return self._application({**environ, READ_ELSEWHERE: row}, start_response)
 
-    def _begun(self, environ: Environ, key: Key | None) -> tuple[_Made, bool]:
-        """The answer, being made by a thread of its own; and whether it is there for whoever asks with this key again."""
+    def _begun(self, look: Look, environ: Environ) -> tuple[_Made | None, threading.Event | None]:
+        """The answer to this request, being made by a thread of its own; where another request made it begin, when that ends; neither where there is no room."""
         with self._lock:
-            now = time.monotonic()
-            for old, made in list(self._waited_for.items()):
-                if made.done.is_set() and now - made.at > LONGEST_KEPT:
-                    del self._waited_for[old]
-            if key in self._waited_for:
-                return self._waited_for[key], True
-            made, is_kept = _Made(), len(self._waited_for) < MOST_KEPT
-            if key is not None and is_kept:
-                self._waited_for[key] = made
-        # An answer may be given to a request after the one that it was made for: it is whole.
-        plain = {name: value for name, value in environ.items() if isinstance(value, str | bool | int) and name != "HTTP_IF_NONE_MATCH"}
-        body = environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
-        threading.Thread(target=self._make, args=(plain, body, made), daemon=True).start()
-        return made, key is not None and is_kept
+            if look in self._making:
+                return None, self._making[look]
+            if len(self._making) >= MOST:
+                return None, None
+            self._making[look] = threading.Event()
+        made = _Made()
+        threading.Thread(target=self._make, args=(_plain(environ), _body(environ), made, look), daemon=True).start()
+        return made, None
 
-    def _make(self, environ: Environ, body: bytes, made: _Made) -> None:
+    def _was_made(self, look: Look) -> bool:
+        with self._lock:
+            at = self._ended.get(look)
+            return at is not None and time.monotonic() - at < LATELY
+
+    def _end(self, look: Look | None) -> None:
+        now = time.monotonic()
+        with self._lock:
+            self._ended = {old: at for old, at in self._ended.items() if now - at < LATELY}
+            if look is not None:
+                self._ended[look] = now
+                self._making.pop(look).set()
+
+    def _make(self, environ: Environ, body: bytes, made: _Made, look: Look | None = None) -> None:
         begun = time.perf_counter()
         try:
             # Whoever reads slowly keeps no process waiting: the whole answer is in a file by then.
-            self._answer(environ, body, made)
+            self._answer(environ, body, made, look)
         finally:
             metrics.observe(metrics.route_of(str(environ.get("PATH_INFO", ""))), int(made.status[:3]), time.perf_counter() - begun)
             made.body.seek(0)
-            made.at = time.monotonic()
             made.done.set()
 
-    def _answer(self, environ: Environ, body: bytes, made: _Made) -> None:
-        with suppress(EOFError, OSError), self._started(environ, body) as ours:
+    def _answer(self, environ: Environ, body: bytes, made: _Made, look: Look | None) -> None:
+        with suppress(EOFError, OSError), self._started(environ, body, look) as ours:
             status, headers = ours.recv()
             # An empty piece ends the answer: without it the process was lost in the middle.
             while data := ours.recv_bytes():
@@ -149,49 +159,58 @@ class LargePages:
         made.body.truncate()
         made.body.write(LOST)
 
-    def _started(self, environ: Environ, body: bytes) -> Connection:
+    def _started(self, environ: Environ, body: bytes, look: Look | None) -> Connection:
         """What the process says. Its place is free when it ended, which is after it kept what it computed."""
-        ours, theirs = self._context.Pipe()
-        process = self._context.Process(target=_answer, args=(environ, body, theirs), daemon=True)
         self._places.acquire()
         try:
+            ours, theirs = self._context.Pipe()
+            process = self._context.Process(target=_answer, args=(environ, body, theirs), daemon=True)
             process.start()
         except BaseException:
             self._places.release()
+            self._end(look)
             raise
         theirs.close()
-        threading.Thread(target=self._release, args=(process,), daemon=True).start()
+        threading.Thread(target=self._release, args=(process, look), daemon=True).start()
         return ours
 
-    def _release(self, process: BaseProcess) -> None:
+    def _release(self, process: BaseProcess, look: Look | None) -> None:
         process.join()
         self._places.release()
+        self._end(look)
 
 
-def _asked_by_person(environ: Environ) -> Key | None:
-    """What one answer is for, where a browser asks for a whole page; None for what waits until it is there: programs, files, forms, parts of a page."""
+def _look_of(environ: Environ) -> tuple[Conversation | None, Look | None]:
+    """What will be kept, where a browser asks for a page of a conversation that is read by windows then; None for what waits for its own answer: programs,
+    files, forms, parts of a page, and pages of which nothing is kept."""
     is_htmx = "HTTP_HX_REQUEST" in environ
     is_part = is_htmx and environ.get("HTTP_HX_TARGET") not in (WHOLE, POLL)
-    is_page = str(environ.get("PATH_INFO", "")).endswith("/") and (is_htmx or "text/html" in environ.get("HTTP_ACCEPT", ""))
-    if environ.get("REQUEST_METHOD") != "GET" or is_part or not is_page:
-        return None
-    # The token of forms and what one page has to tell the next come and go with answers; the others are the person.
-    cookies = {name: value for name, value in parse_cookie(environ.get("HTTP_COOKIE", "")).items() if name not in _OF_ANSWERS}
-    return (
-        *(str(environ.get(name, "")) for name in ("PATH_INFO", "QUERY_STRING", "HTTP_AUTHORIZATION", "HTTP_HOST")),
-        str(sorted(cookies.items())),
-    )
+    about = _ABOUT.fullmatch(environ["PATH_INFO"])
+    is_page = about is not None and about[1] == "conversations" and about[3] == "/"
+    if not is_page or is_part or environ.get("REQUEST_METHOD") != "GET" or not (is_htmx or "text/html" in environ.get("HTTP_ACCEPT", "")):
+        return None, None
+    row = _row("conversations", about[2]) if about else None
+    choice = choice_of(_request(environ), row) if row else None
+    return row, (row.pk, ways(choice).key) if row and choice and _is_window(choice) else None
 
 
-def _ready(start_response: StartResponse) -> Iterable[bytes]:
-    """The browser loads the page, so that its styles come with it."""
-    start_response("204 No Content", [("HX-Refresh", "true")])
+def _plain(environ: Environ) -> Environ:
+    return {name: value for name, value in environ.items() if isinstance(value, str | bool | int)}
+
+
+def _body(environ: Environ) -> bytes:
+    return bytes(environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0)))
+
+
+def _polled(start_response: StartResponse, is_ready: bool) -> Iterable[bytes]:
+    """Where it is ready the browser loads the page, so that its styles come with it."""
+    start_response("204 No Content", [("HX-Refresh", "true")] if is_ready else [])
     return []
 
 
-def _empty(start_response: StartResponse) -> Iterable[bytes]:
-    start_response("204 No Content", [])
-    return []
+def _given(made: _Made, start_response: StartResponse) -> Iterator[bytes]:
+    start_response(made.status, made.headers)
+    return _pieces(made.body)
 
 
 def _pieces(body: SpooledTemporaryFile[bytes]) -> Iterator[bytes]:
@@ -263,8 +282,11 @@ def _is_kept(row: Conversation, rest: str, environ: Environ) -> bool:
     choice = choice_of(_request(environ), row)
     if rest != "/":
         return True
-    is_window = not (choice.tree_start or choice.unfolded is not None or choice.all_profiles)
-    return is_window and analyses.stored(row, ways(choice)) is not None
+    return _is_window(choice) and analyses.stored(row, ways(choice)) is not None
+
+
+def _is_window(choice: Choice) -> bool:
+    return not (choice.tree_start or choice.unfolded is not None or choice.all_profiles)
 
 
 def _request(environ: Environ) -> Any:

@@ -214,86 +214,116 @@ Answer = tuple[str, dict[str, str], str]
 
 
 class Slow(LargePages):
-    """Its process is replaced by what the test says: it counts what it is asked to make, and is done when `go` is set."""
+    """Its process is replaced by what the test says: it is done when `go` is set, and the answer says which one it was."""
 
     def __init__(self) -> None:
         super().__init__(WSGIHandler())
         self.go, self.begun = threading.Event(), 0
 
-    def _answer(self, environ: dict[str, Any], body: bytes, made: Any) -> None:
+    def _answer(self, environ: dict[str, Any], body: bytes, made: Any, look: Any) -> None:
         self.begun = number = self.begun + 1
         assert self.go.wait(SECONDS)
         made.body.write(f"page {number}".encode())
         made.status, made.headers = "200 OK", [("Content-Type", "text/html")]
+        self._end(look)
 
     def ask(self, path: str, **headers: str) -> Answer:
-        told: list[tuple[str, dict[str, str]]] = []
-        names = {"accept": "text/html,*/*;q=0.8", **bearer(), **{name.replace("_", "-"): value for name, value in headers.items()}}
-        body = self(
-            RequestFactory().get(path, headers=names).environ, lambda status, headers, problem=None: told.append((status, dict(headers)))
-        )
-        text = b"".join(body).decode()
-        return (*told[0], text)
+        return asked(self, path, **headers)
+
+
+def asked(pages: LargePages, path: str, **headers: str) -> Answer:
+    told: list[tuple[str, dict[str, str]]] = []
+    names = {"accept": "text/html,*/*;q=0.8", **bearer(), **{name.replace("_", "-"): value for name, value in headers.items()}}
+    body = pages(
+        RequestFactory().get(path, headers=names).environ, lambda status, headers, problem=None: told.append((status, dict(headers)))
+    )
+    text = b"".join(body).decode()
+    return (*told[0], text)
 
 
 POLLED = {"hx_request": "true", "hx_trigger": "being-read", "hx_target": "being-read"}
+REFRESH = {"HX-Refresh": "true"}
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_page_that_takes_long_says_so_and_is_given_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: Settings) -> None:
+def test_a_page_that_takes_long_says_so_and_begins_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its thread is free meanwhile: four readers of a large conversation had all threads of the server."""
     monkeypatch.setattr(large_pages, "PATIENCE", 0.05)
-    path, pages = f"/conversations/{large(tmp_path).oid}/prompt/", Slow()
-    status, _, text = pages.ask(path)
+    path, pages = f"/conversations/{large(tmp_path).oid}/", Slow()
+    choice = f"{path}?reader=exact"
+    status, _, text = pages.ask(choice)
     assert status == "202 Accepted" and f"All {LARGE:,} chunks are being read" in text and 'http-equiv="refresh"' in text
-    assert pages.ask(path)[0] == "202 Accepted" and pages.begun == 1, "nothing begins twice"
-    assert (
-        pages.ask(path, **POLLED)[:2] == ("204 No Content", {})
-        and pages.ask(path, hx_request="true", hx_target="main")[0] == "202 Accepted"
-    )
-    assert pages.ask(f"{path}?profile=gemini")[0] == "202 Accepted" and pages.begun == 2, "another choice is another page"
+    # Another tab, another person, another window of the same, a cookie that changes with each answer, and what htmx puts in place of the page.
+    for address, headers in (
+        (choice, {}),
+        (f"{choice}&at=30", {}),
+        (choice, {"cookie": "AWSALB=1"}),
+        (choice, {"hx_request": "true", "hx_target": "main"}),
+    ):
+        assert pages.ask(address, **headers)[0] == "202 Accepted" and pages.begun == 1
+    assert pages.ask(choice, **POLLED)[:2] == ("204 No Content", {})
+    assert pages.ask(f"{path}?reader=dispatch-role-split")[0] == "202 Accepted" and pages.begun == 2, "another reader is another page"
     pages.go.set()
-    assert until(lambda: pages.ask(path, **POLLED)[1] == {"HX-Refresh": "true"})
-    # The token of forms came with the answer before: it is the same person.
-    assert pages.ask(path, cookie=f"{settings.CSRF_COOKIE_NAME}=abc", if_none_match='"x"')[::2] == ("200 OK", "page 1")
-    assert pages.ask(path, **POLLED)[1] == {"HX-Refresh": "true"}, "of what nobody waits for any more the page itself is asked"
-    assert pages.ask(path)[2] == "page 3"
+    assert until(lambda: pages.ask(choice, **POLLED)[1] == REFRESH)
 
 
 @pytest.mark.django_db(transaction=True)
-def test_programs_and_parts_of_a_page_wait_until_it_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_answer_is_given_to_nobody_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It has the name, the forms and the cookies of whoever asked, and may be of before a change."""
+    monkeypatch.setattr(large_pages, "PATIENCE", 0.05)
+    path, pages = f"/conversations/{large(tmp_path).oid}/?reader=exact", Slow()
+    assert pages.ask(path)[0] == "202 Accepted"
+    pages.go.set()
+    assert until(lambda: pages.ask(path, **POLLED)[1] == REFRESH)
+    # Nothing could be kept, as of a turn that runs: this page is waited for, and nobody is led in a circle.
+    assert pages.ask(path)[::2] == ("200 OK", "page 2")
+    monkeypatch.setattr(large_pages, "LATELY", 0)
+    pages.go.clear()
+    assert pages.ask(path)[0] == "202 Accepted"
+    pages.go.set()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_programs_parts_of_a_page_and_what_is_not_kept_wait_until_it_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(large_pages, "PATIENCE", 0.0)
     base, pages = f"/conversations/{large(tmp_path).oid}", Slow()
     threading.Timer(0.3, pages.go.set).start()
     for path, headers in (
-        (f"{base}/prompt/", {"accept": "*/*"}),
+        (f"{base}/?reader=exact", {"accept": "*/*"}),
         (f"{base}.json", {}),
-        (f"{base}/prompt/", {"hx_request": "true", "hx_target": "rows"}),
-        (f"{base}/prompt/", {"hx_request": "true"}),
+        (f"{base}/?reader=exact", {"hx_request": "true", "hx_target": "rows"}),
+        (f"{base}/?reader=exact", {"hx_request": "true"}),
+        (f"{base}/prompt/", {}),
+        (f"{base}/?profiles=all", {}),
     ):
-        assert pages.ask(path, **headers)[0] == "200 OK", headers
+        assert pages.ask(path, **headers)[0] == "200 OK", (path, headers)
 
 
 @pytest.mark.django_db(transaction=True)
 def test_a_page_that_is_not_made_says_so_and_nobody_waits_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(large_pages, "PATIENCE", 0.0)
-    path, pages = f"/conversations/{large(tmp_path).oid}/prompt/", LargePages(WSGIHandler())
-    monkeypatch.setattr(LargePages, "_started", lambda self, environ, body: (_ for _ in ()).throw(OSError("no more processes")))
-    answers = [Slow.ask(pages, path)]  # type: ignore[arg-type]
-    assert until(lambda: (answers.append(Slow.ask(pages, path)), answers[-1][0].startswith("503"))[1])  # type: ignore[arg-type, func-returns-value]
-    assert "was not made" in answers[-1][2]
+    path, pages = f"/conversations/{large(tmp_path).oid}/?reader=exact", LargePages(WSGIHandler())
+
+    def no_more() -> tuple[Any, Any]:
+        raise OSError("no more files")
+
+    monkeypatch.setattr(pages._context, "Pipe", no_more)
+    for _ in range(2):
+        status, _, text = asked(pages, path)
+        assert status == "503 Service Unavailable" and "was not made" in text
+    assert asked(pages, path, **POLLED)[1] == REFRESH and not pages._making
 
 
 @pytest.mark.django_db(transaction=True)
-def test_where_many_wait_the_next_one_does_as_well(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(large_pages, "PATIENCE", 0.0)
-    monkeypatch.setattr(large_pages, "MOST_KEPT", 1)
-    path, pages = f"/conversations/{large(tmp_path).oid}/prompt/", Slow()
-    assert pages.ask(path)[0] == "202 Accepted"
-    threading.Timer(0.3, pages.go.set).start()
-    assert pages.ask(f"{path}?profile=gemini")[0] == "200 OK"
-    monkeypatch.setattr(large_pages, "LONGEST_KEPT", 0)
-    assert until(lambda: pages.ask(f"{path}?profile=gemini", accept="*/*")[0] == "200 OK") and not pages._waited_for, "nobody came for it"
+def test_where_many_are_being_made_the_next_one_begins_when_there_is_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(large_pages, "PATIENCE", 0.05)
+    monkeypatch.setattr(large_pages, "MOST", 1)
+    path, pages = f"/conversations/{large(tmp_path).oid}/", Slow()
+    first, second = f"{path}?reader=exact", f"{path}?reader=dispatch-role-split"
+    assert [pages.ask(one)[0] for one in (first, second)] == ["202 Accepted"] * 2 and pages.begun == 1
+    assert pages.ask(second, **POLLED)[1] == {}
+    pages.go.set()
+    assert until(lambda: pages.ask(second, **POLLED)[1] == REFRESH)
+    assert pages.ask(second)[::2] == ("200 OK", "page 2")
 
 
 def until(is_so: Callable[[], bool]) -> bool:
