@@ -296,7 +296,7 @@ def programs(db: None, kept: Kept) -> None:
     ("reader", "format_name", "counts"),
     [
         ("dispatch-legacy", "dispatch", {"silent": 2, "rejected": 2}),
-        ("openclaw-2026.9", "openclaw", {"silent": 1, "rejected": 0}),
+        ("openclaw-2026.9", "openclaw", {"silent": 4, "rejected": 0}),
     ],
 )
 def test_with_what_runs_now_as_many_next_requests_fail_as_conversations_say(

@@ -11,8 +11,8 @@ from inspector.rules.catalogue import RULES
 ACCEPTED, WRONG_SILENTLY = "accepted", "wrong silently"
 ENDINGS = (REJECTED, WRONG_SILENTLY, ACCEPTED, UNREADABLE)
 _OF_STATES = {REJECTED: REJECTED, SILENT: WRONG_SILENTLY, PASSES: ACCEPTED}
-_RULES = tuple(rule for rule in RULES if (rule.silent and rule.origin is Origin.READER) or rule.code.startswith("TREE"))
-"""What the end of a request that passes depends on: of a tree also what is damaged in it, since that is not reached."""
+_RULES = tuple(rule for rule in RULES if (rule.silent and rule.origin is Origin.READER) or rule.code.startswith("TREE") or rule.unnoticed)
+"""What the end of a request that passes depends on: of a tree also what is damaged in it, since that is not reached; and what passes and lacks something."""
 
 
 class Ending(NamedTuple):
@@ -41,7 +41,7 @@ def words_of(following: NextRequest) -> str:
 
 def ending_of(following: NextRequest, judgement: Judgement) -> Ending:
     if following.state == SILENT:
-        return Ending(WRONG_SILENTLY, following.more)
+        return Ending(WRONG_SILENTLY, following.more if following.words == WRONG_SILENTLY else following.words)
     if not following.state and following.words:
         return Ending(following.words, following.more)
     if judgement.sendable:

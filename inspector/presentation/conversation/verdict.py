@@ -25,6 +25,7 @@ INTACT, FROM_STREAM = "the store is intact", "the store keeps what a stream deli
 UNDAMAGED = "Nothing is damaged."
 REJECTED, SILENT, PASSES = "rejected", "silent", "passes"
 UNREADABLE = "cannot be opened"
+PASSES_ALL = "passes all known rules"
 NOT_KNOWN, NOT_JUDGED = "not known", "not judged"
 """The words of a next request of which something is over a limit of ours, and of one while a turn runs."""
 
@@ -43,7 +44,7 @@ _UNNOTICED = {rule.code: rule.unnoticed for rule in RULES if rule.unnoticed}
 def unless_unnoticed(following: NextRequest, silent_errors: Iterable[str]) -> NextRequest:
     """Where it passes and one of the `silent_errors`, codes of rules, is there all the same, what that does is its outcome, as in the inbox."""
     unnoticed = next((_UNNOTICED[code] for code in silent_errors if code in _UNNOTICED), "") if following.state == PASSES else ""
-    return NextRequest(SILENT, unnoticed, "passes all known rules") if unnoticed else following
+    return NextRequest(SILENT, unnoticed, PASSES_ALL) if unnoticed else following
 
 
 class Verdict(NamedTuple):
@@ -237,13 +238,19 @@ def _cause(case: Case, serious: Sequence[Finding], judgement: Judgement, followi
     if following.state == REJECTED:
         errors = [finding for finding in serious if finding.severity is Severity.ERROR]
         return next(iter(causes(case.conversation.chunks, judgement.violations[0].seqs, errors)), None)
-    return _silent(serious) if following.state == SILENT else None
+    return _silent(serious) or _unnoticed(serious) if following.state == SILENT else None
 
 
 def _silent(serious: Sequence[Finding]) -> Finding | None:
     """The first error of the reader that nothing reports."""
     errors = (finding for finding in serious if finding.silent and finding.severity is Severity.ERROR)
     return next((finding for finding in errors if finding.origin is Origin.READER), None)
+
+
+def _unnoticed(serious: Sequence[Finding]) -> Finding | None:
+    """The first silent error of which its rule says what a request that passes lacks. What a stream delivered wrongly is in the request, as it is stored."""
+    errors = (finding for finding in serious if finding.silent and finding.severity is Severity.ERROR and finding.code in _UNNOTICED)
+    return next((finding for finding in errors if finding.origin is not Origin.STREAM), None)
 
 
 def _next(case: Case, serious: Sequence[Finding], judgement: Judgement, left_out: str, lost: str) -> tuple[NextRequest, str]:
@@ -269,11 +276,13 @@ def _next(case: Case, serious: Sequence[Finding], judgement: Judgement, left_out
         return NextRequest("", "none", "a retry returns the stored answer"), "a retry returns the stored answer and makes no request"
     if _silent(serious):
         return (
-            NextRequest(SILENT, "wrong silently", "passes all known rules"),
+            NextRequest(SILENT, "wrong silently", PASSES_ALL),
             "the next request goes wrong silently: it passes all known rules",
         )
     # It passes, and lacks what was stored: nobody is told so.
     what = NextRequest(PASSES, "passes")
     if left_out or lost:
         what = NextRequest(SILENT, "wrong silently", f"without {left_out or lost}")
+    elif unnoticed := _unnoticed(serious):
+        what = NextRequest(SILENT, _UNNOTICED[unnoticed.code], PASSES_ALL)
     return what, "the next request passes all known rules"

@@ -5,7 +5,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from inspector.presentation.conversation.ending import ACCEPTED, WRONG_SILENTLY, Ending
-from inspector.presentation.conversation.verdict import NOT_JUDGED, NOT_KNOWN, REJECTED, UNREADABLE
+from inspector.presentation.conversation.verdict import NOT_JUDGED, NOT_KNOWN, PASSES_ALL, REJECTED, UNREADABLE
 
 RECOMMENDED, PARTIAL = "recommended", "partial"
 
@@ -29,7 +29,8 @@ def outcome(before: Ending, after: Ending) -> Outcome:
 
 
 def _why(of: Ending) -> str:
-    return of.why if of.words == REJECTED or not of.why else f"({of.why})"
+    # That it passes is no reason why it goes wrong.
+    return of.why if of.words == REJECTED or not of.why else "" if of.why == PASSES_ALL else f"({of.why})"
 
 
 def tone(words: str) -> str:

@@ -176,9 +176,13 @@ class PreviewPart:
 
     @property
     def added(self) -> list[Chunk]:
-        """What a plan that invents adds, as far as it is shown: chunks that were not there before, or were of another kind."""
+        """What a plan that invents adds, as far as it is shown: chunks that are stored nowhere, or were of another kind. What a repaired parent brings back was said."""
         rows = (row for run in self.runs for row in (*run.shown, *run.folded, *run.last)) if str(Safety.INVENTED) in self.safety else ()
-        return [row.after for row in rows if row.after is not None and (row.before is None or row.before.kind != row.after.kind)]
+        return [
+            row.after
+            for row in rows
+            if row.after is not None and (not row.after.raw if row.before is None else row.before.kind != row.after.kind)
+        ]
 
     @property
     def outcome(self) -> Outcome:
