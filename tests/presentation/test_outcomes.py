@@ -73,18 +73,18 @@ PASSING = [("promote-leaked-call", "invented"), ("promote-guessed-call", "invent
             SILENT,
             PASSING,
             (
-                "Passes: `promote-leaked-call`, adds what nobody said.",
-                "Passes: `drop-leaked-call`, takes words away.",
-                "Loses and adds nothing: `a`, but the next request is wrong silently (without seq 14).",
+                "Passes: `promote-leaked-call`, but adds what nobody said.",
+                "Passes: `drop-leaked-call`, but takes words away.",
+                "Loses and adds nothing: `a`, but wrong silently (without seq 14).",
             ),
         ),
         (
             ["a", "b"],
             REJECTED,
             [],
-            ("Loses and adds nothing: `a` and `b`, but the next request is rejected at messages.1 (OC-2).",),
+            ("Loses and adds nothing: `a` and `b`, but rejected at messages.1 (OC-2).",),
         ),
-        ([], REJECTED, PASSING[:1], ("Passes: `promote-leaked-call`, adds what nobody said.",)),
+        ([], REJECTED, PASSING[:1], ("Passes: `promote-leaked-call`, but adds what nobody said.",)),
         ([], REJECTED, [], ()),
         ([], ACCEPTED, [], ()),
     ],
@@ -94,4 +94,4 @@ def test_which_strategies_to_choose(names: list[str], after: Ending, passing: li
 
 
 def test_what_a_choice_costs_is_said_where_it_loses_and_adds() -> None:
-    assert advice_lines(["a"], "invented and lossy", ACCEPTED, []) == ("Passes: `a`, adds what nobody said and takes words away.",)
+    assert advice_lines(["a"], "invented and lossy", ACCEPTED, []) == ("Passes: `a`, but adds what nobody said and takes words away.",)

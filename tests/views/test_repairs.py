@@ -707,8 +707,8 @@ def test_what_leaves_the_next_request_wrong_is_partial_and_what_passes_is_named(
     address = f"/conversations/{example(tmp_path, traces=False).conversations.get(native_id=INCIDENT).oid}/repairs/new/"
     page = text(client, address)
     assert advice(page) == [
-        "Passes: promote-leaked-call, adds what nobody said.",
-        "Loses and adds nothing: renumber-messages, but the next request is wrong silently (without seq 14).",
+        "Passes: promote-leaked-call, but adds what nobody said.",
+        "Loses and adds nothing: renumber-messages, but wrong silently (without seq 14).",
     ]
     assert ">recommended<" not in page
     passing = text(client, f"/conversations/{merged_one.oid}/repairs/new/")
@@ -736,7 +736,7 @@ def test_a_repair_for_another_reader_is_tried_as_that_one_reads(client: Client, 
     assert "openai-chat: rejected → accepted" in deployed and "openai-chat: rejected" not in other
     assert "What is found here as dispatch-role-split reads it" in other and "MSG101" not in other
     assert "openai-chat: wrong silently → accepted" in other
-    assert advice(other) == ["Passes: promote-leaked-call, adds what nobody said.", "Passes: drop-leaked-call, takes words away."]
+    assert advice(other) == ["Passes: promote-leaked-call, but adds what nobody said.", "Passes: drop-leaked-call, but takes words away."]
     passing = text(
         client,
         f"/conversations/{Conversation.objects.get(title__startswith='Run the migration').oid}/repairs/new/?reader=dispatch-role-split",

@@ -52,18 +52,22 @@ def advice_lines(names: Sequence[str], safety: str, after: Ending, passing: Sequ
     """
     if names and advice_word(after) == RECOMMENDED:
         end = "Passes" if after.words == ACCEPTED else f"Next request {Outcome(after.words, _why(after)).text}"
-        return (f"{end}: {_joined(names)}, {_does(safety)}.",)
+        return (f"{end}: {_joined(names)}, {_but(safety)}.",)
     # Of those that cost the same the first, which is the one that guesses least.
     first = {of: name for name, of in reversed(passing)}
-    lines = [f"Passes: `{name}`, {_does(of)}." for name, of in passing if first[of] == name]
+    lines = [f"Passes: `{name}`, {_but(of)}." for name, of in passing if first[of] == name]
     if names:
         end = Outcome(after.words, _why(after)).text
-        lines.append(f"{_does(safety).capitalize()}: {_joined(names)}, but the next request is {end}.")
+        lines.append(f"{_does(safety).capitalize()}: {_joined(names)}, but {end}.")
     return tuple(lines)
 
 
 def _does(safety: str) -> str:
     return " and ".join(_DOES[word] for word in safety.split(" and "))
+
+
+def _but(safety: str) -> str:
+    return _does(safety) if safety == "safe" else f"but {_does(safety)}"
 
 
 def _joined(names: Sequence[str]) -> str:
