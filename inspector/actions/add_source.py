@@ -1,6 +1,7 @@
 """A source that a person adds from their browser: below the folders that may be read, an address that is listed, a file or text that they bring."""
 
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from django.conf import settings
@@ -40,6 +41,15 @@ def roots() -> tuple[Path, ...]:
     if settings.INSPECTOR_SOURCES:
         return tuple(entry for entry in settings.INSPECTOR_SOURCES if isinstance(entry, Path))
     return tuple(dict.fromkeys(entry.path.resolve() for entry in homes.default_places())) if settings.INSPECTOR_LOCAL else ()
+
+
+def below_roots(folders: Iterable[str]) -> list[str]:
+    """Of these, which may begin with ~, those from which pages may add, whether they exist or not."""
+    paths: list[Path] = []
+    # A person without a home folder has none of them.
+    with suppress(RuntimeError):
+        paths = [Path(folder).expanduser() for folder in folders]
+    return [str(path) for path in paths if any(path.is_relative_to(root) for root in roots())]
 
 
 def default_stores() -> Iterator[tuple[homes.StorePlace, homes.Extent | None]]:

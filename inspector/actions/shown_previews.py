@@ -24,7 +24,7 @@ from inspector.planning.suggested import suggested
 from inspector.presentation.conversation.ending import Ending, ending_without_findings
 from inspector.presentation.packed import packed, unpacked
 from inspector.presentation.repair.alternatives import LARGEST, Attempt, safety_words, strategy_alternatives
-from inspector.presentation.repair.outcomes import RECOMMENDED, advice_sentence, advice_word, outcome
+from inspector.presentation.repair.outcomes import RECOMMENDED, advice_lines, advice_word, outcome
 from inspector.presentation.repair.preview_part import PreviewPart, PromptWindow, preview_part
 from inspector.profiles.judging import judged_case
 from inspector.programs.formats import Stored
@@ -55,8 +55,8 @@ class Offered:
     """Of the path to a chosen leaf, or as another reader has it, what the rules find there."""
     word: str = RECOMMENDED
     """What `recommended` is called: whether the next request passes after all of them; of a long conversation that is not tried."""
-    advice: str = ""
-    """Which to choose, in a sentence; of a long conversation none."""
+    advice: tuple[str, ...] = ()
+    """Which to choose, a line for each choice; of a long conversation none."""
 
 
 class Detected(NamedTuple):
@@ -166,13 +166,13 @@ def _outcomes(attempts: Sequence[Attempt], now: Ending, profile: str) -> dict[st
     return {attempt.name: f"{profile}: {outcome(now, attempt.ending).text}" for attempt in attempts}
 
 
-def _advice(candidate: RepairCandidate, projection: str, profile: str, attempts: Sequence[Attempt]) -> tuple[str, str]:
+def _advice(candidate: RepairCandidate, projection: str, profile: str, attempts: Sequence[Attempt]) -> tuple[str, tuple[str, ...]]:
     # What the store cannot keep is left out of a candidate after it was judged.
     after = ending_without_findings(candidate.case, judged_case(candidate.case, profile, projection)[1])
     names = [strategy.name for strategy in candidate.strategies]
     safety = safety_words({kind for strategy in candidate.strategies for kind in strategy.safety})
     passing = [(attempt.name, attempt.safety) for attempt in attempts if attempt.is_fine]
-    return advice_word(after), advice_sentence(names, safety, after, passing)
+    return advice_word(after), advice_lines(names, safety, after, passing)
 
 
 def request_of_choice(row: Conversation, strategies: tuple[str, ...], mode: str, reader: str, leaf: str) -> RepairRequest:

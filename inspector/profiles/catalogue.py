@@ -1,5 +1,7 @@
 """Every profile, by name."""
 
+import re
+
 from inspector.profiles import ai_sdk, anthropic, bedrock, deepseek, gemini, mistral, openai_chat, openai_responses, templates
 from inspector.profiles.base import Profile
 from inspector.text.unknown import UnknownName
@@ -26,6 +28,14 @@ def summary_of(profile_name: str, rule_id: str) -> str:
     """A rule of a profile in words; "" where the profile has no such rule."""
     rules = (rule for candidate in PROFILES if candidate.name == profile_name for rule in candidate.rules)
     return next((rule.summary for rule in rules if rule.id == rule_id), "")
+
+
+def text_of(profile_name: str, rule_id: str, path: str) -> str:
+    """What the provider answers to a request that breaks the rule at the path, without its ids; "" where the profile has no such rule."""
+    rules = (rule for candidate in PROFILES if candidate.name == profile_name for rule in candidate.rules)
+    number = re.search(r"\d+", path)
+    values = {"id": "…", "ids": "…", **({"n": number[0]} if number else {})}
+    return next((rule.say(**values) for rule in rules if rule.id == rule_id), "")
 
 
 def profile(name: str) -> Profile:

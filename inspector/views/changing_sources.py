@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
 from typing import Any, NamedTuple
+from urllib.parse import quote
 
 from django.conf import settings
 from django.core.files.uploadedfile import UploadedFile
@@ -12,7 +13,7 @@ from django.utils.text import slugify
 
 from inspector import background
 from inspector.access.permits import permit
-from inspector.actions.add_source import addresses, brought, default_stores, limit_of_adding, named, roots
+from inspector.actions.add_source import addresses, below_roots, brought, default_stores, limit_of_adding, named, roots
 from inspector.actions.problems import Refused
 from inspector.actions.remove_source import Removed, begin_removal, what_goes
 from inspector.actions.try_source import Trial, trials
@@ -34,6 +35,8 @@ from inspector.views.pages import as_json, page
 
 ADDRESS = "postgresql://reader@db.example.org/agents"
 """An example of one."""
+ROOTS = 3
+"""Folders that the hint of a path names."""
 LINES = "lines"
 """What the button asks for next to a place that pages may not read yet: the lines that allow it."""
 
@@ -73,6 +76,11 @@ class ProgramCard:
     @property
     def has_sessions(self) -> bool:
         return any(store.files != 0 for store in self.stores)
+
+    @property
+    def files(self) -> int:
+        """On this machine, as far as they can be counted."""
+        return sum(store.files or 0 for store in self.stores)
 
 
 CAPTURES = ProgramCard("Captured streams", ("captures",), is_pasted=True)
@@ -119,7 +127,7 @@ class AddPage:
 
     @property
     def path(self) -> str:
-        return self.tried or self.folder
+        return self.tried or self.folder or (self.usual if self.has_own_path else "")
 
     @property
     def has_sessions(self) -> bool:
@@ -174,6 +182,50 @@ class AddPage:
     def names_database(self) -> bool:
         """Whether a command in another terminal works on this database only with the variable that names it."""
         return settings.INSPECTOR_OWN_DATABASE_NAMED
+
+    @property
+    def own_address(self) -> str:
+        """What the variable is then: "" where it may have a password, and where people sign in, who need not know where Inspector keeps things."""
+        database = settings.DATABASES["default"]
+        is_file = database["ENGINE"] == "django.db.backends.sqlite3"
+        return f"sqlite:///{quote(str(database['NAME']))}" if self.names_database and is_file and settings.INSPECTOR_LOCAL else ""
+
+    @property
+    def allowed(self) -> str:
+        """The folders from which a path may be typed, where they are not listed to be browsed."""
+        listed, more = ", ".join(map(visible, self.roots[:ROOTS])), len(self.roots) - ROOTS
+        return (
+            f"Allowed here: {listed}{f' and {more} more' if more > 0 else ''}, with what is below."
+            if listed and not self.other_roots
+            else ""
+        )
+
+    @property
+    def usual(self) -> str:
+        """Where the chosen program keeps its sessions, if a path below it may be typed here."""
+        if self.chosen is None:
+            return ""
+        places = below_roots(self.chosen.places) if self.is_listed else [store.path for store in self.chosen.stores]
+        return next(iter(places), "")
+
+    @property
+    def has_own_path(self) -> bool:
+        """Whether the card of the chosen program has the field for a path: it keeps its sessions in folders, none is found, and pages may open some.
+        An address that is listed is chosen next to the field."""
+        card = self.chosen
+        return bool(
+            card and card.places and not card.has_sessions and not self.addresses and (self.usual or (self.is_listed and self.roots))
+        )
+
+    @property
+    def has_own_command(self) -> bool:
+        """Whether the card of the chosen program has the command for a path."""
+        return bool(self.chosen and self.chosen.places and not self.chosen.has_sessions)
+
+    @property
+    def is_rest_open(self) -> bool:
+        """Whether the other ways are at hand: nothing was chosen that has its own, or one of them was just used."""
+        return not self.chosen or not (self.chosen.has_sessions or self.chosen.places) or bool(self.beyond or self.typed.problem)
 
     @property
     def may_watch(self) -> bool:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from itertools import islice
+from typing import NamedTuple
 from urllib.parse import urlencode
 
 from django.db.models import Q
@@ -9,6 +10,7 @@ from django.http import HttpResponse, HttpResponseRedirect
 
 from inspector.actions.planning import reader_named
 from inspector.actions.problems import Refused
+from inspector.actions.shown_previews import offered
 from inspector.conversation.model import Chunk, Kind
 from inspector.middleware import OperatorRequest, accepts
 from inspector.models import Conversation, loading
@@ -28,11 +30,12 @@ from inspector.presentation.explain.answer import (
     sentence,
 )
 from inspector.presentation.explain.examples import ShapePair, shape_pair
-from inspector.presentation.explain.meanings import own_rule, unrecognized_meaning
+from inspector.presentation.explain.meanings import means, own_rule, unrecognized_meaning
 from inspector.presentation.json_text import Json, json_fields
 from inspector.presentation.repair.alternatives import LARGEST
 from inspector.presentation.visible import folded, visible
 from inspector.profiles.base import EVIDENCE
+from inspector.profiles.catalogue import text_of
 from inspector.programs.base import Meaning
 from inspector.programs.registry import program_or_default, programs
 from inspector.readers.catalogue import names as readers_of
@@ -96,6 +99,12 @@ class Answer:
     spots_left_out: int
     remedies: tuple[Remedy, ...]
     """What is recommended first, then what else would change something."""
+    tried_on: Conversation | None
+    """The conversation on which they were tried."""
+
+    @property
+    def means(self) -> str:
+        return means(self.explanation.candidate.rule)
 
     @property
     def ours(self) -> Rule | None:
@@ -159,6 +168,13 @@ class Lookup:
     others: tuple[OtherReader, ...] = ()
 
 
+class RejectedNow(NamedTuple):
+    """A conversation whose next request is rejected, with what the provider answers; "" where that is not known."""
+
+    row: Conversation
+    text: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExplainPage:
     error: str
@@ -177,6 +193,8 @@ class ExplainPage:
     """Crash files with this very error, where no conversation is named."""
     newest: Lookup | None
     """What the newest of them leads to, or the first of `rejected`, where it is small enough to be analysed before somebody asks for it."""
+    advice: tuple[str, ...]
+    """Which strategies to choose for the first of `rejected`, a line for each choice."""
     named: tuple[Conversation, ...]
     """Jobs with a call that the error names, where no conversation is named."""
     rejected: tuple[Conversation, ...]
@@ -184,7 +202,7 @@ class ExplainPage:
     problem: str
     answers: tuple[Answer, ...]
     offered: tuple[Conversation, ...]
-    rejected_now: tuple[Conversation, ...]
+    rejected_now: "tuple[RejectedNow, ...]"
     """The newest whose next request is rejected, where there is no text yet."""
     is_linkable: bool
     nothing: str = NOT_RECOGNISED
@@ -247,8 +265,9 @@ def _unfit(row: Conversation | None, reader: str) -> str:
     return ""
 
 
-def _answer(explanation: Explanation, case: Case | None, advice: Advice | None, read: dict[str, str]) -> Answer:
-    """`case` is of the conversation that can be repaired, `read` what an address of the one that is pointed at says of its reader."""
+def _answer(explanation: Explanation, lookup: Lookup, read: dict[str, str]) -> Answer:
+    """`lookup` has the conversation that can be repaired, `read` what an address of the one that is pointed at says of its reader."""
+    row, case = lookup.repairable or (None, None)
     rule = explanation.candidate.rule
     spots = tuple(
         Spot(
@@ -263,7 +282,13 @@ def _answer(explanation: Explanation, case: Case | None, advice: Advice | None, 
     )
     evidence = tuple(EVIDENCE[mark] for mark in rule.evidence if mark in EVIDENCE)
     return Answer(
-        explanation, sentence(explanation), evidence, spots, len(explanation.places) - len(spots), remedies(explanation, case, advice)
+        explanation,
+        sentence(explanation),
+        evidence,
+        spots,
+        len(explanation.places) - len(spots),
+        remedies(explanation, case, lookup.advice),
+        row,
     )
 
 
@@ -332,6 +357,13 @@ def _rejected(explanations: tuple[Explanation, ...]) -> tuple[Conversation, ...]
     return tuple(rows[: REJECTED_SHOWN + 1])
 
 
+def _rejected_now(row: Conversation) -> RejectedNow:
+    """By its verdict as lists have it."""
+    _, at, by = (*row.next_request, "", "", "")[:3]
+    rule_id, _, profile = by.partition(" of ")
+    return RejectedNow(row, text_of(profile, rule_id, at))
+
+
 def _jobs() -> list[str]:
     return [of.name for program in programs() if program.errors.job_by_call for of in program.formats]
 
@@ -372,15 +404,22 @@ def explain_page(error: str, target: str, reader: str) -> ExplainPage:
         reader, problem = "", unfit
     readers = tuple(dict.fromkeys([*readers_of(row.source.format), *([reader] if reader else [])])) if row else ()
     lookup = _look(error, row, reader)
-    case = lookup.repairable[1] if lookup.repairable else None
     pointed = lookup.pointed
     used = pointed[1].reading.reader if pointed else ""
     read = {"reader": used} if pointed and used != pointed[0].source.reader else {}
-    answers = tuple(_answer(explanation, case, lookup.advice, read) for explanation in lookup.explanations)
-    is_alone = bool(answers) and not target
+    is_alone = bool(lookup.explanations) and not target
     recorded, named = (_recorded(error), _named(error)) if is_alone else ((), ())
     rejected = _rejected(lookup.explanations) if is_alone and not recorded and not named else ()
     newest = recorded[0].session if recorded else rejected[0] if rejected else None
+    of_newest = _look(error, recorded[0].row if recorded else newest, "") if newest and newest.chunk_count <= LARGEST else None
+    # Where nobody named a conversation, repairs are tried on the newest that is rejected so: what usually helps may change nothing there.
+    fires = (
+        {explanation.candidate.rule.id for explanation in of_newest.explanations if explanation.fires} if of_newest and rejected else set()
+    )
+    answers = tuple(
+        _answer(explanation, of_newest if of_newest and explanation.candidate.rule.id in fires else lookup, read)
+        for explanation in lookup.explanations
+    )
     return ExplainPage(
         error=error,
         target=target,
@@ -393,7 +432,8 @@ def explain_page(error: str, target: str, reader: str) -> ExplainPage:
         lookup=lookup,
         counts_crash=pointed is not None and pointed[0].is_crash,
         recorded=recorded,
-        newest=_look(error, recorded[0].row if recorded else newest, "") if newest and newest.chunk_count <= LARGEST else None,
+        newest=of_newest,
+        advice=offered(newest, "").advice if newest and fires else (),
         named=named,
         rejected=rejected,
         problem=problem,
@@ -401,7 +441,7 @@ def explain_page(error: str, target: str, reader: str) -> ExplainPage:
         offered=_suggested("" if row and error else visible(target)),
         rejected_now=()
         if error
-        else tuple(newest_first(Conversation.objects.counted().filter(**REJECTED, is_gone=False))[:REJECTED_SHOWN]),
+        else tuple(map(_rejected_now, newest_first(Conversation.objects.counted().filter(**REJECTED, is_gone=False))[:REJECTED_SHOWN])),
         is_linkable=len(error) <= LINKABLE,
     )
 

@@ -90,7 +90,9 @@ class NewRepairPage:
     row: Conversation
     chosen: tuple[str, ...]
     ticked: tuple[str, ...]
-    """The chosen ones; before anybody chose, those that fit."""
+    """The chosen ones that change something; before anybody chose, those that fit."""
+    left_out: tuple[Strategy, ...]
+    """Those that were chosen too, and that one of these includes."""
     strategies: tuple[Strategy, ...]
     detected: "tuple[DetectedRule, ...]"
     """The rules that fire, the worst first."""
@@ -99,8 +101,8 @@ class NewRepairPage:
     recommended: tuple[str, ...]
     word: str
     """What they are called."""
-    advice: str
-    """Which to choose, in a sentence."""
+    advice: tuple[str, ...]
+    """Which to choose, a line for each choice."""
     outcomes: Mapping[str, str]
     """What the next request comes to after each of these alone."""
     included: Mapping[str, tuple[str, ...]]
@@ -409,6 +411,7 @@ def _new_page(request: OperatorRequest, row: Conversation, work: Work | None) ->
     ticked = choice.strategies or (() if is_from_form else first_ticked(offer))
     waiting = tuple(Repair.waiting_of(row)[:WAITING_SHOWN])
     mode_reasons: Mapping[str, str] = {}
+    left_out: Collection[str] = ()
     try:
         mode = mode_named(format_, mode)
         reader = reader_named(format_, choice.reader)
@@ -416,6 +419,13 @@ def _new_page(request: OperatorRequest, row: Conversation, work: Work | None) ->
             mode, mode_reasons = _first_mode(row, choice._replace(strategies=ticked, mode=mode, reader=reader), waiting)
         is_chosen = bool(choice.strategies) and OUTCOME not in request.GET
         if ticked and work is None and (is_chosen or row.chunk_count <= LARGEST or is_kept(row, ticked, mode, reader, choice.leaf)):
+            preview = shown_of_choice(row, ticked, mode, reader, choice.leaf)
+        # A proposal that was refused comes back as it was sent.
+        if request.method != "POST" or "preview" in request.GET:
+            left_out = _left_out(offer.included, ticked, preview.part)
+        if left_out:
+            ticked = tuple(name for name in ticked if name not in left_out)
+            choice = choice._replace(strategies=ticked)
             preview = shown_of_choice(row, ticked, mode, reader, choice.leaf)
     except Refused as refusal:
         preview = Shown(None, "", str(refusal))
@@ -427,6 +437,7 @@ def _new_page(request: OperatorRequest, row: Conversation, work: Work | None) ->
         row=row,
         chosen=choice.strategies,
         ticked=ticked,
+        left_out=tuple(of for of in strategies if of.name in left_out),
         strategies=strategies,
         detected=_detected(row, preview.part, offer.detected if choice.leaf or own_reader else None, {of.name for of in strategies}),
         near=offer.named | {*offer.recommended, *choice.strategies},
@@ -457,6 +468,12 @@ def _new_page(request: OperatorRequest, row: Conversation, work: Work | None) ->
         waiting=waiting,
         accounts=accounts(row.source),
     )
+
+
+def _left_out(included: Mapping[str, Sequence[str]], ticked: Sequence[str], part: PreviewPart | None) -> frozenset[str]:
+    """Of what is ticked, what another that is ticked includes, and what changes nothing in this plan either. Of a long conversation none is known."""
+    effective = {cost.strategy for cost in part.costs} if part is not None else {*ticked}
+    return frozenset(name for of in ticked for name in included.get(of, ()) if name in ticked and name not in effective)
 
 
 def _offered_reader(row: Conversation, reader: str) -> str:
@@ -641,7 +658,7 @@ def new(request: OperatorRequest, oid: str) -> HttpResponse:
                 request,
                 "repair_new.html",
                 content,
-                part="outcome" if OUTCOME in request.GET else "preview",
+                part="ticked" if OUTCOME in request.GET else "preview",
                 twins=("json",) if content.chosen else (),
             )
     choice = _chosen(request, row)

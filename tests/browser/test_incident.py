@@ -38,6 +38,17 @@ def test_the_first_page_leads_to_the_merge(page: Page, live_server: LiveServer, 
     expect(page.locator("body")).to_contain_text("merged seq 1-6; the next one, as dispatch-legacy reads now, would merge seq 1-11")
 
 
+def test_what_a_ticked_strategy_includes_loses_its_tick(page: Page, live_server: LiveServer, incident: Conversation) -> None:
+    page.goto(f"{live_server.url}/conversations/{incident.oid}/repairs/new/")
+    page.locator("#choose-promote-leaked-call").check()
+    if not page.evaluate("document.documentElement.classList.contains('js')"):
+        page.get_by_role("button", name="Preview").first.click()
+    expect(page.locator("main")).to_contain_text("Left out, since it changes nothing next to promote-leaked-call: renumber-messages.")
+    expect(page.locator("#choose-promote-leaked-call")).to_be_checked()
+    expect(page.locator("#choose-renumber-messages")).not_to_be_checked()
+    expect(page.locator("#choose-renumber-messages")).to_have_count(1)
+
+
 def test_a_past_request_stands_beside_the_store(page: Page, live_server: LiveServer, incident: Conversation) -> None:
     page.goto(f"{live_server.url}/conversations/{incident.oid}/")
     page.locator("#details summary").click()

@@ -4,7 +4,7 @@ import pytest
 
 from inspector.presentation.conversation.ending import Ending, ending_of
 from inspector.presentation.conversation.verdict import NextRequest
-from inspector.presentation.repair.outcomes import advice_sentence, advice_word, outcome, tone
+from inspector.presentation.repair.outcomes import advice_lines, advice_word, outcome, tone
 from inspector.profiles.base import Judgement, Violation
 
 PASSES = Judgement("openai-chat", (), ())
@@ -66,25 +66,32 @@ PASSING = [("promote-leaked-call", "invented"), ("promote-guessed-call", "invent
 @pytest.mark.parametrize(
     ("names", "after", "passing", "expected"),
     [
-        (["a"], ACCEPTED, PASSING, "`a` (safe). Next request: accepted."),
-        (["a", "b"], ACCEPTED, [], "`a` and `b` (safe). Next request: accepted."),
+        (["a"], ACCEPTED, PASSING, ("Passes: `a`, loses and adds nothing.",)),
+        (["a", "b"], ACCEPTED, [], ("Passes: `a` and `b`, loses and adds nothing.",)),
         (
             ["a"],
             SILENT,
             PASSING,
-            "`a` (safe) repairs a part. Next request: wrong silently (without seq 14); accepted with `promote-leaked-call` (invented) "
-            "or `drop-leaked-call` (lossy).",
+            (
+                "Passes: `promote-leaked-call`, but adds what nobody said.",
+                "Passes: `drop-leaked-call`, but takes words away.",
+                "Loses and adds nothing: `a`, but wrong silently (without seq 14).",
+            ),
         ),
         (
             ["a", "b"],
             REJECTED,
             [],
-            "`a` and `b` (safe) repair a part. Next request: rejected at messages.1 (OC-2).",
+            ("Loses and adds nothing: `a` and `b`, but rejected at messages.1 (OC-2).",),
         ),
-        ([], REJECTED, PASSING[:1], "Next request: accepted with `promote-leaked-call` (invented)."),
-        ([], REJECTED, [], ""),
-        ([], ACCEPTED, [], ""),
+        ([], REJECTED, PASSING[:1], ("Passes: `promote-leaked-call`, but adds what nobody said.",)),
+        ([], REJECTED, [], ()),
+        ([], ACCEPTED, [], ()),
     ],
 )
-def test_which_strategies_to_choose(names: list[str], after: Ending, passing: list[tuple[str, str]], expected: str) -> None:
-    assert advice_sentence(names, "safe", after, passing) == expected
+def test_which_strategies_to_choose(names: list[str], after: Ending, passing: list[tuple[str, str]], expected: tuple[str, ...]) -> None:
+    assert advice_lines(names, "safe", after, passing) == expected
+
+
+def test_what_a_choice_costs_is_said_where_it_loses_and_adds() -> None:
+    assert advice_lines(["a"], "invented and lossy", ACCEPTED, []) == ("Passes: `a`, but adds what nobody said and takes words away.",)

@@ -131,10 +131,39 @@ def test_a_refused_path_comes_with_the_setting_that_allows_it(tmp_path: Path, cl
 
 
 @pytest.mark.parametrize("is_named", [True, False])
-def test_a_command_in_another_terminal_needs_the_database_of_this_one(client: Client, settings: Settings, is_named: bool) -> None:
+def test_a_command_in_another_terminal_has_the_database_of_this_one(client: Client, settings: Settings, is_named: bool) -> None:
     """Without the variable it reported success, and imported into another database."""
     settings.INSPECTOR_OWN_DATABASE_NAMED = is_named
-    assert ("Set INSPECTOR_DATABASE_URL there as it is here" in client.get("/sources/add/").content.decode()) is is_named
+    (command,) = re.findall(r'id="to-import">([^<]*)</pre>', client.get("/sources/add/").content.decode())
+    assert command.endswith("import_source PATH") and command.startswith("INSPECTOR_DATABASE_URL=") is is_named
+
+
+def test_the_address_of_a_database_that_may_have_a_password_is_in_no_command(
+    client: Client, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.INSPECTOR_OWN_DATABASE_NAMED = True
+    monkeypatch.setitem(settings.DATABASES["default"], "ENGINE", "django.db.backends.postgresql")
+    monkeypatch.setitem(settings.DATABASES["default"], "PASSWORD", "hunter2")
+    page = client.get("/sources/add/").content.decode()
+    assert "Set INSPECTOR_DATABASE_URL there first" in page and "INSPECTOR_DATABASE_URL=" not in page and "hunter2" not in page
+
+
+def test_what_is_allowed_is_said_before_and_what_is_missing_there_too(
+    tmp_path: Path, client: Client, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.INSPECTOR_SOURCES = []
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for folder in (".claude/projects", ".codex/sessions", ".pi/agent/sessions", ".gemini/tmp"):
+        (tmp_path / folder).mkdir(parents=True)
+    hint = re.findall(r'<p class="hint" id="path-path-hint">([^<]*)</p>', client.get("/sources/add/").content.decode())
+    assert hint == [f"Allowed here: {', '.join(map(str, roots()[:3]))} and {len(roots()) - 3} more, with what is below."]
+    missing = said(client, path=str(tmp_path / ".claude/projects/none"), do="try")
+    assert f"{tmp_path}/.claude/projects/none does not exist" in missing and "is not allowed here yet" not in missing
+    (tmp_path / "there").mkdir()
+    there, nothing = (said(client, path=str(tmp_path / name), do="try").replace(name, "X") for name in ("there", "absent"))
+    for page in (there, nothing):
+        assert "This page does not look whether it exists." in page and "does not exist" not in page
+        assert page.count("may not read") == there.count("may not read")
 
 
 def panel(page: str) -> str:
@@ -174,15 +203,47 @@ def test_a_program_whose_sessions_are_here_is_tested_right_there(
     assert "Found on this machine. Test it first, then import it:" in panel(page) and "Not found" not in panel(page)
     assert f"{tmp_path}/.claude/projects 1 file, {len(SESSION)} B" in panel(page)
     assert 'value="try"' in page.partition('id="program"')[2].partition("</section>")[0]
-    chips = re.findall(r'href="\?program=([\w-]+)"[^>]*>([^<]*)(<b>found</b>)?', page)
-    assert chips[0] == ("claude-code", "Claude Code ", "<b>found</b>") and not any(found for _, _, found in chips[1:])
+    chips = re.findall(r'href="\?program=([\w-]+)"[^>]*>(.*?)</a>', page)
+    words = {program: " ".join(re.sub("<[^>]+>", "", chip).split()) for program, chip in chips}
+    assert chips[0][0] == "claude-code" and words["claude-code"] == "Claude Code 1 file here"
+    assert words["codex-cli"] == "Codex CLI none here" and words["request-bodies"] == "Request bodies", "it has no usual place"
     assert 'id="program"' not in client.get("/sources/add/?program=zzz").content.decode()
 
 
-def test_where_a_list_says_what_pages_may_read_nothing_is_said_not_to_be_found(tmp_path: Path, client: Client, settings: Settings) -> None:
+def test_a_program_without_sessions_has_its_path_and_command_in_its_card_and_the_rest_folded(
+    tmp_path: Path, client: Client, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.INSPECTOR_SOURCES = []
+    monkeypatch.setenv("HOME", str(tmp_path))
+    folder = tmp_path / ".claude/projects"
+    folder.mkdir(parents=True)
+
+    def split(answer: str) -> tuple[str, str]:
+        card, _, rest = answer.partition('id="program"')[2].partition("</section>")
+        return card, rest
+
+    card, rest = split(client.get("/sources/add/?program=claude-code").content.decode())
+    assert re.search(rf'id="path-path"[^>]*value="{folder}"', card) and 'value="try"' in card and "Import this path" in card
+    assert 'id="path-path"' not in rest and '<details class="fold apart">' in rest
+    assert (card + rest).count("import_source PATH</pre>") == 1, "the same command is there once"
+    card, rest = split(client.get("/sources/add/?program=codex-cli").content.decode())
+    assert 'id="path-path"' not in card and "import_source PATH</pre>" in card, "pages may not open where it is not"
+    assert 'id="path-path"' in rest and "import_source PATH</pre>" not in rest
+    refused = client.post("/sources/add/?program=claude-code", {"path": "/srv/x", "do": "try"}).content.decode()
+    card, rest = split(refused)
+    assert 'value="/srv/x"' in card and "import_source PATH" not in card
+    assert "import_source /srv/x</pre>" in rest and '<details class="fold apart">' not in rest, "the answer is not folded away"
+
+
+def test_where_a_list_says_what_pages_may_read_nothing_is_said_not_to_be_found(
+    tmp_path: Path, client: Client, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
     settings.INSPECTOR_SOURCES = [tmp_path]
     words = panel(client.get("/sources/add/?program=claude-code").content.decode())
     assert words.startswith("Claude Code It keeps its sessions in ~/.claude/projects") and "Not found" not in words
+    monkeypatch.setenv("HOME", str(tmp_path))
+    page = client.get("/sources/add/?program=claude-code").content.decode()
+    assert f'value="{tmp_path}/.claude/projects"' in page and "none here" not in page, "nobody looked there"
 
 
 def test_each_way_has_a_card_and_the_command_of_a_database_comes_when_it_is_asked_for(client: Client, settings: Settings) -> None:

@@ -146,6 +146,45 @@ def test_an_empty_form_offers_texts_that_are_recognized_and_what_is_rejected_now
     assert "rejected at messages.1 (AN-1)" in words(client.get("/explain/").content.decode())
 
 
+def test_what_is_rejected_now_has_the_text_of_the_provider_to_match_by(client: Client, incident: Conversation) -> None:
+    """Lists say where and by which rule, which is not in what somebody has in hand."""
+    rows = words(page(client, "").partition("Rejected here now")[2].partition("For example")[0])
+    assert f"hello {OPENAI} rejected at messages.1 (OC-2 of openai-chat)" in rows
+    Conversation.objects.filter(pk=incident.pk).update(next_request=["rejected", "rejected at messages.5", "AN-1 of anthropic-2026-07"])
+    assert "hello messages.5: `tool_use` ids were found without" in words(page(client, "")), "with the number of the message"
+    Conversation.objects.filter(pk=incident.pk).update(next_request=[], verdict="rejected somewhere")
+    assert "hello rejected somewhere" in words(page(client, ""))
+
+
+def test_the_answer_begins_with_what_the_error_means(client: Client) -> None:
+    """It began with what to do in the client, in words of another rule."""
+    text = words(page(client, OPENAI))
+    meaning = text.partition("What it means answered by openai-chat ")[2]
+    assert meaning.startswith("A tool result in the request had no call before it: the provider rejects the request, on every retry. ")
+    assert text.index("on every retry") < text.index("In the client:")
+
+
+def test_repairs_that_change_something_where_it_is_rejected_come_first(client: Client, incident: Conversation) -> None:
+    """What usually helps led, and the options of this conversation said that it does not repair it."""
+    repairs = page(client, OPENAI).partition("<h3>Suggested repairs")[2].partition("</section>")[0]
+    assert words(repairs).startswith(", tried on conversation hello Passes: promote-leaked-call , but adds what nobody said.")
+    assert "renumber-messages safe partial Gives each message" in words(repairs)
+    assert f'href="/conversations/{incident.oid}/repairs/new/?strategy=renumber-messages">Preview' in repairs
+    idle = words(repairs.partition("Would change nothing here:")[2].partition("</p>")[0])
+    assert "adopt-results" in idle and "drop-orphaned-results" in idle
+    Conversation.objects.update(is_gone=True)
+    assert "tried on conversation" not in page(client, OPENAI)
+
+
+def test_of_several_rules_only_the_first_is_open(client: Client) -> None:
+    text = page(client, EXAMPLES[0][1])
+    answers = text.split('<section class="panel answer" id="')[1:]
+    assert [answer.partition('"')[0] for answer in answers] == ["AN-1", "AN-3", "AN-4", "AN-4t"]
+    assert [answer.lstrip().partition(">")[2].lstrip().startswith("<details") for answer in answers] == [False, True, True, True]
+    summaries = [words(answer.partition("<summary>")[2].partition("</summary>")[0]) for answer in answers[1:]]
+    assert summaries[0].startswith("AN-3 Something else is before the results") and all("Suggested" not in line for line in summaries)
+
+
 def test_the_pages_offer_nothing_that_would_be_refused(client: Client, session: Conversation) -> None:
     assert "/explain.json" not in client.get("/explain/").content.decode()
     assert "bundle.zip" in client.get(f"/conversations/{session.oid}/").content.decode()

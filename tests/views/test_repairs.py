@@ -94,7 +94,7 @@ def test_costs_stand_beside_their_strategies_and_the_plan_is_summed_up_before_th
     # The page composes in the catalogue's order, and inserting gives each message its number along the way.
     costs = re.findall(r"<li[^>]*><b>Costs:</b> (.*?)</li>", page)
     assert costs == [strategy("insert-interrupted-result").cost] and page.index("<b>Costs:") < page.index(">Propose this repair<")
-    assert "renumber-messages changes nothing in this plan: leave it out." in page
+    assert "Left out, since it changes nothing next to insert-interrupted-result: renumber-messages." in page
     assert page.index("<b>1 chunk inserted") < page.index('class="diff"') < page.index("This plan:</b>")
     assert "This plan:</b> 1 chunk inserted, " in page
     assert strategy("renumber-messages").cost not in page
@@ -155,7 +155,7 @@ def test_what_remains_comes_with_the_strategy_that_repairs_it_too(client: Client
     assert ">THINK301 1 → 0</a>" in text(client, unescape(href[1]))
 
 
-def test_a_strategy_that_includes_another_says_so_and_what_is_ticked_in_vain_too(client: Client, tmp_path: Path) -> None:
+def test_a_strategy_that_includes_another_says_so_and_leaves_it_out(client: Client, tmp_path: Path) -> None:
     address = f"/conversations/{example(tmp_path, traces=False).conversations.get(native_id=INCIDENT).oid}/repairs/new/"
     labels = {
         re.findall(r'value="([\w-]+)"', label)[0]: label for label in re.findall(r"<label.*?</label>", text(client, address), re.DOTALL)
@@ -163,9 +163,18 @@ def test_a_strategy_that_includes_another_says_so_and_what_is_ticked_in_vain_too
     words = {name: " ".join(re.sub("<[^>]+>", " ", label).split()) for name, label in labels.items()}
     assert "includes renumber-messages, so also repairs MSG101 TOOL202 Turns a call" in words["promote-leaked-call"]
     assert "includes" not in words[RENUMBER]
-    vain = "renumber-messages changes nothing in this plan: leave it out."
-    assert vain in text(client, f"{address}?outcome=&strategy=promote-leaked-call&strategy={RENUMBER}")
-    assert vain not in text(client, f"{address}?outcome=&strategy=promote-leaked-call")
+    left_out = "Left out, since it changes nothing next to promote-leaked-call: renumber-messages."
+    both = f"?strategy=promote-leaked-call&strategy={RENUMBER}"
+    answer = client.get(f"{address}{both}&outcome=", HTTP_HX_REQUEST="true").content.decode()
+    (box,) = re.findall(r"<input[^>]*hx-swap-oob[^>]*>", answer)
+    assert f'id="choose-{RENUMBER}"' in box and " checked" not in box, "the page takes its tick away"
+    assert left_out in answer and "changes nothing in this plan" not in answer
+    alone = client.get(f"{address}?strategy=promote-leaked-call&outcome=", HTTP_HX_REQUEST="true").content.decode()
+    assert "Left out" not in alone and "hx-swap-oob" not in alone
+    preview = text(client, address + both)
+    assert left_out in preview and "leave it out" not in preview, "without script the preview leaves it out"
+    checked = re.findall(r'name="strategy"[^>]*value="([\w-]+)" checked', preview)
+    assert checked == ["promote-leaked-call"], "and it is not proposed"
 
 
 def test_where_the_choice_waits_already_its_review_is_the_first_act(client: Client, merged_one: Conversation) -> None:
@@ -685,21 +694,26 @@ def test_a_mode_that_is_chosen_for_a_repair_that_waits_says_so(client: Client, m
     assert " checked" in in_place and "Chosen here: a repair that waits is in this mode." in in_place and "Chosen here" not in fork
 
 
+def advice(page: str) -> list[str]:
+    """Which strategies to choose, line by line."""
+    lines = re.findall("<p>(.*?)</p>", page.partition('<div class="choice">')[2].partition("</div>")[0], re.DOTALL)
+    return [" ".join(re.sub("<[^>]+>", "", line).split()) for line in lines]
+
+
 def test_what_leaves_the_next_request_wrong_is_partial_and_what_passes_is_named(
     client: Client, tmp_path: Path, merged_one: Conversation
 ) -> None:
     """The word promised an accepted request, next to an outcome that goes wrong silently."""
     address = f"/conversations/{example(tmp_path, traces=False).conversations.get(native_id=INCIDENT).oid}/repairs/new/"
     page = text(client, address)
-    advice = " ".join(re.sub("<[^>]+>", "", page.partition('<p class="choice">')[2].partition("</p>")[0]).split())
-    assert advice == (
-        "Which to choose: renumber-messages (safe) repairs a part. "
-        "Next request: wrong silently (without seq 14); accepted with promote-leaked-call (invented)."
-    )
+    assert advice(page) == [
+        "Passes: promote-leaked-call, but adds what nobody said.",
+        "Loses and adds nothing: renumber-messages, but wrong silently (without seq 14).",
+    ]
     assert ">recommended<" not in page
     passing = text(client, f"/conversations/{merged_one.oid}/repairs/new/")
     assert ">recommended<" in passing and ">partial<" not in passing
-    assert "<code>renumber-messages</code> (safe). Next request: accepted.</p>" in passing
+    assert advice(passing) == ["Passes: renumber-messages, loses and adds nothing."]
 
 
 def test_what_a_repair_invents_is_next_to_the_word(client: Client, path: Path) -> None:
@@ -722,10 +736,7 @@ def test_a_repair_for_another_reader_is_tried_as_that_one_reads(client: Client, 
     assert "openai-chat: rejected → accepted" in deployed and "openai-chat: rejected" not in other
     assert "What is found here as dispatch-role-split reads it" in other and "MSG101" not in other
     assert "openai-chat: wrong silently → accepted" in other
-    assert (
-        "Which to choose:</b> Next request: accepted with <code>promote-leaked-call</code> (invented) or <code>drop-leaked-call</code> (lossy)."
-        in other
-    )
+    assert advice(other) == ["Passes: promote-leaked-call, but adds what nobody said.", "Passes: drop-leaked-call, but takes words away."]
     passing = text(
         client,
         f"/conversations/{Conversation.objects.get(title__startswith='Run the migration').oid}/repairs/new/?reader=dispatch-role-split",

@@ -4,6 +4,7 @@ import re
 from functools import lru_cache
 
 from inspector.presentation.explain.answer import recognized
+from inspector.profiles.base import ProviderRule
 from inspector.programs.base import Meaning
 from inspector.programs.registry import programs
 from inspector.rules.base import Rule
@@ -72,6 +73,11 @@ def own_rule(provider_rule: str) -> Rule | None:
     """Our rule that finds in a store what is rejected by that one; None where none is known to."""
     code = _OURS.get(provider_rule)
     return rule(code) if code else None
+
+
+def means(rule: ProviderRule) -> str:
+    """What is wrong with a request that breaks the rule, in a few words."""
+    return next((row.means for row in MEANINGS if row.provider_rule == rule.id), rule.summary)
 
 
 @lru_cache(maxsize=256)

@@ -1,13 +1,13 @@
 """What a repair makes of the next request: its end before and after, in a few words."""
 
-from collections.abc import Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from inspector.presentation.conversation.ending import ACCEPTED, WRONG_SILENTLY, Ending
 from inspector.presentation.conversation.verdict import NOT_JUDGED, NOT_KNOWN, PASSES_ALL, REJECTED, UNREADABLE
 
 RECOMMENDED, PARTIAL = "recommended", "partial"
+_DOES = {"safe": "loses and adds nothing", "invented": "adds what nobody said", "lossy": "takes words away"}
 
 
 class Outcome(NamedTuple):
@@ -46,24 +46,31 @@ def advice_word(after: Ending) -> str:
     return PARTIAL if after.words in (REJECTED, WRONG_SILENTLY, UNREADABLE) else RECOMMENDED
 
 
-def advice_sentence(names: Sequence[str], safety: str, after: Ending, passing: Sequence[tuple[str, str]]) -> str:
-    """Which strategies to choose, and what passes where the next request does not after these.
+def advice_lines(names: Sequence[str], safety: str, after: Ending, passing: Sequence[tuple[str, str]]) -> tuple[str, ...]:
+    """Which strategies to choose, a line for each choice: what passes first, then what repairs a part.
 
-    `safety`: of all of them; `after`: the end of the next request after them. `passing`: each after which alone it is accepted, with its safety.
+    `safety`: of all of `names`; `after`: the end of the next request after them. `passing`: each after which alone it is accepted, with its safety.
     """
-    end = Outcome(after.words, _why(after)).text
     if names and advice_word(after) == RECOMMENDED:
-        return f"{_joined(names, 'and')} ({safety}). Next request: {end}."
+        end = "Passes" if after.words == ACCEPTED else f"Next request {Outcome(after.words, _why(after)).text}"
+        return (f"{end}: {_joined(names)}, {_but(safety)}.",)
     # Of those that cost the same the first, which is the one that guesses least.
     first = {of: name for name, of in reversed(passing)}
-    others = {name: of for name, of in passing if first[of] == name}
-    accepted = [f"accepted with {_joined([*others], 'or', others)}"] if others else []
-    if not names:
-        return "".join(f"Next request: {words}." for words in accepted)
-    part = "repairs a part" if len(names) == 1 else "repair a part"
-    return f"{_joined(names, 'and')} ({safety}) {part}. Next request: {'; '.join([end, *accepted])}."
+    lines = [f"Passes: `{name}`, {_but(of)}." for name, of in passing if first[of] == name]
+    if names:
+        end = Outcome(after.words, _why(after)).text
+        lines.append(f"{_does(safety).capitalize()}: {_joined(names)}, but {end}.")
+    return tuple(lines)
 
 
-def _joined(names: Sequence[str], word: str, safeties: Mapping[str, str] = MappingProxyType({})) -> str:
-    items = [f"`{name}` ({safeties[name]})" if name in safeties else f"`{name}`" for name in names]
-    return f" {word} ".join(filter(None, (", ".join(items[:-1]), items[-1])))
+def _does(safety: str) -> str:
+    return " and ".join(_DOES[word] for word in safety.split(" and "))
+
+
+def _but(safety: str) -> str:
+    return _does(safety) if safety == "safe" else f"but {_does(safety)}"
+
+
+def _joined(names: Sequence[str]) -> str:
+    items = [f"`{name}`" for name in names]
+    return " and ".join(filter(None, (", ".join(items[:-1]), items[-1])))
