@@ -25,6 +25,7 @@ INTACT, FROM_STREAM = "the store is intact", "the store keeps what a stream deli
 UNDAMAGED = "Nothing is damaged."
 REJECTED, SILENT, PASSES = "rejected", "silent", "passes"
 UNREADABLE = "cannot be opened"
+PASSES_ALL = "passes all known rules"
 NOT_KNOWN, NOT_JUDGED = "not known", "not judged"
 """The words of a next request of which something is over a limit of ours, and of one while a turn runs."""
 
@@ -36,14 +37,19 @@ class NextRequest(NamedTuple):
     words: str = ""
     more: str = ""
 
+    @property
+    def reason(self) -> str:
+        """`more` next to the words: of what is wrong and passes all the same it says "but"."""
+        return f"but {self.more}" if self.state == SILENT and self.more == PASSES_ALL else self.more
+
 
 _UNNOTICED = {rule.code: rule.unnoticed for rule in RULES if rule.unnoticed}
 
 
 def unless_unnoticed(following: NextRequest, silent_errors: Iterable[str]) -> NextRequest:
-    """Where it passes and one of the `silent_errors`, codes of rules, is there all the same, what that does is its outcome, as in the inbox."""
+    """Where it passes and one of the `silent_errors`, codes of rules, is there all the same, what the first of them does is its outcome, as in the inbox."""
     unnoticed = next((_UNNOTICED[code] for code in silent_errors if code in _UNNOTICED), "") if following.state == PASSES else ""
-    return NextRequest(SILENT, unnoticed, "passes all known rules") if unnoticed else following
+    return NextRequest(SILENT, unnoticed, PASSES_ALL) if unnoticed else following
 
 
 class Verdict(NamedTuple):
@@ -269,7 +275,7 @@ def _next(case: Case, serious: Sequence[Finding], judgement: Judgement, left_out
         return NextRequest("", "none", "a retry returns the stored answer"), "a retry returns the stored answer and makes no request"
     if _silent(serious):
         return (
-            NextRequest(SILENT, "wrong silently", "passes all known rules"),
+            NextRequest(SILENT, "wrong silently", PASSES_ALL),
             "the next request goes wrong silently: it passes all known rules",
         )
     # It passes, and lacks what was stored: nobody is told so.
