@@ -53,8 +53,12 @@ class Sample:
     unreadable: int
 
     @property
+    def has_error(self) -> bool:
+        return any(finding.severity is Severity.ERROR for finding in self.findings)
+
+    @property
     def next_request(self) -> NextRequest:
-        silent_errors = (finding.code for finding in self.findings if finding.silent and finding.severity is Severity.ERROR)
+        silent_errors = sorted(finding.code for finding in self.findings if finding.silent and finding.severity is Severity.ERROR)
         return unless_unnoticed(self.verdict.next_request, silent_errors)
 
 

@@ -62,7 +62,7 @@ def _conversation(row: Any, source: str, search_query: str) -> str:
         f'<div class="quiet">{source} <span class="mono" title="{_clipped(shown.native_id, _ID)}">{_shown(shown.short_native_id)}</span>{status}{by}</div>'
         f'{matching}</td><td class="n chunks" data-label="chunks">{shown.chunk_count:,}</td>'
         f'<td class="n messages{warns}" data-label="messages stored → read">{shown.message_count:,} → {shown.read_count:,}</td>'
-        f'<td class="next" data-label="next request">{next_words(following)}{waiting_repair(row.waiting)}</td>'
+        f'<td class="next" data-label="next request">{next_words(following, row.has_error)}{waiting_repair(row.waiting)}</td>'
         f'<td class="badges">{verdict}{_badges(row)}</td><td class="when" data-label="last active">{when(shown.last_activity, to_minute=True)}</td></tr>'
     )
 
@@ -76,16 +76,18 @@ def _badges(row: Any) -> str:
         parts.append(f'<span class="badge note">removed by undoing <a href="/repairs/{row.undone.oid}/">its repair</a></span>')
     elif shown.is_gone:
         parts.append('<span class="badge note">gone from the store</span>')
-    if shown.has_silent:
-        parts.append('<span class="badge note">silent</span>')
     if shown.refused and row.next_request.state != REJECTED and row.next_request.words != UNREADABLE:
         parts.append('<span class="badge">rejected</span>')
     # As links to the first place of each.
     at = f"/conversations/{shown.oid}/?finding="
-    parts += [
-        f'<a class="badge {badge.severity}" href="{at}{escape(badge.code)}" title="{escape(badge.title)}">{escape(badge.label)}</a>'
-        for badge in row.badges[:_BADGES]
-    ]
+    # Before another rule it would be said of that.
+    first_silent = next((badge for badge in row.badges[:_BADGES] if badge.silent), None)
+    for badge in row.badges[:_BADGES]:
+        if badge is first_silent:
+            parts.append('<span class="badge note">silent</span>')
+        parts.append(
+            f'<a class="badge {badge.severity}" href="{at}{escape(badge.code)}" title="{escape(badge.title)}">{escape(badge.label)}</a>'
+        )
     if more := row.left_out + max(0, len(row.badges) - _BADGES):
         parts.append(f'<span class="quiet">+{more}</span>')
     if not row.badges and not shown.refused:
@@ -94,12 +96,15 @@ def _badges(row: Any) -> str:
 
 
 @register.simple_tag
-def next_words(following: NextRequest) -> SafeString:
-    """What becomes of the next request, the outcome before its reason."""
+def next_words(following: NextRequest, is_damaged: bool = False) -> SafeString:
+    """What becomes of the next request, the outcome before its reason. `is_damaged`: an error is there, so that nothing is fine where it passes."""
     if not following.words:
         return NOTHING
     classes = {REJECTED: "why", SILENT: "caution", PASSES: "fine"}.get(following.state, "why" if following.words == UNREADABLE else "")
-    more = f'<div class="quiet">{_clipped(following.more, _REASON)}</div>' if following.more else ""
+    reason = following.reason
+    if is_damaged and following.state == PASSES:
+        classes, reason = "", "despite the damage"
+    more = f'<div class="quiet">{_clipped(reason, _REASON)}</div>' if reason else ""
     outcome, at, path = following.words.partition(" at ")
     return mark_safe(f'<span class="{classes}"><b>{escape(outcome)}</b>{at}{_clipped(path, _REASON)}</span>{more}')  # noqa: S308 (every text goes through `escape`)
 

@@ -89,7 +89,8 @@ def overview_map(context: Mapping[str, Any]) -> SafeString:
     )
     return mark_safe(  # noqa: S308 (numbers, and names of our own)
         f'<figure class="map severity {page.overview.read_severity}"><svg class="strip" viewBox="0 0 1000 34" preserveAspectRatio="none" role="img" aria-label="Overview of '
-        f'{page.overview.chunks:,} chunks" data-map="?{query}">{shapes}{parts}{findings}{refusals}</svg></figure>'
+        f'{page.overview.chunks:,} chunks" data-map="?{query}">{shapes}{parts}{findings}{refusals}</svg>'
+        f'<figcaption class="legend">{_role_keys(page)}</figcaption></figure>'
     )
 
 
@@ -97,10 +98,7 @@ def overview_map(context: Mapping[str, Any]) -> SafeString:
 def legend_of_map(page: Any) -> SafeString:
     """What the colors and marks of the minimap say."""
     drawn = {shape.classes for shape in page.overview.minimap.shapes}
-    letters = {classes.split()[0] for classes in drawn}
-    keys = "".join(f'<span class="{letter} key">{role}</span>' for letter, role in _ROLES.items() if letter in letters)
-    if any(classes.endswith(" dim") for classes in drawn):
-        keys += '<span class="a dim key">thinking</span>'
+    keys = _role_keys(page)
     keys += "".join(
         f'<span class="finding-key severity {severity}">{severity}</span>' for severity in Severity if f"severity {severity}" in drawn
     )
@@ -111,6 +109,13 @@ def legend_of_map(page: Any) -> SafeString:
         if any(is_mine is own for _, own in _refusals(page))
     )
     return mark_safe(f'<p class="legend severity {page.overview.read_severity}"><b>Overview</b>{keys}</p>')  # noqa: S308 (names of our own)
+
+
+def _role_keys(page: Any) -> str:
+    drawn = {shape.classes for shape in page.overview.minimap.shapes}
+    letters = {classes.split()[0] for classes in drawn}
+    keys = "".join(f'<span class="{letter} key">{role}</span>' for letter, role in _ROLES.items() if letter in letters)
+    return f'{keys}<span class="a dim key">thinking</span>' if any(classes.endswith(" dim") for classes in drawn) else keys
 
 
 def _refusals(page: Any) -> list[tuple[Any, bool]]:

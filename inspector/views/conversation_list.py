@@ -90,6 +90,10 @@ class ConversationRow:
     """Of its repairs the one that is proposed or approved."""
 
     @property
+    def has_error(self) -> bool:
+        return any(badge.severity == "error" for badge in self.badges)
+
+    @property
     def next_request(self) -> NextRequest:
         silent_errors = (badge.code for badge in self.badges if badge.silent and badge.severity == "error")
         return unless_unnoticed(NextRequest(*self.conversation.next_request), silent_errors)

@@ -477,13 +477,13 @@ def _repairs_of(problems: Iterable[Problem]) -> dict[tuple[int, str], RepairsOfP
     states: dict[tuple[int, str], dict[int, str]] = defaultdict(dict)
     groups: dict[tuple[int, str], set[str]] = defaultdict(set)
     for source, conversation, counts, oid, state, changes_by, group in waiting:
-        for code in _left_less(counts):
+        for code in left_less(counts):
             states[source, code].setdefault(conversation, state)
             first.setdefault((source, code), Repair(oid=oid, state=state, changes_by=changes_by))
             groups[source, code].add(group or "")
     is_counted = len(waiting) <= MOST_REPAIRS
     for source, conversation, counts in done_rows if len(waiting) + len(done_rows) <= MOST_REPAIRS else ():
-        for code in _left_less(counts):
+        for code in left_less(counts):
             states[source, code].setdefault(conversation, DONE)
     return {
         place: RepairsOfProblem(
@@ -493,7 +493,8 @@ def _repairs_of(problems: Iterable[Problem]) -> dict[tuple[int, str], RepairsOfP
     }
 
 
-def _left_less(counts: Mapping[str, Sequence[int]]) -> list[str]:
+def left_less(counts: Mapping[str, Sequence[int]]) -> list[str]:
+    """Codes of the rules of which a repair with these counts leaves less."""
     return [code for code, (before, after) in counts.items() if after < before]
 
 

@@ -34,7 +34,7 @@ from inspector.models import (
 from inspector.models.problem import WORST_FIRST
 from inspector.presentation import markdown
 from inspector.presentation.conversation.excerpt import Excerpt, excerpt_of_block, excerpts
-from inspector.presentation.conversation.verdict import REJECTED, NextRequest
+from inspector.presentation.conversation.verdict import REJECTED, NextRequest, unless_unnoticed
 from inspector.presentation.conversation.whole import LARGE
 from inspector.presentation.json_text import Json, json_fields
 from inspector.presentation.prompt.causes import calls_of
@@ -50,7 +50,7 @@ from inspector.views.conversation_list import forks_of, forks_with, waiting_of
 from inspector.views.live import live
 from inspector.views.pages import absolute, as_json, as_markdown, origin_of_source, page
 from inspector.views.paging import ListWindow, window
-from inspector.views.problem_list import ProblemRow
+from inspector.views.problem_list import ProblemRow, left_less
 from inspector.views.repair_rows import RepairRow
 from inspector.views.repair_rows import rows_of as rows_of_repairs
 
@@ -78,6 +78,9 @@ class OccurrenceRow:
     is_in_fork: bool = False
     """Whether the fork has it too: it was made for another problem."""
     waiting: Repair | None = None
+    silent_errors: tuple[str, ...] = ()
+    """Codes of the rules that are silent errors of a conversation, that of the problem first."""
+    has_error: bool = False
 
     @property
     def subject(self) -> Conversation | Stream:
@@ -88,7 +91,9 @@ class OccurrenceRow:
     @property
     def next_request(self) -> NextRequest:
         subject = self.subject
-        return NextRequest(*subject.next_request) if isinstance(subject, Conversation) else NextRequest()
+        return (
+            unless_unnoticed(NextRequest(*subject.next_request), self.silent_errors) if isinstance(subject, Conversation) else NextRequest()
+        )
 
     @property
     def seen(self) -> int | None:
@@ -159,6 +164,8 @@ class ProblemPage:
     review: str
     reviewed: RepairRow | None
     """The one repair, or the one group, that is there; None where there are others."""
+    other_repairs: tuple[str, ...]
+    """Ids of those that wait and do not leave less of it."""
 
     @property
     def history(self) -> tuple[HistoryLine, ...]:
@@ -185,7 +192,7 @@ def _page(request: OperatorRequest, oid: str) -> ProblemPage:
     (row,) = problem_list.rows_of([problem], problem_list.last_day_for(problem.source))
     occurrences = problem.occurrences.select_related("stream" if problem.is_of_streams else "conversation", "repair")
     here = window(occurrences, WORST_FIRST, problem.total, request.GET)
-    waiting_for, review, reviewed = (0, "", None) if problem.is_of_streams else _waiting(problem)
+    waiting_for, review, reviewed, others = (0, "", None, ()) if problem.is_of_streams else _waiting(problem)
     rows = (_of_streams if problem.is_of_streams else _of_conversations)(problem, here.rows)
     return ProblemPage(
         row=row,
@@ -205,6 +212,7 @@ def _page(request: OperatorRequest, oid: str) -> ProblemPage:
         waiting_for=waiting_for,
         review=review,
         reviewed=reviewed,
+        other_repairs=others,
     )
 
 
@@ -263,8 +271,7 @@ def _in_version(version: str) -> str:
 
 def _repairs_of(problem: Problem, occurrences: Sequence[Occurrence]) -> tuple[Repair, ...]:
     newest = Repair.objects.filter(conversation__in=[row.conversation_id for row in occurrences]).order_by("-pk")[:EVENTS]
-    counts = ((repair, repair.counts.get(problem.code, (0, 0))) for repair in newest)
-    return tuple(repair for repair, (before, after) in counts if after < before)
+    return tuple(repair for repair in newest if problem.code in left_less(repair.counts))
 
 
 def _of_repair(repair: Repair, title: str) -> Iterator[HistoryLine]:
@@ -279,16 +286,20 @@ def _of_repair(repair: Repair, title: str) -> Iterator[HistoryLine]:
             yield HistoryLine(moment, getattr(repair, who), f"{act} a repair of", title, f"/repairs/{repair.oid}/")
 
 
-def _waiting(problem: Problem) -> tuple[int, str, RepairRow | None]:
-    """How many of its conversations have a repair that waits, and where: on the page of the one, of their group, or in the list of repairs; and that one or group."""
+def _waiting(problem: Problem) -> tuple[int, str, RepairRow | None, tuple[str, ...]]:
+    """For how many of its conversations a repair of it waits, and where: on the page of the one, of their group, or in the list of repairs; that one or group; and the ids of those that wait and leave it as it is."""
     open_ones = problem.occurrences.filter(state=_State.OPEN).values("conversation")
     waiting = Repair.objects.filter(state__in=Repair.WAITING, conversation__in=open_ones)
-    repairs = list(waiting.values_list("conversation", "group__oid", "oid"))
+    all_of_them = waiting.values_list("conversation", "group__oid", "oid", "counts")
+    # Of an old one it is not known.
+    repairs = [(row, group, oid) for row, group, oid, counts in all_of_them if not counts or problem.code in left_less(counts)]
+    of_it = {oid for _, _, oid in repairs}
+    others = tuple(oid for _, _, oid, _ in all_of_them if oid not in of_it)
     number, groups = len({row for row, _, _ in repairs}), {group for _, group, _ in repairs}
     if len(repairs) != 1 and (len(groups) != 1 or None in groups):
-        return number, "/repairs/", None
-    (row, *_) = rows_of_repairs(waiting.select_related("conversation__source", "group")[:1])
-    return number, f"/repairs/{row.repair.oid}/" if len(repairs) == 1 else row.href, row
+        return number, "/repairs/", None, others
+    (row, *_) = rows_of_repairs(waiting.filter(oid=repairs[0][2]).select_related("conversation__source", "group"))
+    return number, f"/repairs/{row.repair.oid}/" if len(repairs) == 1 else row.href, row, others
 
 
 def _of_conversations(problem: Problem, occurrences: tuple[Occurrence, ...]) -> tuple[OccurrenceRow, ...]:
@@ -296,6 +307,11 @@ def _of_conversations(problem: Problem, occurrences: tuple[Occurrence, ...]) -> 
     rules = ConversationRule.objects.filter(conversation__in=ids, code=problem.code).order_by("-findings")
     columns = rules.values_list("conversation_id", "first__oid", "first__message", "first__seqs")
     first = {pk: (oid, message, seqs) for pk, oid, message, seqs in columns}
+    errors: dict[int, list[tuple[bool, str]]] = {}
+    for pk, code, silent in ConversationRule.objects.filter(conversation__in=ids, severity="error").values_list(
+        "conversation_id", "code", "silent"
+    ):
+        errors.setdefault(pk, []).append((silent, code))
     forks = forks_of(row.conversation_id for row in occurrences if row.conversation_id and row.state == _State.REPLACED)
     still = forks_with(problem.code, forks.values())
     waiting = waiting_of(ids)
@@ -306,7 +322,11 @@ def _of_conversations(problem: Problem, occurrences: tuple[Occurrence, ...]) -> 
             href = f"/conversations/{about.oid}/{f'?finding={finding}' if finding else ''}"
             fork = forks.get(about.pk)
             is_in_fork = fork is not None and fork.pk in still
-            listed.append(OccurrenceRow(row, finding, href, tuple(seqs), message, fork, is_in_fork, waiting.get(about.pk)))
+            own = errors.get(about.pk, ())
+            silent_errors = tuple(sorted((code for is_silent, code in own if is_silent), key=lambda code: (code != problem.code, code)))
+            listed.append(
+                OccurrenceRow(row, finding, href, tuple(seqs), message, fork, is_in_fork, waiting.get(about.pk), silent_errors, bool(own))
+            )
     return tuple(listed)
 
 

@@ -1,6 +1,7 @@
 """The prompt of a conversation next to its chunks: under any reader, in any wire shape, after any strategies, before anything is written."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from django.http import Http404, HttpResponse
@@ -18,6 +19,7 @@ from inspector.presentation.prompt.causes import HOW, causes, with_causes
 from inspector.presentation.prompt.provider_request import request_list
 from inspector.presentation.prompt.side_by_side import MissingResult, SideBySide, SideBySideRow, elsewhere, place_of, side_by_side
 from inspector.presentation.repair.alternatives import LARGEST, Attempt, reader_alternatives, strategy_alternatives
+from inspector.presentation.repair.outcomes import PARTIAL, advice_word
 from inspector.presentation.visible import beginning, visible
 from inspector.profiles.base import Judgement, Violation
 from inspector.profiles.catalogue import PROFILES
@@ -71,6 +73,8 @@ class PromptPage:
     strategies: tuple[Attempt, ...]
     recommended: tuple[str, ...]
     """Names of the strategies that repair the findings; () of a past request."""
+    is_partial: bool
+    """Whether the next request is not accepted after them."""
     why_not: str
     """Why no sequence of strategies satisfies the profile; "" of a past request."""
     unchanged: tuple[str, ...]
@@ -255,6 +259,7 @@ def _page(request: OperatorRequest, row: Conversation, choice: Choice, analysis:
         readers=tuple(reader_alternatives(look.case, names(row.source.format), choice.projection, choice.profile)) if is_small else (),
         strategies=tuple(strategy_alternatives(analysis.case, chosen, choice.projection, choice.profile)) if is_small else (),
         recommended=repairs,
+        is_partial=is_small and not look.strategies and _is_partial(analysis.case, repairs, choice),
         why_not=why_not,
         unchanged=tuple(dict.fromkeys(name for name in chosen if name not in look.strategies)) if not analysis.observed else (),
         differs=_differs(analysis, look, table, silence),
@@ -282,6 +287,12 @@ def _advised(row: Conversation, choice: Choice, analysis: Analysis, look: Look) 
     else:
         end = ending_of(headline.overview.verdict.next_request, look.judgement)
     return end.silence, *((analysis.recommended, analysis.why_not) if headline is None else (headline.recommended, ""))
+
+
+def _is_partial(case: Case, repairs: Sequence[str], choice: Choice) -> bool:
+    _, repaired = composed(case, repairs)
+    _, judgement = judged(repaired.reading, repaired.conversation, choice.profile, choice.projection)
+    return advice_word(ending_without_findings(repaired, judgement)) == PARTIAL
 
 
 def _session(row: Conversation) -> tuple[Conversation | None, dict[str, Chunk]]:

@@ -22,6 +22,9 @@ from tests.actions.building import imported, merged, proposed
 from tests.kept import Kept
 from tests.programs.pi_openclaw.session_files import a, header, lines, u
 from tests.views.imported import HEALTHY, INCIDENT, MERGED, example, many, rows, store
+from tests.views.test_explain import session
+
+__all__ = ["session"]
 
 pytestmark = pytest.mark.django_db
 MaxQueries = Callable[[int], AbstractContextManager[object]]
@@ -160,6 +163,34 @@ def test_what_passes_although_something_is_lost_says_what_the_inbox_says(client:
     (row,) = rows_of([Conversation.objects.get()])
     assert row.next_request == ("silent", "history hidden", "passes all known rules")
     assert client.get("/index.json").json()["problems"][0]["unnoticed"] == "history hidden"
+    page = client.get("/conversations/").content.decode()
+    assert '<b>history hidden</b></span><div class="quiet">but passes all known rules</div>' in page
+
+
+def test_a_request_that_passes_is_not_fine_where_an_error_is_and_silent_is_said_of_the_rule_that_is(
+    client: Client, session: Conversation
+) -> None:
+    page = client.get("/conversations/").content.decode()
+    row = next(part for part in page.split("<tr>") if f"/conversations/{session.oid}/" in part and "TOOL102" in part)
+    assert '<span class=""><b>passes</b></span><div class="quiet">despite the damage</div>' in row
+    assert row.index("TOOL102") < row.index(">silent<") < row.index("MSG401")
+
+
+def test_the_chips_of_a_conversation_say_what_is_lost_as_its_list_does(client: Client, tmp_path: Path) -> None:
+    """The one case that nobody notices is not green."""
+    (tmp_path / "s.jsonl").write_bytes(lines(header(), u("e1", None), a("e2", "e1", {"type": "text", "text": "hi"}), u("e3", "gone")))
+    import_targets([str(tmp_path / "s.jsonl")], "tester")
+    page = client.get(f"/conversations/{Conversation.objects.get().oid}/").content.decode()
+    chips = re.findall(r'<(?:a|span) class="(chip[^"]*)"[^>]*><b>(\w+)</b> (.*?)</', page)
+    assert chips[0][:2] == ("chip severity error", "Stored")
+    assert chips[1] == ("chip severity warning", "Read", "1, history hidden: 2 entries")
+    assert chips[2] == ("chip severity warning", "Sent", "history hidden, but passes all known rules")
+
+
+def test_the_colors_of_the_overview_are_explained_next_to_it(client: Client, session: Conversation) -> None:
+    page = client.get(f"/conversations/{session.oid}/").content.decode()
+    legend = page.partition('<figcaption class="legend">')[2].partition("</figcaption>")[0]
+    assert re.findall(r">(\w+)</span>", legend)[:2] == ["user", "assistant"]
 
 
 def test_each_state_is_a_tab_with_how_many_conversations_it_has(client: Client, kept: Kept) -> None:

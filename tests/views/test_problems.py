@@ -11,6 +11,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
+from inspector.actions.import_source import import_targets
 from inspector.actions.undo_repair import undo_repair
 from inspector.models import AuditEntry, Conversation, Problem, ProblemDay, Repair, SavedView, Source, loading
 from inspector.models.problem import today
@@ -21,7 +22,8 @@ from tests.actions.building import applied, broken, imported, merged, proposed
 from tests.kept import Kept
 from tests.models.test_counting import written_again
 from tests.operators import OperatorClient
-from tests.views.imported import HEALTHY, MERGED, example, many, rows, store
+from tests.programs.pi_openclaw.session_files import a, header, lines, u
+from tests.views.imported import HEALTHY, INCIDENT, MERGED, example, many, rows, store
 
 pytestmark = pytest.mark.django_db
 AT, DAY = 1782000000000, 86_400_000
@@ -148,7 +150,9 @@ def test_a_silent_error_says_what_is_wrong_where_the_next_request_passes(client:
     Conversation.objects.update(refused=False, next_request=["passes", "passes", ""])
     row = client.get("/").content.decode().partition('<td class="next"')[2].partition("</td>")[0]
     assert '<span class="caution" title="The next request passes all known rules, and nothing reports this">roles wrong</span>' in row
-    assert '<span class="caution">roles wrong</span>, and accepted' in client.get(f"/problems/{problem.oid}/").content.decode()
+    assert (
+        '<span class="caution">roles wrong</span>, but passes all known rules' in client.get(f"/problems/{problem.oid}/").content.decode()
+    )
     (listed,) = client.get("/index.json").json()["problems"]
     assert (listed["next_request"], listed["unnoticed"]) == ("accepted", "roles wrong")
     assert '· <span class="caution">roles wrong</span>' in start_of(client)
@@ -504,6 +508,27 @@ def test_the_page_of_a_problem_names_its_occurrences_and_their_repairs(client: C
     assert "MSG101" in text and "no longer detected" in text and f"/problems/{problem.shared_id}/" in text
 
 
+def test_an_occurrence_says_what_is_lost_as_the_facts_of_its_problem_do(client: Client, tmp_path: Path) -> None:
+    (tmp_path / "s.jsonl").write_bytes(lines(header(), u("e1", None), a("e2", "e1", {"type": "text", "text": "hi"}), u("e3", "gone")))
+    import_targets([str(tmp_path / "s.jsonl")], "tester")
+    page = client.get(f"/problems/{Problem.objects.get(code='TREE101').oid}/").content.decode()
+    row = page.partition('data-label="next request"')[2].partition("</td>")[0]
+    assert '<span class="caution">history hidden</span>, but passes' in page
+    assert '<span class="caution"><b>history hidden</b>' in row and "fine" not in row
+
+
+def test_a_repair_that_waits_and_leaves_a_problem_as_it_is_does_not_repair_it(client: Client, kept: Kept) -> None:
+    source = kept("example", example)
+    repair = proposed(source.conversations.get(native_id=INCIDENT), "renumber-messages")
+    merged_page, leaked_page = (
+        client.get(f"/problems/{source.rule_problems.get(code=code).oid}/").content.decode() for code in ("MSG101", "THINK301")
+    )
+    assert "The repair that waits does not repair this" in leaked_page and f"review repair {repair.oid[:6]}" in leaked_page
+    assert re.findall(r'<a class="btn main"[^>]*>(.*?)</a>', leaked_page) == ["Repair it"]
+    assert "does not repair this" not in merged_page
+    assert re.findall(r'<a class="btn main"[^>]*>(.*?)</a>', merged_page) == ["Review the repair that waits"]
+
+
 def test_the_page_of_a_problem_quotes_what_one_finding_names(client: Client, tmp_path: Path) -> None:
     path = tmp_path / "a.db"
     store(path, rows("one", MERGED, "One"))
@@ -511,8 +536,8 @@ def test_the_page_of_a_problem_quotes_what_one_finding_names(client: Client, tmp
     page = client.get(f"/problems/{problem.oid}/").content.decode()
     quoted = re.findall(r'<i>(\d+)</i> <em class="\w">(\w+)</em> <i>(.*?)</span>', page.partition('class="excerpt"')[2])
     assert quoted == [("1", "user", "text</i> hi"), ("2", "assistant", 'text</i> <b class="why">read as user</b> hello')]
-    assert "accepted" in page.partition("next request")[2].partition("</dd>")[0]
-    assert ">passes all known rules</div>" in page.partition('data-label="next request"')[2].partition("</td>")[0]
+    assert "but passes all known rules" in page.partition("next request")[2].partition("</dd>")[0]
+    assert ">but passes all known rules</div>" in page.partition('data-label="next request"')[2].partition("</td>")[0]
     assert page.count("are read as one user message") == 2, "in the words of the rule and in those of the finding"
     written_again(path, rows("one", HEALTHY, "One"))
     assert 'class="excerpt"' not in client.get(f"/problems/{problem.oid}/").content.decode()

@@ -136,10 +136,15 @@ def test_what_is_tried_names_what_the_profile_accepts(client: Client, incident: 
     """What only ends the rejection is not called accepted."""
     page = words(prompt(client, incident))
     assert (
-        "Repair Accepted after promote-leaked-call invented , wrong silently after renumber-messages (without seq 14) safe "
+        "Repair Accepted after promote-leaked-call invented , wrong silently after renumber-messages safe (without seq 14) "
         "Reader Accepted as it is, read by"
     ) in page
     assert re.search(r"Tried in memory, nothing is written: accepted with 6 of \d+ readers and 2 of \d+ strategies Under each reader", page)
+
+
+def test_repair_leads_to_the_options_where_what_is_recommended_leaves_the_request_wrong(client: Client, incident: Conversation) -> None:
+    button = re.search(r'<a class="btn main"[^>]*>', prompt(client, incident))
+    assert button and "&amp;options=open#choose" in button[0] and "Repair in part: " in button[0]
 
 
 def test_what_goes_wrong_silently_does_not_pass(client: Client, incident: Conversation) -> None:
@@ -310,7 +315,7 @@ def test_a_repair_that_waits_comes_before_another_one(client: Client, incident: 
     assert "Waiting" not in words(prompt(client, incident))
     repair = propose_repair(incident, request_for(incident.source, loading.stored(incident), ["renumber-messages"], "in-place"), "ada")
     page = prompt(client, incident)
-    assert f"(without seq 14) safe ; renumber-messages is proposed by ada: review repair {repair.oid[:6]}" in words(page)
+    assert f"safe (without seq 14); renumber-messages is proposed by ada: review repair {repair.oid[:6]}" in words(page)
     assert f"Waiting renumber-messages is proposed by ada: review repair {repair.oid[:6]}" in words(
         prompt(client, incident, "?reader=exact")
     )

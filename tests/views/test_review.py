@@ -34,6 +34,7 @@ from tests.actions.building import (
     put,
     row,
 )
+from tests.kept import Kept
 from tests.operators import OperatorClient
 from tests.programs.pi_openclaw import session_files as sessions
 from tests.views.imported import INCIDENT, example
@@ -83,7 +84,7 @@ def test_the_page_says_what_is_wrong_before_the_diff_and_folds_the_rest_after_it
 def test_what_the_provider_answered_is_before_the_diff(client: Client, tmp_path: Path) -> None:
     page = text(client, f"/repairs/{proposed(imported(tmp_path / 'b.db', broken()), RENUMBER).oid}/")
     assert 0 < page.find("<b>The provider answered</b> <span") < page.find('class="diff"')
-    both = "accepts the next one offline, without this repair and with it"
+    both = "rejects the next one neither without this repair nor with it"
     assert both not in page, "the next request is rejected before it"
     assert "The provider answered" not in text(client, f"/repairs/{proposed(imported(tmp_path / 'c.db', merged()), RENUMBER).oid}/")
     passing = Store()
@@ -91,6 +92,15 @@ def test_what_the_provider_answered_is_before_the_diff(client: Client, tmp_path:
     passing.append(A(er()), U("again"), A("done"))
     page = text(client, f"/conversations/{imported(tmp_path / 'd.db', passing).oid}/repairs/new/?strategy={RENUMBER}")
     assert ("The provider answered" in page) and both in page
+
+
+def test_the_verdicts_of_a_repair_after_which_the_request_is_wrong_silently_are_no_all_clear(client: Client, kept: Kept) -> None:
+    kept("example", example)
+    page = text(client, f"/repairs/{proposed(Conversation.objects.get(native_id=INCIDENT), RENUMBER).oid}/")
+    fold = page.partition("Verdicts and findings before and after")[2].partition("</table>")[0]
+    assert '<span class="badge warn">wrong silently (without seq 14)</span>' in fold
+    assert "badge ok" not in fold and "passes" not in fold
+    assert "the request passes before and after" not in page
 
 
 @pytest.mark.parametrize(("mode", "has_gap"), [("in-place", True), ("fork", False)])

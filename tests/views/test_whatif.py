@@ -76,7 +76,7 @@ def test_a_row_says_where_the_readers_part_and_what_changes(client: Client, kept
     ]
     migration = next(line for line in lines if line.startswith("Run the migration"))
     rejected = "then OC-1 rejected at messages.1 message An assistant message with &#x27;tool_calls&#x27; must be followed by tool messages"
-    assert f"4 → 1 → 5 1 inserted now wrong silently , passes all known rules {rejected}" in migration
+    assert f"4 → 1 → 5 1 inserted now wrong silently , but passes all known rules {rejected}" in migration
     quote = "seq 2 user → assistant: run_shell {&quot;command&quot;:&quot;bun run migrate --env staging&quot;}"
     assert f"Repair it for exact first difference: user, seq 1-4 → user, seq 1 side by side {quote}" in migration
     assert (
@@ -160,7 +160,7 @@ def test_two_readings_side_by_side_have_both_verdicts_and_mark_what_is_rejected(
         ),
         key=lambda text: "Run the migration" in text[: text.index("</title>")],
     )
-    assert {"wrong silently, passes all known rules", "OC-1 rejected at messages.1"} <= set(
+    assert {"wrong silently, but passes all known rules", "OC-1 rejected at messages.1"} <= set(
         _cells(migration, '<div class="becomes">(.*?)</div>')
     )
     [rejected] = _cells(migration, '<td class="words-of rejected">(.*?)</td>')

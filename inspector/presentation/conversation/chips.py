@@ -3,9 +3,12 @@
 from dataclasses import dataclass
 
 from inspector.presentation.conversation.overview import Overview
-from inspector.presentation.conversation.verdict import NOT_KNOWN, SILENT
+from inspector.presentation.conversation.verdict import NOT_KNOWN, PASSES_ALL, SILENT
 from inspector.profiles.catalogue import summary_of
 from inspector.rules.base import Severity
+
+LESS = ("lost", "hidden")
+"""How the words of rules end of which less is read than was written, though all that is left is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +45,10 @@ def _read(about: Overview) -> Chip:
     if stored != read and (changed := [f"{count:,} {what}" for count, what in changes if count > 0]):
         words += f": {', '.join(changed)}"
     is_worse = about.reads_otherwise or about.left_out > 0
+    if not is_worse and about.next_request.state == SILENT and about.next_request.words.endswith(LESS):
+        lost = about.tree.lost if about.tree else 0
+        count = f": {lost:,} {'entry' if lost == 1 else 'entries'}" if lost else ""
+        return Chip("Read", f"{words.removeprefix('all ')}, {about.next_request.words}{count}", Severity.WARNING, _silent_from(about))
     state = about.read_severity if is_worse else "ok" if stored == read else ""
     return Chip("Read", words, state, about.read_otherwise_from if is_worse else None)
 
@@ -58,13 +65,17 @@ def _sent(about: Overview) -> Chip:
         summary = summary_of(about.judged.profile, first.id)
         words = f"rejected at {first.path}: {summary}" if summary else about.judged.verdict
         return Chip(name, words, Severity.ERROR, about.judged.first_bad)
-    following = about.verdict.next_request
+    following = about.next_request
     # The verdict is of the next request, not of a past one.
     if following.state == SILENT and not about.observed:
-        places = (about.silent_from, about.read_otherwise_from, about.damaged_from)
-        seq = next((place for place in places if place is not None), None)
-        return Chip(name, f"{following.words}: {following.more}", Severity.WARNING, seq)
+        how = ", " if following.more == PASSES_ALL else ": "
+        return Chip(name, f"{following.words}{how}{following.reason}", Severity.WARNING, _silent_from(about))
     return Chip(name, about.judged.verdict, "ok")
+
+
+def _silent_from(about: Overview) -> int | None:
+    places = (about.silent_from, about.read_otherwise_from, about.damaged_from)
+    return next((place for place in places if place is not None), None)
 
 
 def _messages(count: int) -> str:

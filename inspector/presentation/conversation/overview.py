@@ -12,7 +12,7 @@ from inspector.presentation.conversation.panels import Ending, JobLine
 from inspector.presentation.conversation.placed import Inserted, LedgerCell, inserted
 from inspector.presentation.conversation.recorded_errors import Recorded, recorded_errors
 from inspector.presentation.conversation.resuming import is_pending, pending_words
-from inspector.presentation.conversation.verdict import Verdict
+from inspector.presentation.conversation.verdict import NextRequest, Verdict, unless_unnoticed
 from inspector.presentation.tree.model import Branches
 from inspector.presentation.tree.own_leaves import OwnLeaf
 from inspector.presentation.tree.session_facts import session_facts
@@ -126,6 +126,11 @@ class Overview:
     prompt_body: str
     request_body: str
     """Names of the bodies of the shown past request: the client's prompt, and what was sent; "" where there is none."""
+
+    @property
+    def next_request(self) -> NextRequest:
+        """As lists say it: what is wrong comes first, also where the request passes."""
+        return unless_unnoticed(self.verdict.next_request, sorted(kind.code for kind, _ in self.kinds if kind.severity is Severity.ERROR))
 
 
 def _stored_bytes(chunks: Sequence[Chunk]) -> int:

@@ -37,12 +37,17 @@ class NextRequest(NamedTuple):
     words: str = ""
     more: str = ""
 
+    @property
+    def reason(self) -> str:
+        """`more` next to the words: of what is wrong and passes all the same it says "but"."""
+        return f"but {self.more}" if self.state == SILENT and self.more == PASSES_ALL else self.more
+
 
 _UNNOTICED = {rule.code: rule.unnoticed for rule in RULES if rule.unnoticed}
 
 
 def unless_unnoticed(following: NextRequest, silent_errors: Iterable[str]) -> NextRequest:
-    """Where it passes and one of the `silent_errors`, codes of rules, is there all the same, what that does is its outcome, as in the inbox."""
+    """Where it passes and one of the `silent_errors`, codes of rules, is there all the same, what the first of them does is its outcome, as in the inbox."""
     unnoticed = next((_UNNOTICED[code] for code in silent_errors if code in _UNNOTICED), "") if following.state == PASSES else ""
     return NextRequest(SILENT, unnoticed, PASSES_ALL) if unnoticed else following
 

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from inspector.planning.preview import Preview
+from inspector.presentation.conversation.ending import Ending, ending_without_findings
 from inspector.presentation.conversation.recorded_errors import Recorded, latest_rejection
 from inspector.presentation.conversation.scan import recorded_report
 from inspector.presentation.json_text import Json
@@ -23,6 +24,8 @@ class AsRead:
     reader: str
     before: Judgement
     after: Judgement
+    ending: Ending
+    """After."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +73,16 @@ def _versions(preview: Preview) -> list[AsRead]:
         return []
     versions = []
     for name in names(before.case.conversation.format):
-        if name != before.case.reading.reader and not (earlier := _judgement(before.case, name, preview)).sendable:
-            versions.append(AsRead(name, earlier, _judgement(after.case, name, preview)))
+        if name != before.case.reading.reader and not (earlier := _judgement(_read(before.case, name), preview)).sendable:
+            repaired = _read(after.case, name)
+            later = _judgement(repaired, preview)
+            versions.append(AsRead(name, earlier, later, ending_without_findings(repaired, later)))
     return versions
 
 
-def _judgement(case: Case, reader_name: str, preview: Preview) -> Judgement:
-    read = case.with_conversation(case.tree or case.conversation, reader_name)
+def _read(case: Case, reader_name: str) -> Case:
+    return case.with_conversation(case.tree or case.conversation, reader_name)
+
+
+def _judgement(read: Case, preview: Preview) -> Judgement:
     return judged(read.reading, read.conversation, preview.before.judgement.profile, preview.before.prompt.projection)[1]

@@ -12,7 +12,7 @@ from itertools import groupby
 from inspector.conversation.edits import Plan, Safety
 from inspector.conversation.model import Chunk
 from inspector.planning.preview import Cost, DiffRow, FindingKind, Preview, PreviewSide
-from inspector.presentation.conversation.ending import Ending
+from inspector.presentation.conversation.ending import ACCEPTED, Ending
 from inspector.presentation.conversation.excerpt import Excerpt, excerpts
 from inspector.presentation.conversation.message_counts import message_counts
 from inspector.presentation.conversation.placed import role_of
@@ -187,6 +187,11 @@ class PreviewPart:
     @property
     def outcome(self) -> Outcome:
         return outcome(self.before.ending, self.after.ending)
+
+    @property
+    def is_accepted_twice(self) -> bool:
+        """The next request is accepted before and after."""
+        return self.before.ending.words == self.after.ending.words == ACCEPTED
 
     @property
     def next_request(self) -> str:
