@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
-from functools import wraps
+from functools import reduce, wraps
 from itertools import chain, groupby
+from operator import or_
 from typing import Any
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.http import HttpResponse, StreamingHttpResponse
 
 from inspector.access.permits import permit
@@ -20,6 +21,7 @@ from inspector.middleware import OperatorRequest
 from inspector.models import AuditEntry, Conversation, Repair, Source
 from inspector.models.loading import format_of
 from inspector.presentation.json_text import json_fields
+from inspector.presentation.repair.plan import parts_of
 from inspector.presentation.visible import clipped, visible
 from inspector.programs.catalogue import UnknownFormat
 from inspector.programs.formats import mode_word
@@ -43,6 +45,11 @@ CHECKED_AT_ONCE = 1000
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 """What a program for tables would compute; a quotation mark before it says that it is text."""
 _HEX = re.compile(r"[0-9a-f]{16,}")
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+PLANNED = ("propose", "approve", "apply")
+"""Acts on what the plan of a repair writes."""
+SEARCHED = ("who", "verb", "source_path", "conversation", "repair")
+"""Columns that a text is looked for in."""
 _MOMENT = re.compile(r"\b(\d{4}-\d\d-\d\d)T(\d\d:\d\d):\d\d(?:\.\d+)?\+00:00")
 
 
@@ -54,8 +61,10 @@ class AuditRow:
     source: str
     conversation: str
     repair: str
+    strategies: tuple[str, ...]
+    """Of the repair."""
     detail: tuple[tuple[str, str], ...]
-    """Name and value; of what is so or not only the name."""
+    """Name and value; of what is so or not only the name. Digests are among `fields` only."""
     client: tuple[str, ...]
     """The address and the browser of who signs in or is locked out, or of the session that ends."""
     title: str = ""
@@ -73,6 +82,15 @@ class AuditRow:
     def kind(self) -> str:
         """What the id of the line is of."""
         return "source" if self.entry.verb == REMOVE else "conversation"
+
+    @property
+    def fields(self) -> tuple[tuple[str, str], ...]:
+        """All that the log has of the line, with every digest whole."""
+        facts = json_fields(self.entry, _ENTRY)
+        # One of the details may have the name of a fact.
+        pairs = chain(*(part.items() for part in (facts, facts.pop("detail"))))
+        values = ((name, value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)) for name, value in pairs)
+        return tuple((name, value) for name, value in values if value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +139,10 @@ class AuditPage:
         return self.filters.get("who", "")
 
     @property
+    def q(self) -> str:
+        return self.filters.get("q", "")
+
+    @property
     def verb(self) -> str:
         return self.filters.get("verb", "")
 
@@ -149,14 +171,15 @@ def _rows(entries: Sequence[AuditEntry]) -> tuple[AuditRow, ...]:
     named = {entry.conversation for entry in entries}
     conversations = set(Conversation.objects.filter(oid__in=named).values_list("oid", flat=True))
     titles = dict(Conversation.objects.counted().filter(oid__in=named).values_list("oid", "title"))
-    repairs = set(Repair.objects.filter(oid__in={entry.repair for entry in entries}).values_list("oid", flat=True))
+    repairs = {repair.oid: repair for repair in Repair.objects.filter(oid__in={entry.repair for entry in entries}).only(*_OF_REPAIR)}
     return tuple(
         AuditRow(
             entry,
             f"/sources/{sources[entry.source_path].oid}/" if entry.source_path in sources else "",
             f"/conversations/{entry.conversation}/" if entry.conversation in conversations else "",
             f"/repairs/{entry.repair}/" if entry.repair in repairs else "",
-            _details(entry, sources.get(entry.source_path)),
+            tuple(repairs[entry.repair].strategies) if entry.repair in repairs else (),
+            _details(entry, sources.get(entry.source_path), repairs.get(entry.repair)),
             tuple(str(entry.detail[name]) for name in _client(entry) if entry.detail.get(name)),
             titles.get(entry.conversation) or "",
         )
@@ -164,6 +187,7 @@ def _rows(entries: Sequence[AuditEntry]) -> tuple[AuditRow, ...]:
     )
 
 
+_OF_REPAIR = ("oid", "strategies", "summary")
 _WORDS = {
     "is_import_allowed": "an import of its store brings it back",
     "lock_ms": "store locked for ms",
@@ -177,8 +201,14 @@ def _client(entry: AuditEntry) -> tuple[str, ...]:
     return ("address", "browser") if entry.verb in (SIGN_IN, "sign out of one session", "lock sign-in") else ()
 
 
-def _details(entry: AuditEntry, source: Source | None) -> tuple[tuple[str, str], ...]:
-    values = {name: value for name, value in entry.detail.items() if value not in (0, "", [], {}) and name not in _client(entry)}
+def _details(entry: AuditEntry, source: Source | None, repair: Repair | None) -> tuple[tuple[str, str], ...]:
+    values = {
+        name: value
+        for name, value in entry.detail.items()
+        if value not in (0, "", [], {}) and name not in _client(entry) and not _DIGEST.fullmatch(str(value))
+    }
+    if repair and repair.summary and entry.verb in PLANNED:
+        values = {"plan": parts_of(repair.summary)[0], **values}
     if source and "mode" in values:
         with suppress(UnknownFormat):
             values["mode"] = mode_word(format_of(source), values["mode"])
@@ -186,7 +216,7 @@ def _details(entry: AuditEntry, source: Source | None) -> tuple[tuple[str, str],
 
 
 def _shown(value: Any) -> str:
-    """Digests and moments shortened, lists with commas; the `.json` twin has them whole."""
+    """Ids of contents and moments shortened, lists with commas; `AuditRow.fields` has them whole."""
     if isinstance(value, list) and all(isinstance(part, str) for part in value):
         value = ", ".join(value)
     text = value if isinstance(value, str) else json.dumps(value)
@@ -198,7 +228,7 @@ class NoDay(Exception):
 
 
 def _filters(request: OperatorRequest) -> dict[str, str]:
-    return {name: value for name in (*FILTERS, *DAYS, "last", WITHOUT) if (value := visible(request.GET.get(name, "").strip()))}
+    return {name: value for name in (*FILTERS, "q", *DAYS, "last", WITHOUT) if (value := visible(request.GET.get(name, "").strip()))}
 
 
 def _chosen(filters: Mapping[str, str]) -> QuerySet[AuditEntry]:
@@ -210,6 +240,9 @@ def _chosen(filters: Mapping[str, str]) -> QuerySet[AuditEntry]:
             continue
         if name == "last":
             entries = entries.filter(at__gte=datetime.now(UTC) - _span(value))
+            continue
+        if name == "q":
+            entries = entries.filter(reduce(or_, (Q(**{f"{column}__icontains": value}) for column in SEARCHED)))
             continue
         if name == WITHOUT:
             entries = entries.exclude(verb=value)

@@ -551,6 +551,11 @@ class ProgramFormats:
     def sources(self) -> int:
         return sum(len(row.sources) for row in self.rows)
 
+    @property
+    def lines(self) -> int:
+        """Those of the table, where the details of each row are one."""
+        return 2 * len(self.rows)
+
 
 BY_PROGRAM = "program"
 FORMAT_SORTS: dict[str, Callable[[ProgramFormats], Any]] = {
@@ -571,6 +576,12 @@ class FormatsPage:
     captures: tuple[CaptureKind, ...]
     sources: dict[str, tuple[Source, ...]]
     """Format -> the imported sources that are in it."""
+
+    @property
+    def evidence(self) -> tuple[tuple[str, str, tuple[Any, ...], int], ...]:
+        """What is read and never written to: anchor, title, rows, and lines of the table as of a program."""
+        groups = (("traces", "Traces", self.traces), ("captures", "Captures of streams", self.captures))
+        return tuple((anchor, title, rows, 2 * len(rows)) for anchor, title, rows in groups if rows)
 
 
 def formats(request: OperatorRequest) -> HttpResponse:

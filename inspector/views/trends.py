@@ -4,6 +4,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from string import ascii_uppercase
+from typing import NamedTuple
 from urllib.parse import urlencode
 
 from django.db.models import Count, F, Max, Min, Q, QuerySet, Sum, Value
@@ -63,6 +64,17 @@ class TrendRow:
         return _severity(self.key)
 
 
+class First(NamedTuple):
+    """A version of the client or a model on the first day that it occurs: what it is, and how many of what is new have it, on that day and up to the end of the span."""
+
+    what: str
+    name: str
+    number: int
+    up_to_end: int
+    unnamed: int
+    """Of what is new on that day or later, how many have no known version, or model."""
+
+
 @dataclass(frozen=True, slots=True)
 class Mark:
     """A day of the span on which versions of the client or models occur that did not before; `place` is that of the day, from 0, `new` what is new on it."""
@@ -71,22 +83,30 @@ class Mark:
     day: date
     place: int
     new: int
-    names: tuple[tuple[str, str, int], ...]
-    """(what it is, name, how many of what is new on the day have it) of each."""
+    names: tuple[First, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Since:
-    """What began since the version of the client, or else the model, that occurs first on the latest day: rows with how many, and of `again` how many in `days` before."""
+    """What began since the version of the client, or else the model, that occurs first on the latest day: rows with how many, in words."""
 
     mark: Mark
-    what: str
-    name: str
+    of: First
     total: int
     days: int
-    """Those of the span before it, and as many as the span has before that."""
-    first: list[tuple[TrendRow, int]]
-    again: list[tuple[TrendRow, int, int]]
+    """Those of the span before it, and as many as the span has before that: `first` has what did not begin in them."""
+    first: list[tuple[TrendRow, str]]
+    again: list[tuple[TrendRow, str]]
+
+    @property
+    def is_one_day(self) -> bool:
+        """Whether nothing began after the day itself."""
+        return self.total == self.mark.new
+
+    @property
+    def others(self) -> int:
+        """Of `total`, those with another version, or model."""
+        return self.total - self.of.up_to_end - self.of.unnamed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -185,8 +205,8 @@ class TrendsPage:
         return sum(row.open or 0 for row in self.still)
 
     @property
-    def changes(self) -> list[tuple[str, list[TrendRow], int]]:
-        """What changed since the days before: (in a word, the first rows, how many more); nothing where there was nothing before."""
+    def changes(self) -> list[tuple[str, list[tuple[TrendRow, str]]]]:
+        """What changed since the days before, in a word, with its rows; nothing where there was nothing before."""
         if not self.before:
             return []
         grown = sorted((row for row in self.rows if row.days.total > row.before > 0), key=lambda row: row.before - row.days.total)
@@ -195,33 +215,37 @@ class TrendsPage:
             ("More", grown),
             ("None any more", sorted((row for row in self.still if row.before), key=lambda row: -row.before)),
         )
-        return [(word, rows[:NAMED], len(rows) - NAMED) for word, rows in changes if rows]
+        return [
+            (word, [(row, f"({row.before:,} → {row.days.total:,})" if row.before else "") for row in rows])
+            for word, rows in changes
+            if rows
+        ]
 
     @property
-    def of_most(self) -> tuple[list[tuple[TrendRow, int]], int]:
-        """The rows with the most on the day that has the most of all, with how many; and how many rows more there are."""
+    def of_most(self) -> list[tuple[TrendRow, str]]:
+        """The rows of the day that has the most of all, those with the most first, with how many where it is more than one."""
         at = self.total.counts.index(self.total.most)
         rows = sorted(((row, number) for row in self.rows if (number := row.days.counts[at])), key=lambda pair: -pair[1])
-        return rows[:NAMED], max(0, len(rows) - NAMED)
+        return [(row, f"{number:,}" if number > 1 else "") for row, number in rows]
 
     @property
-    def firsts_of_most(self) -> list[tuple[str, str, int]]:
+    def firsts_of_most(self) -> list[First]:
         """What occurs for the first time on the day with the most, and is in some of what is new then: a place to look for the cause."""
-        return [name for mark in self.marks if mark.day == self.total.most_on for name in mark.names if name[2]][:NAMED]
+        return [name for mark in self.marks if mark.day == self.total.most_on for name in mark.names if name.number][:NAMED]
 
     @property
     def since(self) -> Since | None:
         """None where none began in the span, and where the rows are versions themselves."""
-        named = [(mark, what, name, number) for mark in self.marks for what, name, number in mark.names]
-        of_clients = [one for one in named if one[1] == GROUPS["version"][0]]
+        named = [(mark, first) for mark in self.marks for first in mark.names]
+        of_clients = [one for one in named if one[1].what == GROUPS["version"][0]]
         if not named or self.by not in ("rule", "source"):
             return None
-        mark, what, name, _ = max(of_clients or named, key=lambda one: (one[0].place, one[3]))
-        counts = [(row, sum(row.days.counts[mark.place :]), sum(row.days.counts[: mark.place]) + row.before) for row in self.rows]
+        mark, of = max(of_clients or named, key=lambda one: (one[0].place, one[1].number))
+        counts = [(row, sum(row.days.counts[mark.place :])) for row in self.rows]
         counts = sorted((one for one in counts if one[1]), key=lambda one: -one[1])
-        first = [(row, number) for row, number, before in counts if not before]
-        again = [(row, number, before) for row, number, before in counts if before]
-        return Since(mark, what, name, sum(self.total.counts[mark.place :]), mark.place + self.span, first, again)
+        first = [(row, f"{number:,}") for row, number in counts if number == row.days.total + row.before]
+        again = [(row, _of_new(row, number)) for row, number in counts if number < row.days.total + row.before]
+        return Since(mark, of, sum(self.total.counts[mark.place :]), mark.place + self.span, first, again)
 
     @property
     def places(self) -> tuple[int, ...]:
@@ -364,14 +388,21 @@ def _active(conversations: QuerySet[Conversation], before: date, last: date, day
 
 def _marks(of_days: QuerySet[ProblemDay], before: date, total: Sparkline) -> tuple[Mark, ...]:
     """The last of them, whatever rule is chosen: a version does not begin with a rule. Only what they are in is counted of the chosen rule."""
-    names: dict[date, list[tuple[str, str, int]]] = defaultdict(list)
+    names: dict[date, list[First]] = defaultdict(list)
     for words, column in (GROUPS["version"], GROUPS["model"]):
         firsts = ProblemDay.objects.counted().exclude(**{column: ""}).order_by().values_list(column).annotate(first=Min("day"))
         in_span = list(firsts.filter(first__gt=before, first__lte=total.last).order_by(column))
-        counts = of_days.filter(**{f"{column}__in": [name for name, _ in in_span]}).values_list(column, "day").annotate(Sum("occurrences"))
-        new = {(name, day): number for name, day, number in counts}
+        counts = (
+            of_days.filter(**{f"{column}__in": ["", *(name for name, _ in in_span)]})
+            .values_list(column, "day")
+            .annotate(Sum("occurrences"))
+        )
+        new: dict[str, dict[date, int]] = defaultdict(dict)
+        for name, day, number in counts if in_span else ():
+            new[name][day] = number
         for name, first in in_span:
-            names[first].append((words, name, new.get((name, first), 0)))
+            unnamed = sum(number for day, number in new[""].items() if day >= first)
+            names[first].append(First(words, name, new[name].get(first, 0), sum(new[name].values()), unnamed))
     days = sorted(names)[-MARKS_SHOWN:]
     places = [(day - before).days - 1 for day in days]
     return tuple(Mark(ascii_uppercase[at], day, places[at], total.counts[places[at]], tuple(names[day])) for at, day in enumerate(days))
@@ -387,6 +418,11 @@ def _by_severity(of_days: QuerySet[ProblemDay], last: date, days: int) -> tuple[
         in_streams += number if code in stream_codes else 0
         parts[_severity(code)][day] += number
     return sparkline(all_, last, days), {name: sparkline(part, last, days) for name, part in parts.items() if part}, in_streams
+
+
+def _of_new(row: TrendRow, number: int) -> str:
+    """How many of what is new in the row, and of the days before where there are any: the numbers of its table."""
+    return f"{number:,} of {row.days.total:,} new" + (f", {row.before:,} before" if row.before else "")
 
 
 def _severity(code: str) -> str:
@@ -478,12 +514,16 @@ def trends_json(request: OperatorRequest) -> HttpResponse:
             "open_in_streams": content.open_in_streams,
             "repaired": content.repaired,
             "more": content.more,
-            "firsts": [{"day": mark.day.isoformat(), "what": what, "name": name} for mark in content.marks for what, name, _ in mark.names],
-            "since": json_fields(content.since, "what name total days_before=days")
+            "firsts": [
+                {"day": mark.day.isoformat(), "what": what, "name": name} for mark in content.marks for what, name, *_ in mark.names
+            ],
+            "since": json_fields(
+                content.since, "what=of.what name=of.name with_it=of.up_to_end not_known=of.unnamed total days_before=days"
+            )
             | {
                 "day": content.since.mark.day.isoformat(),
                 "first": [row.key for row, _ in content.since.first],
-                "again": [row.key for row, *_ in content.since.again],
+                "again": [row.key for row, _ in content.since.again],
             }
             if content.since
             else None,

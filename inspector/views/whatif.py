@@ -1,7 +1,7 @@
 """The impact of a reader change: every conversation as one client and as others of its program have it."""
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from urllib.parse import urlencode
 
@@ -19,6 +19,7 @@ from inspector.presentation.whatif.differences import (
     Client,
     Difference,
     Summary,
+    Tally,
     candidates,
     client,
     compared_formats,
@@ -43,12 +44,21 @@ MOST_READ = 2_000
 """Chunks that a page of one conversation reads of the others to say where it is among them, a tenth of a second or two; beyond, it says nothing."""
 _FAILING = frozenset(NEXT_REQUESTS.values()) - {"newly_passes"}
 """The changes after which a next request does not pass."""
-_BY_KIND = ("only_better", "neither", "same")
-"""Rows that are chosen by their kind, whatever becomes of the next request."""
+COLUMNS = (
+    ("newly pass", "good", ("newly_passes",)),
+    ("newly fail", "why", ("newly_silent", "newly_rejected")),
+    ("fail differently", "caution", ("rejected_not_silent", "silent_not_rejected")),
+    *(
+        (WORDS[name].several, "why" if name == "only_worse" else "", (name,))
+        for name in ("only_better", "mixed", "only_worse", "neither", "same")
+    ),
+)
+"""What becomes of conversations: its words, the class of its color where there are any, and the parts. Each conversation is in one of them."""
+EQUALS_NAMED = 3
 
 
 def _is(name: str) -> Callable[[Difference], bool]:
-    return lambda difference: name == (difference.kind if name in _BY_KIND else part_of(difference))
+    return lambda difference: name == part_of(difference)
 
 
 SHOWS: Mapping[str, Callable[[Difference], bool]] = {
@@ -96,18 +106,15 @@ class ComparedProgram:
 
 @dataclass(frozen=True, slots=True)
 class ClientLine:
-    """`query` shows a conversation as this client reads and sends it."""
+    """`query` shows a conversation as this client reads and sends it; `columns` has each conversation once: the words and colors of COLUMNS, and how many."""
 
     summary: Summary
     query: str
+    columns: tuple[tuple[str, str, Tally], ...]
 
     @property
     def title(self) -> str:
         return client(self.summary.reader_b).title
-
-    @property
-    def passing(self) -> int:
-        return self.summary.next_requests["newly_passes"].count
 
     @property
     def failing(self) -> int:
@@ -115,17 +122,19 @@ class ClientLine:
         return sum(self.summary.next_requests[name].count for name in _FAILING)
 
     @property
-    def failing_differently(self) -> int:
-        return self.failing - self.newly_failing
-
-    @property
-    def newly_failing(self) -> int:
-        return sum(self.summary.next_requests[name].count for name in ("newly_silent", "newly_rejected"))
-
-    @property
     def rank(self) -> tuple[int, ...]:
         passing, silent, rejected = (self.summary.states[state][1] for state in (PASSES, SILENT, REJECTED))
         return -passing, silent, rejected, self.summary.worse.count, self.summary.merged.count
+
+
+@dataclass(frozen=True, slots=True)
+class Equals:
+    """Readers that are equal to the chosen one in all numbers, and the conversations of which something else becomes with them: none, where the list is empty."""
+
+    names: tuple[str, ...]
+    conversations: int
+    named: tuple[Conversation, ...]
+    """The first few of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +158,9 @@ class WhatIfPage:
     profiles: tuple[str, ...]
     lines: tuple[ClientLine, ...]
     chosen: ClientLine
+    equals: tuple[Equals, ...]
+    is_first_of_equals: bool
+    """Whether the page chose the reader that might ship, and others are equal to it in all numbers."""
     now: str
     """The query for what runs now."""
     rows: tuple[WhatIfRow, ...]
@@ -317,6 +329,26 @@ def place_of(request: OperatorRequest, oid: str) -> Place | None:
     return Place(at + 1, len(listed), before, after)
 
 
+def _line(choice: WhatIfChoice, name: str, named: Sequence[tuple[str, Difference]]) -> ClientLine:
+    columns = []
+    for words, color, parts in COLUMNS:
+        oids = [oid for oid, one in named if part_of(one) in parts]
+        columns.append((words, color if oids else "", Tally(len(oids), tuple(oids[:1]))))
+    return ClientLine(summarize(choice.a, name, named), client_query(name, choice.profile), tuple(columns))
+
+
+def _equals(
+    choice: WhatIfChoice, lines: Sequence[ClientLine], place: int, compared: Sequence[tuple[str, Sequence[Difference]]]
+) -> dict[tuple[str, ...], list[str]]:
+    """The names of the readers that have the rank of the chosen one, by the ids of the conversations that differ with it."""
+    equals: dict[tuple[str, ...], list[str]] = defaultdict(list)
+    for at, line in enumerate(lines):
+        if line.rank == lines[place].rank and line.summary.reader_b not in (choice.a, choice.b):
+            oids = (oid for oid, by_client in compared if replace(by_client[at], reader_b=choice.b) != by_client[place])
+            equals[tuple(oids)].append(line.summary.reader_b)
+    return dict(sorted(equals.items(), key=lambda one: len(one[0])))
+
+
 def _page(request: OperatorRequest) -> WhatIfPage:
     choice = _choice(request)
     formats = compared_formats(choice.a, choice.b)
@@ -325,16 +357,16 @@ def _page(request: OperatorRequest) -> WhatIfPage:
     others = list(dict.fromkeys([*(name for name in offered if all(name in candidates(format_name) for format_name in formats)), choice.b]))
     compared = differences(_newest(choice), [choice.a, *others], choice.profile)
     place = others.index(choice.b)
-    lines = tuple(
-        ClientLine(summarize(choice.a, name, [(oid, by_client[at]) for oid, by_client in compared]), client_query(name, choice.profile))
-        for at, name in enumerate(others)
-    )
-    if len(request.GET.getlist("reader")) < 2:
+    lines = tuple(_line(choice, name, [(oid, by_client[at]) for oid, by_client in compared]) for at, name in enumerate(others))
+    is_ours = len(request.GET.getlist("reader")) < 2
+    if is_ours:
         proposed = [line for line in lines if client(line.summary.reader_b).reader.proposed and line.summary.reader_b != choice.a]
         best = min(proposed, key=lambda line: line.rank, default=lines[place])
         choice, place = replace(choice, b=best.summary.reader_b), lines.index(best)
     here = in_memory(_listed(choice, ((oid, by_client[place]) for oid, by_client in compared)), request.GET, PER_PAGE)
-    by_oid = {row.oid: row for row in Conversation.objects.filter(oid__in=here.rows).select_related("source")}
+    equals = _equals(choice, lines, place, compared)
+    linked = {oid for oids in equals for oid in oids[:EQUALS_NAMED]}
+    by_oid = {row.oid: row for row in Conversation.objects.filter(oid__in={*here.rows, *linked}).select_related("source")}
     return WhatIfPage(
         programs=_programs(choice),
         choice=choice,
@@ -342,6 +374,11 @@ def _page(request: OperatorRequest) -> WhatIfPage:
         profiles=tuple(judge.name for judge in PROFILES),
         lines=lines,
         chosen=lines[place],
+        equals=tuple(
+            Equals(tuple(equal), len(oids), tuple(by_oid[oid] for oid in oids[:EQUALS_NAMED] if oid in by_oid))
+            for oids, equal in equals.items()
+        ),
+        is_first_of_equals=is_ours and bool(equals),
         now=client_query(choice.a, choice.profile),
         rows=tuple(
             WhatIfRow(by_oid[oid], difference(by_oid[oid], choice.a, choice.b, choice.profile)) for oid in here.rows if oid in by_oid

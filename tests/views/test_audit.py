@@ -16,7 +16,8 @@ from inspector.actions import audit
 from inspector.models import AuditEntry
 from inspector.views import audit as audit_view
 from tests.accounts import account
-from tests.views.imported import HEALTHY, rows, store
+from tests.actions.building import proposed
+from tests.views.imported import HEALTHY, MERGED, rows, store
 
 pytestmark = pytest.mark.django_db
 MaxQueries = Callable[[int], AbstractContextManager[object]]
@@ -36,10 +37,55 @@ def test_a_line_links_to_source_and_conversation(client: Client, tmp_path: Path)
     audit.record("ada", "apply", source_path=source.path, conversation=conversation.oid, repair="0" * 12, plan="ab" * 32)
     text = client.get("/audit/").content.decode()
     assert f'href="/sources/{source.oid}/"' in text and f'href="/conversations/{conversation.oid}/"' in text
-    assert "ada" in text and "<b>apply</b>" in text and "abababababab…" in text and ">intact</span>" in text
+    assert "ada" in text and "<b>apply</b>" in text and ">intact</span>" in text
     assert f'title="{conversation.oid}">{conversation.title}</a>' in text
     assert f"/repairs/{'0' * 12}/" not in text, "a repair that is not in the database has no page"
     assert client.get("/audit.json").json()["entries"][0]["detail"] == {"plan": "ab" * 32}
+
+
+def cell(text: str, line: int, label: str = "") -> str:
+    """The words of the row of a line, or of all its fields."""
+    row = text.partition(f'<tr id="line-{line}"')[2].partition('<tr class="whole">')
+    return " ".join(re.sub("<[^>]*>", " ", row[2 if label == "fields" else 0].partition("</tr>")[0]).split())
+
+
+def test_a_proposal_says_what_is_to_be_written_and_its_fields_have_every_digest_whole(client: Client, tmp_path: Path) -> None:
+    source = store(tmp_path / "a.db", rows("one", MERGED))
+    repair = proposed(source.conversations.get(), "renumber-messages")
+    line = AuditEntry.objects.get(verb="propose")
+    text = client.get("/audit/").content.decode()
+    row, fields = cell(text, line.pk), cell(text, line.pk, "fields")
+    assert "renumber-messages plan 2 chunks renumbered, no content changes" in row and "mode in-place" in row
+    assert repair.plan_digest[:12] not in row, "digests are no words of a row"
+    for value in (repair.plan_digest, line.detail["record"], line.previous, line.digest, source.path, line.at.isoformat()):
+        assert value in fields
+    assert f'<a href="#line-{line.pk}" title="All fields of line {line.pk}">' in text
+    assert "2 chunks" not in cell(text, audit.record("ada", "undo", repair=repair.oid).pk), "what an undo writes is another thing"
+
+
+def test_a_detail_does_not_take_the_place_of_a_fact(client: Client) -> None:
+    line = audit.record("ada", "import", digest="0" * 64)
+    fields = cell(client.get("/audit/").content.decode(), line.pk, "fields")
+    assert f"digest {line.digest}" in fields and f"digest {'0' * 64}" in fields
+
+
+def test_a_text_is_looked_for_in_who_what_and_the_objects(client: Client) -> None:
+    audit.record("ada", "import", source_path="/stores/One.db")
+    audit.record("bob", "sign in")
+    audit.record("bob", "apply", conversation="c" * 12, repair="d" * 12)
+    for q, verbs in {
+        "AD": ["import"],
+        "sign": ["sign in"],
+        "one.DB": ["import"],
+        "cccc": ["apply"],
+        "dddd": ["apply"],
+        "%": [],
+        "_": [],
+    }.items():
+        assert [entry["verb"] for entry in client.get("/audit.json", {"q": q}).json()["entries"]] == verbs, q
+        assert client.get("/audit/", {"q": q}).content.decode().count('<tr id="line-') == len(verbs), q
+    text = client.get("/audit/?q=bob&verb=apply").content.decode()
+    assert 'value="bob"' in text and 'text <b class="mono">bob</b>' in text and text.count('<tr id="line-') == 1
 
 
 def test_the_mode_of_a_repair_has_the_word_of_every_other_page(client: Client, tmp_path: Path) -> None:

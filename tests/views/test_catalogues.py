@@ -13,6 +13,7 @@ from inspector.programs.catalogue import FORMATS
 from inspector.projections.catalogue import all_projections
 from inspector.readers.catalogue import all_readers
 from inspector.rules.catalogue import RULES
+from inspector.sources.reading import TRACE_FORMATS
 from inspector.strategies.base import Strategy
 from inspector.strategies.catalogue import STRATEGIES
 from inspector.streams.captures.catalogue import KINDS
@@ -162,13 +163,13 @@ def test_an_unknown_name_is_nothing_at_this_address(client: Client, address: str
 def test_the_formats_page_names_every_kind_of_capture_with_its_beginning_and_size(client: Client) -> None:
     text = unescape(client.get("/formats/").content.decode().replace("<wbr>", ""))
     for kind in KINDS:
-        row = text[text.index(f'<tr id="{kind.name}">') :].partition("</tr>")[0]
-        assert f'<div class="sample">{kind.sample}</div></td><td data-label="up to">{kind.up_to}</td>' in row
+        values = [value.strip() for value in re.findall(r"<dd[^>]*>(.*?)</dd>", details(text, kind.name), re.DOTALL)]
+        assert values[:2] == [kind.sample, kind.up_to]
 
 
 def test_formats_are_filtered_by_how_a_file_begins(client: Client) -> None:
     text = client.get("/formats/?q=parentUuid").content.decode()
-    assert re.findall(r'<dl class="pairs" id="([^"]+)"', text) == ["claude-code"]
+    assert re.findall(r'<tr id="([^"]+)"', text) == ["claude-code"]
 
 
 def test_the_formats_page_says_how_large_a_capture_may_be(client: Client) -> None:
@@ -182,7 +183,7 @@ def test_the_formats_page_says_which_are_in_use_here(client: Client, tmp_path: P
     assert f'<a class="link here" href="/sources/{one.oid}/">1 source</a>' in client.get("/formats/").content.decode()
     store(tmp_path / "b.db", rows("two", HEALTHY))
     text = client.get("/formats/").content.decode()
-    assert text.count("2 sources</a>") == 2, "in the table, and in the details"
+    assert text.count("2 sources</a>") == 1
     assert '<a class="link here" href="/sources/?q=dispatch">2 sources</a>' in text
 
 
@@ -324,12 +325,21 @@ def test_the_table_of_formats_says_what_can_be_done_with_each(client: Client, na
     assert table_row(client, name) == cells
 
 
-def test_formats_begin_with_the_table_and_fold_what_is_not_asked_first(client: Client) -> None:
+def details(text: str, name: str) -> str:
+    """The row of the details of a format, which is shown where the address names the row before it."""
+    rest = text[text.index(f'<tr id="{name}">') :].partition("</tr>")[2].strip()
+    assert rest.startswith('<tr class="whole')
+    return rest.partition("</tr>")[0]
+
+
+def test_formats_have_one_table_with_the_details_of_each_below_its_row(client: Client) -> None:
     text = client.get("/formats/").content.decode()
-    assert "<h1>Programs that are read, and how each is repaired</h1>" in text
-    assert "import_source" not in text[: text.index("<table")] and "–" not in text[text.index("<table") : text.index("</table>")]
-    assert text.count('<details class="card">') == len(FORMATS) and '<details class="panel fold">' in text
-    assert re.findall(r'<details class="card" open>', client.get("/formats/?q=parentUuid").content.decode()), "what is looked for is open"
+    assert "<h1>Programs that are read, and how each is repaired</h1>" in text and text.count("<table") == 1
+    assert "import_source" not in text[: text.index("<table")]
+    assert text.count('<tr class="whole">') == len(FORMATS) + len(TRACE_FORMATS) + len(KINDS), "closed, and no cards below the table"
+    assert "import_source ~/<wbr>.codex" in details(text, "codex") or "import_source ~/.codex" in details(text, "codex")
+    assert '<tbody id="captures">' in text and 'id="traces"' in text, "what other pages lead to"
+    assert '<tr class="whole open">' in client.get("/formats/?q=parentUuid").content.decode(), "what is looked for is open"
 
 
 def test_the_details_of_a_format_have_the_one_command_that_imports_it(client: Client) -> None:

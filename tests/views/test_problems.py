@@ -735,7 +735,7 @@ def test_trends_name_the_day_with_the_most_and_the_version_that_began_on_it(clie
     assert "that day merged-messages 5, unanswered-call . All have client version 2.0 &lt;i&gt; , which is new that day." in page
     assert "6 of 8 new occurrences began on 2026-06-20 ." in page
     assert "5 occurrences began from 2026-04-23 to 2026-05-22, the 30 days before." in page
-    assert "New: unanswered-call . More: merged-messages (2 → 6). None any more: merged-into-assistant (3 → 0)." in page
+    assert "New unanswered-call . More merged-messages (2 → 6). None any more merged-into-assistant (3 → 0)." in page
     assert "A 06-20 first with client version 2.0 &lt;i&gt; , 6 of 6 new" in page and "with client version 1.0" not in page, (
         "it was there before"
     )
@@ -759,13 +759,29 @@ def test_trends_say_first_what_began_since_the_last_version_of_the_client(client
     of_day(began, date(2026, 6, 21), 1, "1.0")
     ProblemDay.objects.create(problem=began, day=date(2026, 6, 21), model="a model", occurrences=1)
     page = words_of(client, "/trends/")
-    assert "Since client version 2.0 &lt;i&gt; , first on 06-20 (B), 7 occurrences began." in page, "a version of the client before a model"
-    assert "Not in the 58 days before: unanswered-call 2. Again: merged-messages 5 (3 before)." in page
-    assert page.index("Since client version") < page.index("new occurrences began on")
+    began_since = "Since 06-20 (B), 7 occurrences began, 5 of them with client version 2.0 &lt;i&gt; , new that day"
+    assert f"{began_since}; 1 with another client version; 1 without a known client version." in page, (
+        "a version of the client before a model"
+    )
+    assert "first since 04-23 unanswered-call 2. again merged-messages 5 of 6 new, 2 before." in page
+    assert "(3 before)" not in page, "before is the column of the table: of the days before these"
+    assert page.index("Since 06-20") < page.index("new occurrences began on")
     since = client.get("/trends.json").json()["since"]
     assert (since["name"], since["day"], since["first"], since["again"]) == ("2.0 <i>", "2026-06-20", ["TOOL102"], ["MSG101"])
-    assert "first on 06-20 (B), none began." in words_of(client, "/trends/?rule=MSG102")
+    assert (since["total"], since["with_it"], since["not_known"]) == (7, 5, 1)
+    assert "Since 06-20 (B), none began: it is the first day of client version 2.0" in words_of(client, "/trends/?rule=MSG102")
     assert "Since " not in words_of(client, "/trends/?by=version") and client.get("/trends.json?by=version").json()["since"] is None
+
+
+def test_trends_list_all_that_began_since_in_a_fold(client: Client, tmp_path: Path) -> None:
+    store(tmp_path / "a.db", rows("one", MERGED))
+    ProblemDay.objects.all().delete()
+    for code in ("MSG102", "TOOL102", "TOOL202", "THINK101", "STORE101"):
+        of_day(of_rule(code), date(2026, 6, 20), 1, "2.0")
+    page = client.get("/trends/").content.decode()
+    assert "On 06-20 (A), 5 occurrences began, all of them with client version 2.0 , new that day." in words_of(client, "/trends/")
+    first, rest = page.partition("<dt title")[2].partition("</dd>")[0].split("<summary>and 2 more</summary>")
+    assert (first.count("<a "), rest.count("<a ")) == (3, 2), "each leads to its problem"
 
 
 def test_trends_count_how_much_of_a_day_has_the_version_that_began_on_it(client: Client, tmp_path: Path) -> None:
