@@ -31,6 +31,7 @@ _PATH_X, _BRANCH_X, _DOT_Y = 12, 34, 20
 """Where the rail of a tree draws the path, a branch next to it, and the dots of both, in pixels."""
 _BRANCHES_SHOWN = 3
 """Branches that leave the path at one entry and have rows of their own; the tree has the others."""
+_READ_KEY = '<span class="line-key" title="Messages as read; of another color where they are merged">read</span>'
 _ROLES = {"u": "user", "a": "assistant", "t": "tool", "s": "system", "c": "entry"}
 _REJECTED = (
     (True, " mine", "rejected", "The chosen profile rejects the history from here"),
@@ -90,7 +91,7 @@ def overview_map(context: Mapping[str, Any]) -> SafeString:
     return mark_safe(  # noqa: S308 (numbers, and names of our own)
         f'<figure class="map severity {page.overview.read_severity}"><svg class="strip" viewBox="0 0 1000 34" preserveAspectRatio="none" role="img" aria-label="Overview of '
         f'{page.overview.chunks:,} chunks" data-map="?{query}">{shapes}{parts}{findings}{refusals}</svg>'
-        f'<figcaption class="legend">{_role_keys(page)}</figcaption></figure>'
+        f'<figcaption class="legend severity {page.overview.read_severity}">{_thinking_key(page)}{_READ_KEY}</figcaption></figure>'
     )
 
 
@@ -98,11 +99,14 @@ def overview_map(context: Mapping[str, Any]) -> SafeString:
 def legend_of_map(page: Any) -> SafeString:
     """What the colors and marks of the minimap say."""
     drawn = {shape.classes for shape in page.overview.minimap.shapes}
-    keys = _role_keys(page)
+    letters = {classes.split()[0] for classes in drawn}
+    keys = "".join(f'<span class="{letter} key">{role}</span>' for letter, role in _ROLES.items() if letter in letters) + _thinking_key(
+        page
+    )
     keys += "".join(
         f'<span class="finding-key severity {severity}">{severity}</span>' for severity in Severity if f"severity {severity}" in drawn
     )
-    keys += '<span class="line-key" title="Messages as read; of another color where they are merged">read</span>'
+    keys += _READ_KEY
     keys += "".join(
         f'<span class="refusal-key{classes}" title="{title}">{words}</span>'
         for is_mine, classes, words, title in _REJECTED
@@ -111,11 +115,9 @@ def legend_of_map(page: Any) -> SafeString:
     return mark_safe(f'<p class="legend severity {page.overview.read_severity}"><b>Overview</b>{keys}</p>')  # noqa: S308 (names of our own)
 
 
-def _role_keys(page: Any) -> str:
-    drawn = {shape.classes for shape in page.overview.minimap.shapes}
-    letters = {classes.split()[0] for classes in drawn}
-    keys = "".join(f'<span class="{letter} key">{role}</span>' for letter, role in _ROLES.items() if letter in letters)
-    return f'{keys}<span class="a dim key">thinking</span>' if any(classes.endswith(" dim") for classes in drawn) else keys
+def _thinking_key(page: Any) -> str:
+    is_drawn = any(shape.classes.endswith(" dim") for shape in page.overview.minimap.shapes)
+    return '<span class="a dim key">thinking</span>' if is_drawn else ""
 
 
 def _refusals(page: Any) -> list[tuple[Any, bool]]:

@@ -187,10 +187,10 @@ def test_the_chips_of_a_conversation_say_what_is_lost_as_its_list_does(client: C
     assert chips[2] == ("chip severity warning", "Sent", "history hidden, but passes all known rules")
 
 
-def test_the_colors_of_the_overview_are_explained_next_to_it(client: Client, session: Conversation) -> None:
+def test_what_the_rows_do_not_say_of_the_overview_is_explained_next_to_it(client: Client, session: Conversation) -> None:
     page = client.get(f"/conversations/{session.oid}/").content.decode()
-    legend = page.partition('<figcaption class="legend">')[2].partition("</figcaption>")[0]
-    assert re.findall(r">(\w+)</span>", legend)[:2] == ["user", "assistant"]
+    legend = page.partition("<figcaption")[2].partition("</figcaption>")[0]
+    assert re.findall(r">(\w+)</span>", legend) == ["thinking", "read"]
 
 
 def test_each_state_is_a_tab_with_how_many_conversations_it_has(client: Client, kept: Kept) -> None:
