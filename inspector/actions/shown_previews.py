@@ -24,7 +24,7 @@ from inspector.planning.suggested import suggested
 from inspector.presentation.conversation.ending import Ending, ending_without_findings
 from inspector.presentation.packed import packed, unpacked
 from inspector.presentation.repair.alternatives import LARGEST, Attempt, safety_words, strategy_alternatives
-from inspector.presentation.repair.outcomes import RECOMMENDED, advice_lines, advice_word, outcome
+from inspector.presentation.repair.outcomes import RECOMMENDED, advice_lines, advice_word, outcome, tone
 from inspector.presentation.repair.preview_part import PreviewPart, PromptWindow, preview_part
 from inspector.profiles.judging import judged_case
 from inspector.programs.formats import Stored
@@ -145,11 +145,9 @@ def _offered(pk: int, revision: int, read: tuple[Hashable, ...], reader: str, pr
     codes = {name: {finding.code for finding in reported if name in finding.repaired_by} for name in sorted(named)}
     parts = included(case, codes) if len(case.conversation.chunks) <= LARGEST and not case.reading.failure else {}
     attempts = _attempts(case, named | {*recommended}, projection, profile)
-    offer = Offered(recommended, named, problem, _outcomes(attempts, ending_without_findings(case, judgement), profile), parts, detected)
-    if not _is_tried(case):
-        return offer
-    word, advice = _advice(recommendation.candidate, projection, profile, attempts)
-    return replace(offer, word=word, advice=advice)
+    now = ending_without_findings(case, judgement)
+    offer = Offered(recommended, named, problem, _outcomes(attempts, now, profile), parts, detected)
+    return _advised(offer, recommendation.candidate, now, projection, profile, attempts) if _is_tried(case) else offer
 
 
 def _is_tried(case: Case) -> bool:
@@ -166,13 +164,18 @@ def _outcomes(attempts: Sequence[Attempt], now: Ending, profile: str) -> dict[st
     return {attempt.name: f"{profile}: {outcome(now, attempt.ending).text}" for attempt in attempts}
 
 
-def _advice(candidate: RepairCandidate, projection: str, profile: str, attempts: Sequence[Attempt]) -> tuple[str, tuple[str, ...]]:
+def _advised(
+    offer: Offered, candidate: RepairCandidate, now: Ending, projection: str, profile: str, attempts: Sequence[Attempt]
+) -> Offered:
     # What the store cannot keep is left out of a candidate after it was judged.
     after = ending_without_findings(candidate.case, judged_case(candidate.case, profile, projection)[1])
+    passing = [(attempt.name, attempt.safety) for attempt in attempts if tone(attempt.ending.words) == "yes"]
+    if tone(now.words) == "yes" != tone(after.words):
+        # What repairs its findings and makes the next request wrong is nothing to begin with.
+        return replace(offer, recommended=(), advice=advice_lines((), "", after, passing))
     names = [strategy.name for strategy in candidate.strategies]
     safety = safety_words({kind for strategy in candidate.strategies for kind in strategy.safety})
-    passing = [(attempt.name, attempt.safety) for attempt in attempts if attempt.is_fine]
-    return advice_word(after), advice_lines(names, safety, after, passing)
+    return replace(offer, word=advice_word(after), advice=advice_lines(names, safety, after, passing))
 
 
 def request_of_choice(row: Conversation, strategies: tuple[str, ...], mode: str, reader: str, leaf: str) -> RepairRequest:

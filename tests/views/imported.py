@@ -5,8 +5,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from inspector.actions.import_source import import_targets
-from inspector.demo import dispatch_incident
+from inspector.demo import dispatch_incident, gbrain_incident
+from inspector.demo.branch_incident import openclaw_files, pi_files
 from inspector.demo.creation import write_dispatch_store, write_journal, write_trace_store
+from inspector.demo.rollouts_incident import incident_files
 from inspector.models import Source
 
 Row = tuple[str, str, str]
@@ -61,3 +63,19 @@ def torn_journal(path: Path) -> Source:
     with path.open("ab") as file:
         file.write(b'{"kind": "log", <script>\n{}\n')
     return import_targets([str(path)], "tester")[0].source
+
+
+def lay(folder: Path, contents: Mapping[str, bytes]) -> Path:
+    for name, data in contents.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(data)
+    return folder
+
+
+def of_programs(folder: Path) -> None:
+    example(folder)
+    (folder / "gbrain.sql").write_bytes(gbrain_incident.script().encode())
+    (folder / "a.json").write_text('{"model": "gpt-5", "messages": [{"role": "user", "content": "hi"}]}')
+    folders = (lay(folder / "rollouts", incident_files()), lay(folder / "openclaw", openclaw_files()), lay(folder / "pi", pi_files()))
+    for path in (*folders, folder / "gbrain.sql", folder / "a.json"):
+        import_targets([str(path)], "tester")

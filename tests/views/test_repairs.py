@@ -19,10 +19,11 @@ from inspector.strategies.catalogue import STRATEGIES, strategy
 from inspector.views import repair_list
 from tests.actions.building import A, Store, U, applied, approved, broken, chunk_key, er, everything, imported, merged, proposed, put, row
 from tests.commands.test_repair import FIELDS
+from tests.kept import Kept
 from tests.operators import OperatorClient
 from tests.programs.claude_code import session_lines as cc
 from tests.sources.stores import prints
-from tests.views.imported import INCIDENT, example
+from tests.views.imported import INCIDENT, example, of_programs
 
 pytestmark = pytest.mark.django_db
 
@@ -742,3 +743,31 @@ def test_a_repair_for_another_reader_is_tried_as_that_one_reads(client: Client, 
         f"/conversations/{Conversation.objects.get(title__startswith='Run the migration').oid}/repairs/new/?reader=dispatch-role-split",
     )
     assert 'value="insert-interrupted-result" checked' in passing and ">recommended<" in passing
+
+
+def test_what_makes_a_request_worse_that_passes_is_not_recommended(client: Client, kept: Kept) -> None:
+    """The session can be resumed; with the call of its end answered, the next request would silently lack the row that cannot be read."""
+    kept("programs", of_programs)
+    row = Conversation.objects.get(title__startswith="Rename the package")
+    page = text(client, f"/conversations/{row.oid}/repairs/new/")
+    choice = " ".join(re.sub("<[^>]+>", " ", page.partition('<div class="choice">')[2].partition("</div>")[0]).split())
+    assert choice == "Which to choose Passes: replace-unreadable-row , but takes words away."
+    assert not re.findall(r'value="[\w-]+" checked', page.partition("How it is written")[0]) and ">recommended<" not in page
+
+
+def test_a_finding_that_gets_milder_is_named_and_what_a_parent_brings_back_is_not_invented(client: Client, kept: Kept) -> None:
+    kept("programs", of_programs)
+    row = Conversation.objects.get(title__startswith="The totals of the ledger")
+    answer = client.get(
+        f"/conversations/{row.oid}/repairs/new/?outcome=&strategy=reparent-orphan-entry", HTTP_HX_REQUEST="true"
+    ).content.decode()
+    words = unescape(" ".join(re.sub("<[^>]+>", " ", answer).split()))
+    assert "Findings: TREE101 error → note" in words and "none fewer" not in words
+    assert "Next request: anthropic-2026-07: still wrong silently (content lost)" in words
+    assert " · invented Undo" in words, "the parent is; the entries are in the file"
+
+
+def test_a_crash_file_has_no_choice_since_nothing_is_written_to_it(client: Client, kept: Kept) -> None:
+    kept("programs", of_programs)
+    row = Conversation.objects.get(is_crash=True)
+    assert "Which to choose" not in text(client, f"/conversations/{row.oid}/repairs/new/")

@@ -29,7 +29,7 @@ from inspector.profiles.base import Judgement
 from inspector.programs.formats import Cell, Change
 from inspector.programs.registry import program_or_default
 from inspector.projections.base import Prompt, WireMessage
-from inspector.rules.base import Case, Finding, Severity, by_rule
+from inspector.rules.base import Case, Finding, Severity, at_least, by_rule
 
 EDGE = 3
 """Rows whose content is equal that are shown next to a change; the others between two changes are folded."""
@@ -159,6 +159,8 @@ class PreviewPart:
     observed: Observed | None
     messages: tuple[tuple[str, int, int], ...]
     """How many there are before and after, by what they are."""
+    added: tuple[Chunk, ...]
+    """What a plan that invents adds, as far as it is shown: chunks that are stored nowhere, or were of another kind. What a repaired parent brings back was said."""
 
     @property
     def short(self) -> str:
@@ -173,16 +175,6 @@ class PreviewPart:
     def content(self) -> str:
         """What becomes of the chunks, without the bytes that are written."""
         return self.did.rpartition(", ")[0]
-
-    @property
-    def added(self) -> list[Chunk]:
-        """What a plan that invents adds, as far as it is shown: chunks that are stored nowhere, or were of another kind. What a repaired parent brings back was said."""
-        rows = (row for run in self.runs for row in (*run.shown, *run.folded, *run.last)) if str(Safety.INVENTED) in self.safety else ()
-        return [
-            row.after
-            for row in rows
-            if row.after is not None and (not row.after.raw if row.before is None else row.before.kind != row.after.kind)
-        ]
 
     @property
     def outcome(self) -> Outcome:
@@ -217,6 +209,15 @@ class PreviewPart:
     @property
     def changed(self) -> tuple[RuleChange, ...]:
         return changes_of((rule.code, rule.before, rule.after) for rule in self.counts)
+
+    @property
+    def milder(self) -> list[RuleCount]:
+        """The rules that fire as often and less severely."""
+        return [
+            rule
+            for rule in self.counts
+            if rule.after and not at_least(Severity(rule.severity_after), Severity(rule.severity)) and rule.before == rule.after
+        ]
 
     @property
     def left(self) -> list[RuleCount]:
@@ -395,4 +396,16 @@ def preview_part(preview: Preview, known: Sequence[Finding] = (), is_written: bo
         safety=safety_words(preview.plan.safety),
         observed=observed(preview),
         messages=_messages(preview),
+        added=_added(preview, shown_runs) if Safety.INVENTED in preview.plan.safety else (),
+    )
+
+
+def _added(preview: Preview, runs: Sequence[DiffRun]) -> tuple[Chunk, ...]:
+    before = preview.before.case
+    stored = {chunk.key for chunk in (before.tree or before.conversation).chunks}
+    rows = (row for run in runs for row in (*run.shown, *run.folded, *run.last))
+    return tuple(
+        row.after
+        for row in rows
+        if row.after is not None and (row.after.key not in stored if row.before is None else row.before.kind != row.after.kind)
     )
