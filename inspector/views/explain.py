@@ -247,9 +247,12 @@ def _target(name: str) -> tuple[Conversation | None, str]:
 
 
 def _suggested(words: str) -> tuple[Conversation, ...]:
-    """The newest with these words in their title or id."""
-    rows = newest_first(Conversation.objects.counted().filter(is_gone=False))
-    return tuple((rows.filter(Q(names__contains=folded(words)) | Q(oid__startswith=folded(words))) if words else rows)[:OFFERED])
+    """The newest with these words in their title or id; of the demo next to other sources only where none of those has them."""
+    newest = newest_first(Conversation.objects.counted().filter(is_gone=False))
+    if not words:
+        return tuple(newest[:OFFERED])
+    named = Q(names__contains=folded(words)) | Q(oid__startswith=folded(words))
+    return tuple(newest.filter(named)[:OFFERED]) or tuple(newest_first(Conversation.objects.filter(named, is_gone=False))[:OFFERED])
 
 
 def _unfit(row: Conversation | None, reader: str) -> str:

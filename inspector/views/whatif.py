@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from urllib.parse import urlencode
 
-from django.db.models import QuerySet, Sum
+from django.db.models import Q, QuerySet, Sum
 from django.http import Http404, HttpResponse
 
 from inspector.middleware import OperatorRequest
@@ -290,8 +290,10 @@ def _programs(choice: WhatIfChoice) -> tuple[ComparedProgram, ...]:
 
 
 def _newest(choice: WhatIfChoice) -> QuerySet[Conversation]:
-    of_program = Conversation.objects.counted().filter(is_gone=False, source__format__in=compared_formats(choice.a, choice.b))
-    return newest_first(of_program)[: choice.amount]
+    of_program = Q(is_gone=False, source__format__in=compared_formats(choice.a, choice.b))
+    counted = Conversation.objects.counted().filter(of_program)
+    # Of a program that only the demo has, the demo is what can be compared.
+    return newest_first(counted if counted.exists() else Conversation.objects.filter(of_program))[: choice.amount]
 
 
 def _listed(choice: WhatIfChoice, compared: Iterable[tuple[str, Difference]]) -> list[str]:

@@ -105,3 +105,18 @@ def test_no_address_without_an_id_names_a_conversation_of_it(client: Client, dem
         text = whole(client.get(address)).decode(errors="replace")
         # What was typed is there again.
         assert not re.search(f"the {WORD}|a {WORD}|{WORD}-one", text), address
+
+
+def test_what_is_asked_for_by_its_name_is_found_in_the_demo_too(client: Client, demo: tuple[Source, Source], tmp_path: Path) -> None:
+    """Explain denied a conversation whose page opens, and What if of a program that only the demo has said that nothing is loaded."""
+    (tmp_path / "own.json").write_text('{"model": "gpt-5", "messages": [{"role": "user", "content": "hi"}]}')
+    import_targets([str(tmp_path / "own.json")], "tester")
+    row = demo[0].conversations.get()
+    error = "messages with role 'tool' must be a response to a preceeding message with 'tool_calls'"
+    page = client.get("/explain/", {"error": error, "target": f"the {WORD}"}).content.decode()
+    assert "There is no conversation the" not in page and f"/conversations/{row.oid}/" in page
+    compared = client.get("/whatif.json?reader=dispatch-legacy&reader=exact").json()
+    assert compared["conversations"] == 1
+    assert client.get("/whatif.json").json()["conversations"] <= 1 and WORD not in client.get("/conversations/").content.decode()
+    streams = client.get("/streams/").content.decode()
+    assert "The demo is not listed here" in streams and "No capture is loaded" not in streams
