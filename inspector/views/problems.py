@@ -118,11 +118,12 @@ class OccurrenceRow:
 
 
 class Example(NamedTuple):
-    """Of an open conversation: chunks that the first finding names, and how the provider rejects the next request, where the finding is why."""
+    """Of an open conversation: chunks that the first finding names, and how the provider rejects the next request; `is_why`: where the finding is about that."""
 
     row: OccurrenceRow
     excerpt: Excerpt
     rejection: Violation | None = None
+    is_why: bool = False
 
     @property
     def profile(self) -> str:
@@ -234,8 +235,10 @@ def _example_of(row: OccurrenceRow, conversation: Conversation) -> Example:
         return Example(row, excerpt)
     projection, profile = conversation.judges
     _, judgement = judged_case(case, profile, projection)
-    named = (one for one in judgement.violations if {*one.seqs, *calls_of(case.conversation.chunks, one.seqs)} & set(row.seqs))
-    return Example(row, excerpt, next(named, None))
+    # A provider answers with the first of what is wrong.
+    first = next(iter(judgement.violations), None)
+    is_why = first is not None and bool({*first.seqs, *calls_of(case.conversation.chunks, first.seqs)} & set(row.seqs))
+    return Example(row, excerpt, first, is_why)
 
 
 def _example_of_large(row: OccurrenceRow, conversation: Conversation) -> Example:
@@ -250,7 +253,7 @@ def _example_of_large(row: OccurrenceRow, conversation: Conversation) -> Example
     if first is None or at is None:
         return Example(row, excerpt)
     calls = {one.partner for one in kept.block(at).rows if one.seq in first.seqs and one.kind == Kind.TOOL_RESULT}
-    return Example(row, excerpt, first if {*first.seqs, *calls} & set(row.seqs) else None)
+    return Example(row, excerpt, first, bool({*first.seqs, *calls} & set(row.seqs)))
 
 
 def _words_of(event: ProblemEvent) -> str:
@@ -393,7 +396,7 @@ def _example_report(example: Example) -> Json:
         "conversation": example.row.subject.oid,
         "title": example.row.subject.title,
         "chunks": [json_fields(line, "seq role kind words read") for line in example.excerpt.lines],
-        "answer": json_fields(example, "profile rule=rejection.id path=rejection.path text=rejection.text") if example.rejection else None,
+        "answer": json_fields(example, "profile rule=rejection.id path=rejection.path text=rejection.text") if example.is_why else None,
     }
 
 

@@ -558,6 +558,7 @@ def test_the_page_of_a_problem_shows_what_the_provider_answers_where_the_problem
         )
     for code in ("THINK301", "MSG201"):
         assert 'class="excerpt"' in examples[code] and "The provider answers" not in pages[code]
+        assert ("rejected for another problem: OC-2 at messages.1." in pages[code]) is (code == "THINK301")
     quoted = re.findall(r"<span[^>]*>(?:<i>(\d+)</i>|(… \d+ chunks? left out))", examples["MSG101"])
     assert quoted == [("2", ""), ("3", ""), ("", "… 6 chunks left out"), ("10", ""), ("11", "")]
     assert examples["MSG101"].count("read as user") == 4
