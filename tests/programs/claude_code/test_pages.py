@@ -51,7 +51,7 @@ def test_a_session_without_recorded_requests_is_not_sent_to_the_traces_of_anothe
 
 def test_the_panel_of_a_finding_explains_it_for_the_program_of_the_session(client: Client, tmp_path: Path) -> None:
     page = page_of(client, tmp_path, *PENDING, cc.u("u2", "a1", "go on"), address="?finding=TOOL102")
-    assert "Claude Code shows the refusal as `API Error: 400" in html.unescape(page) and "Dispatch" not in page
+    assert "shows the refusal as `API Error: 400" in html.unescape(page) and "Dispatch" not in page
 
 
 def ticked(page: str) -> list[str]:
