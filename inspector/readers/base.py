@@ -20,6 +20,8 @@ class Reader:
     shipped: bool = False
     proposed: bool = False
     """Nobody runs it: it says what a proposal would have made of the history."""
+    is_withdrawn: bool = False
+    """Of what was proposed: it will not ship, so that nothing begins with it."""
     is_universal: bool = False
     """It reads conversations of every format, as they are stored."""
     is_sent: bool = False

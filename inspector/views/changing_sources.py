@@ -127,7 +127,8 @@ class AddPage:
 
     @property
     def path(self) -> str:
-        return self.tried or self.folder or (self.usual if self.has_own_path else "")
+        # Without a list it was looked whether there is something.
+        return self.tried or self.folder or (self.usual if self.has_own_path and self.is_listed else "")
 
     @property
     def has_sessions(self) -> bool:

@@ -72,6 +72,7 @@ from inspector.strategies.base import Strategy
 from inspector.strategies.catalogue import STRATEGIES
 from inspector.views import facts
 from inspector.views.choice import conversation_or_404
+from inspector.views.crashes import crash_of
 from inspector.views.pages import absolute, as_json, as_markdown, origin_of, page, unless_unchanged
 from inspector.views.problem_list import known_rule
 
@@ -647,6 +648,10 @@ def new(request: OperatorRequest, oid: str) -> HttpResponse:
     `at` is the time (epoch ms) that this plan gives to the entry of a new conversation in a list.
     """
     row = conversation_or_404(oid)
+    if request.method != "POST" and row.is_crash and (session := crash_of(row, loading.stored(row).conversation).session):
+        # What was refused is written nowhere: the session that the crash file names is what is repaired.
+        strategies = urlencode([("strategy", name) for name in request.GET.getlist("strategy")])
+        return HttpResponseRedirect(f"/conversations/{session.oid}/repairs/new/{f'?{strategies}' if strategies else ''}")
     if request.method != "POST":
         work = _work_of_preview(request, row)
         here, is_again = back_of(request)

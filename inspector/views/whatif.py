@@ -256,10 +256,17 @@ def _deployed() -> str | None:
 
 
 def _other(name: str) -> str:
-    """What to compare a reader with: what was proposed for its program, else another one of it."""
-    offered = [candidate for candidate in _offered(compared_formats(name)) if candidate != name]
-    proposed = [candidate for candidate in offered if client(candidate).reader.proposed]
-    return next((candidate for candidate in (*proposed, *offered)), name)
+    """What to compare a reader with: what was proposed for its program and may ship, else the version next to it."""
+    offered = _offered(compared_formats(name))
+    at = offered.index(name) if name in offered else 0
+    near = [offered[place] for place in sorted(range(len(offered)), key=lambda place: abs(place - at)) if offered[place] != name]
+    others = [candidate for candidate in near if not client(candidate).reader.is_withdrawn]
+    return next((candidate for candidate in (*filter(_may_ship, offered), *others, *near) if candidate != name), name)
+
+
+def _may_ship(name: str) -> bool:
+    about = client(name).reader
+    return about.proposed and not about.is_withdrawn
 
 
 def _offered(formats: Iterable[str]) -> list[str]:
@@ -362,7 +369,7 @@ def _page(request: OperatorRequest) -> WhatIfPage:
     lines = tuple(_line(choice, name, [(oid, by_client[at]) for oid, by_client in compared]) for at, name in enumerate(others))
     is_ours = len(request.GET.getlist("reader")) < 2
     if is_ours:
-        proposed = [line for line in lines if client(line.summary.reader_b).reader.proposed and line.summary.reader_b != choice.a]
+        proposed = [line for line in lines if _may_ship(line.summary.reader_b) and line.summary.reader_b != choice.a]
         best = min(proposed, key=lambda line: line.rank, default=lines[place])
         choice, place = replace(choice, b=best.summary.reader_b), lines.index(best)
     here = in_memory(_listed(choice, ((oid, by_client[place]) for oid, by_client in compared)), request.GET, PER_PAGE)

@@ -767,7 +767,12 @@ def test_a_finding_that_gets_milder_is_named_and_what_a_parent_brings_back_is_no
     assert " · invented Undo" in words, "the parent is; the entries are in the file"
 
 
-def test_a_crash_file_has_no_choice_since_nothing_is_written_to_it(client: Client, kept: Kept) -> None:
+def test_what_would_repair_a_crash_file_is_chosen_for_its_session(client: Client, kept: Kept) -> None:
+    """It is never written; the page had strategies ticked, and a preview of what could not be."""
     kept("programs", of_programs)
     row = Conversation.objects.get(is_crash=True)
-    assert "Which to choose" not in text(client, f"/conversations/{row.oid}/repairs/new/")
+    answer = client.get(f"/conversations/{row.oid}/repairs/new/?strategy=order-blocks&mode=fork")
+    session = Conversation.objects.get(source=row.source, is_crash=False, title__startswith="Find out why resumed")
+    assert answer["Location"] == f"/conversations/{session.oid}/repairs/new/?strategy=order-blocks"
+    session.delete()
+    assert "Which to choose" not in text(client, f"/conversations/{row.oid}/repairs/new/"), "where it is not here"

@@ -360,7 +360,9 @@ def test_readers_are_compared_on_the_conversations_of_their_own_program(client: 
     [
         ("dispatch-legacy", "dispatch-role-split+keep-thinking+wrapped"),
         ("gbrain-naive", "gbrain-pr1934"),
-        ("openclaw-2026.9", "openclaw-pr3565"),
+        # The one that was proposed for it was never merged.
+        ("openclaw-2026.9", "openclaw-2026.7"),
+        ("claude-code", "claude-code-2.1.126"),
     ],
 )
 def test_a_reader_is_compared_with_what_was_proposed_for_its_program(client: Client, now: str, other: str) -> None:

@@ -156,6 +156,7 @@ def _reader(version: OpenClawVersion) -> Reader:
         f"the published packages {', '.join(_MEASURED)}, run over 25 shapes of calls and results",
         lambda path: read_as(version, path),
         proposed=version.pairing is pairing_pr3565,
+        is_withdrawn=version.pairing is pairing_pr3565,
         variants=((SENT, "with every pass that comes before a request, by the policy for the model"),) if version is VERSIONS[-1] else (),
         verified=tuple(measured for measured in _MEASURED if measured in version.since),
         path=version.path,
