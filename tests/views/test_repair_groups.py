@@ -426,7 +426,7 @@ def test_a_large_group_is_shown_in_pages_at_the_same_cost(client: Client, tmp_pa
     monkeypatch.setattr(repair_groups, "AT_ONCE", 10_000)
     monkeypatch.setattr(repair_groups, "OPEN", 2 * (4 + repair_groups.PER_CONVERSATION))
     costs = []
-    for count in (6, 30):
+    for count in (6, 31):
         group = propose(client, problem_in(tmp_path / f"{count}.db", count))
         address = f"/repair-groups/{group.oid}/"
         text(client, address)
