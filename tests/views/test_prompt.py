@@ -167,10 +167,13 @@ def test_the_finding_about_the_call_of_a_rejected_result_is_the_cause_and_the_on
     assert "Cause MSG101" not in words(prompt(client, incident, "?strategy=renumber-messages"))
 
 
-def test_a_crash_file_is_never_repaired_and_says_so_before_anything_is_chosen(client: Client, crash: Conversation) -> None:
+def test_a_crash_file_is_never_repaired_and_leads_to_its_session_before_anything_is_chosen(client: Client, crash: Conversation) -> None:
     assert "request of the crash" in prompt(client, crash) and 'data-key="R"' not in prompt(client, crash)
-    page = client.get(f"/conversations/{crash.oid}/repairs/new/").content.decode()
-    assert "is never written: repair the session that it names." in page
+    session = crash.source.conversations.get(is_crash=False)
+    address = f"/conversations/{crash.oid}/repairs/new/"
+    assert client.get(address)["Location"] == f"/conversations/{session.oid}/repairs/new/"
+    session.delete()
+    assert "is never written: repair the session that it names." in client.get(address).content.decode()
 
 
 def test_an_address_leads_to_one_block(client: Client, incident: Conversation) -> None:
