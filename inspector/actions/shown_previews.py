@@ -170,7 +170,7 @@ def _advised(
     # What the store cannot keep is left out of a candidate after it was judged.
     after = ending_without_findings(candidate.case, judged_case(candidate.case, profile, projection)[1])
     passing = [(attempt.name, attempt.safety) for attempt in attempts if tone(attempt.ending.words) == "yes"]
-    if tone(now.words) == "yes" != tone(after.words):
+    if tone(now.words) == "yes" and tone(after.words) != "yes":
         # What repairs its findings and makes the next request wrong is nothing to begin with.
         return replace(offer, recommended=(), advice=advice_lines((), "", after, passing))
     names = [strategy.name for strategy in candidate.strategies]

@@ -229,7 +229,8 @@ def worst() -> Worst:
 
 def _listed(request: OperatorRequest) -> ListPage:
     q, state, rule, source = (visible(request.GET.get(name, ""))[:200] for name in ("q", "state", "rule", "source"))
-    is_gone, is_two_sided = request.GET.get("gone") == "1", request.GET.get("sides") == "both"
+    # As links name it that were made while it was a state.
+    is_gone, is_two_sided = request.GET.get("gone") == "1", request.GET.get("sides") == "both" or state == "two-sided"
     state = state if state in STATES else ""
     sort = request.GET.get("sort", "")
     sort = sort if sort in SORTS else ""

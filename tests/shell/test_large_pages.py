@@ -300,7 +300,7 @@ def test_programs_parts_of_a_page_and_what_is_not_kept_wait_until_it_is_there(tm
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_page_that_is_not_made_says_so_and_nobody_waits_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_page_that_is_not_made_says_so_and_nobody_waits_for_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path, pages = f"/conversations/{large(tmp_path).oid}/?reader=exact", LargePages(WSGIHandler())
 
     def no_more() -> tuple[Any, Any]:

@@ -280,6 +280,7 @@ def test_the_list_is_worst_first_and_filtered(client: Client, captured: Mapping[
         ("state=damaged", 2),
         ("state=healthy", 1),
         ("sides=both", 2),
+        ("state=two-sided", 2),
         ("sides=both&state=healthy", 1),
         ("state=zzz", 3),
         ("rule=STREAM101", 1),
