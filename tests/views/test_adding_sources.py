@@ -131,9 +131,12 @@ def test_a_refused_path_comes_with_the_setting_that_allows_it(tmp_path: Path, cl
 
 
 @pytest.mark.parametrize("is_named", [True, False])
-def test_a_command_in_another_terminal_has_the_database_of_this_one(client: Client, settings: Settings, is_named: bool) -> None:
+def test_a_command_in_another_terminal_has_the_database_of_this_one(
+    client: Client, settings: Settings, monkeypatch: pytest.MonkeyPatch, is_named: bool
+) -> None:
     """Without the variable it reported success, and imported into another database."""
     settings.INSPECTOR_OWN_DATABASE_NAMED = is_named
+    monkeypatch.setitem(settings.DATABASES["default"], "ENGINE", "django.db.backends.sqlite3")
     (command,) = re.findall(r'id="to-import">([^<]*)</pre>', client.get("/sources/add/").content.decode())
     assert command.endswith("import_source PATH") and command.startswith("INSPECTOR_DATABASE_URL=") is is_named
 
