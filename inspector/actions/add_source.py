@@ -36,6 +36,11 @@ def known_as(path: str) -> str:
     return Path(path).name if Path(path).is_relative_to(uploads_folder().resolve()) else path
 
 
+def said_of(path: str, words: str) -> str:
+    """With `path` in them as `known_as` has it."""
+    return words.replace(path, known_as(path))
+
+
 def roots() -> tuple[Path, ...]:
     """Folders from which pages may add: those that INSPECTOR_SOURCES lists; in local mode without a list those where programs keep their sessions."""
     if settings.INSPECTOR_SOURCES:
@@ -95,6 +100,23 @@ def brought(name: str, pieces: Iterable[bytes]) -> str:
     return str(uploads.keep(base, name, pieces))
 
 
+def brought_before(name: str) -> str:
+    """The path of what was brought and tested, by the name that `name_of_brought` gave. Raises SourceProblem."""
+    permit("add source")
+    return str(uploads.kept(uploads_folder(), name))
+
+
+def name_of_brought(path: str) -> str:
+    """How an answer to the browser may name it."""
+    return str(Path(path).relative_to(uploads_folder().resolve()))
+
+
+def forget(path: str) -> None:
+    """Deletes what was brought and is no source."""
+    if not Source.objects.filter(oid=Source.oid_of(visible(path))).exists():
+        uploads.remove(uploads_folder(), path)
+
+
 @unlimited
 def add(path: str, operator: str, watch: bool | None = None) -> Imported:
     """Imports it, and watches it or does not; None as it is by default. What was brought and cannot be read as anything is not kept, and said by its name.
@@ -109,8 +131,7 @@ def add(path: str, operator: str, watch: bool | None = None) -> Imported:
                 set_watching(source, operator, watch)
         return imported[0]
     except (SourceProblem, UnknownFormat, Refused) as problem:
-        if not Source.objects.filter(oid=Source.oid_of(visible(path))).exists():
-            uploads.remove(uploads_folder(), path)
+        forget(path)
         if known_as(path) != path:
-            raise Refused(str(problem).replace(f"{Path(path).parent}/", "")) from problem
+            raise Refused(said_of(path, str(problem))) from problem
         raise

@@ -356,7 +356,7 @@ RULES = (
         "prompt is too long: {count} tokens > {limit} maximum",
         "C",
         ("gbrain source, from production",),
-        advice="compact the conversation in its own program, or start a new session from what `extract` writes of this one",
+        advice="compact the conversation in its own program, or start a new session from what the command `extract` writes of it",
         unjudged="tokens are counted by the provider, tools and system prompt included",
     ),
     ProviderRule(
@@ -366,7 +366,7 @@ RULES = (
         "I",
         ("anthropics/claude-code #4778",),
         also=("request_too_large",),
-        advice="compact the conversation in its own program, or start a new session from what `extract` writes of this one",
+        advice="compact the conversation in its own program, or start a new session from what the command `extract` writes of it",
         unjudged="the bytes on the wire count, with tools and escapes, and the list of messages does not have them",
     ),
     ProviderRule(

@@ -19,6 +19,7 @@ LONGEST_NAME = 80
 YOUNG = 3600
 """Seconds for which a file without a source may be one that is being imported."""
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
+_KEPT = re.compile(r"[0-9a-f]{16}/[A-Za-z0-9_-][A-Za-z0-9._-]*")
 
 
 @dataclass(eq=False)
@@ -80,6 +81,18 @@ def _write(path: Path, pieces: Iterable[bytes]) -> str:
     if not size:
         raise NothingInIt(path)
     return digest.hexdigest()
+
+
+class NotThere(SourceProblem):
+    template = "It is not kept any more: send the file or the text again."
+
+
+def kept(base: Path, name: str) -> Path:
+    """What `keep` made, by its folder and name, as an answer to the browser has it. Raises NotThere."""
+    path = base / name
+    if not _KEPT.fullmatch(name) or not path.is_file():
+        raise NotThere(base)
+    return path.resolve()
 
 
 def is_below(base: Path, path: str) -> bool:

@@ -18,6 +18,7 @@ from inspector.presentation.conversation.minimap import Tick
 from inspector.presentation.conversation.placed import Mark, PlacedChunk, ReadCell
 from inspector.presentation.conversation.timeline import Piece, SentCell, Timeline, TimelineRow
 from inspector.presentation.masking import presentable
+from inspector.presentation.tree.model import LOST
 from inspector.presentation.tree.view import Offshoot, OffshootEntry, TreeView
 from inspector.presentation.visible import clipped, visible
 from inspector.rules.base import Severity
@@ -29,6 +30,9 @@ _OTHER_HALF = 90
 _AS_STORED = '<span class="same" role="img" aria-label="as stored" title="as stored">=</span>'
 _PATH_X, _BRANCH_X, _DOT_Y = 12, 34, 20
 """Where the rail of a tree draws the path, a branch next to it, and the dots of both, in pixels."""
+_RING = f'<circle class="ring" cx="{_PATH_X}" cy="{_DOT_Y}" r="5"/>'
+_CROSS = f'<path class="cross" transform="translate({_PATH_X} {_DOT_Y})" d="M-4 -4L4 4M-4 4L4 -4"/>'
+"""An entry that a cut hides from the path, and a line that no program reads."""
 _BRANCHES_SHOWN = 3
 """Branches that leave the path at one entry and have rows of their own; the tree has the others."""
 _READ_KEY = '<span class="line-key" title="Messages as read; of another color where they are merged">read</span>'
@@ -291,14 +295,28 @@ class _Rows:
         return _rail_cell(line + (dot if is_first or is_leaf else ""))
 
     def _cut(self) -> str:
-        """Before the first row of the path: what damage hides above it."""
+        """Before the first row of the path: what damage hides above it, down to the line that cuts it off."""
         tree = self._lost
         if tree is None:
             return ""
-        words = f"{tree.lost:,} {'entry' if tree.lost == 1 else 'entries'} lost above this cut"
-        address = f"?{self._branch_query}leaf={quote(tree.lost_leaf, safe='')}#tree" if tree.lost_leaf else "#tree"
-        link = f'<a class="link" href="{address}" title="Read the path to the last of them">{words}</a>'
-        return self._rest_of_row(f'<tr class="offshoot cut">{_between(_line_of_rail(_PATH_X, "cut"), "", "", "", link)}', "", "")
+        rail = _line_of_rail(_PATH_X, "cut")
+        last = sum(entry.state == LOST for entry in tree.above_cut)
+        words = f"{tree.lost:,} {'entry' if tree.lost == 1 else 'entries'} lost above this cut{f'; the last {last}:' if 0 < last < tree.lost else ''}"
+        link = f'<a class="link" href="#tree" title="All of them, in the tree">{words}</a>'
+        rows = [self._rest_of_row(f'<tr class="offshoot cut">{_between(rail, "", "", "", link)}', "", "")]
+        for entry in tree.above_cut:
+            is_leaf = visible(entry.node.key) == tree.lost_leaf
+            address = f"?{self._branch_query}leaf={quote(tree.lost_leaf, safe='')}" if is_leaf else ""
+            act = (
+                f' <a class="link" href="{address}" title="Read, judge and repair the path to it">read the path to it</a>'
+                if is_leaf
+                else ""
+            )
+            note = f'<span class="quiet">{"lost" if entry.state == LOST else "no program reads it"}</span>'
+            drawn, letter = (_RING, entry.letter) if entry.state == LOST else (_CROSS, f"{entry.letter} broken")
+            row = _entry_row(entry, rail + drawn, note, address, act, f'class="offshoot {letter}" id="seq-{entry.seq}"')
+            rows.append(self._rest_of_row(row, "not read", "not sent"))
+        return "".join(rows)
 
     def _branches_at(self, place: int) -> list[str]:
         """The rows of the branches that leave the path after a row, up to what was read and sent: each with its first entry, and with its leaf."""
@@ -522,10 +540,16 @@ def _branch_row(entry: OffshootEntry, drawn: str, note: str, address: str, act: 
     """The beginning of the row of an entry on another branch, whose path has that address."""
     drawn += "" if is_leaf else _line_of_rail(_BRANCH_X, "other", _DOT_Y)
     dot = f'<circle class="ring" cx="{_BRANCH_X}" cy="{_DOT_Y}" r="{6 if is_leaf else 5}"/>'
-    words = f'<span class="words">{_shown(entry.words)}</span>{_LEAF if is_leaf else ""}{act}'
-    seq = f'<a href="{address}&amp;at={entry.seq}#seq-{entry.seq}" title="On this branch">{entry.seq}</a>' if address else str(entry.seq)
+    act = f"{_LEAF if is_leaf else ''}{act}"
+    return _entry_row(entry, drawn + dot, note, address, act, f'class="offshoot {entry.letter}"')
+
+
+def _entry_row(entry: OffshootEntry, drawn: str, note: str, address: str, act: str, attributes: str) -> str:
+    """The beginning of the row of an entry off the path, to which the path has that address."""
+    words = f'<span class="words">{_shown(entry.words)}</span>{act}'
+    seq = f'<a href="{address}&amp;at={entry.seq}#seq-{entry.seq}" title="On its own path">{entry.seq}</a>' if address else str(entry.seq)
     who = f'<b id="branch-{entry.node.index}" class="role">{_shown(entry.what)}</b>{note}'
-    return f'<tr class="offshoot {entry.letter}">{_between(drawn + dot, seq, str(entry.node.line), who, words)}'
+    return f"<tr {attributes}>{_between(drawn, seq, str(entry.node.line), who, words)}"
 
 
 def _between(drawn: str, seq: str, line: str, who: str, words: str) -> str:

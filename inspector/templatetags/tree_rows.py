@@ -8,6 +8,7 @@ from django.utils.safestring import SafeString, mark_safe
 
 from inspector.presentation.clock import moment
 from inspector.presentation.tree.missing_results import NO_RESULT
+from inspector.presentation.tree.model import LIVE
 from inspector.presentation.tree.view import PlacedMark, Rails, TreeRow
 from inspector.presentation.visible import clipped, visible
 from inspector.templatetags.show import query
@@ -20,12 +21,13 @@ _LEAF, _MARK = 40, 300
 @register.simple_tag(takes_context=True)
 def tree_rows(context: dict[str, Any]) -> SafeString:
     """The rows of `tree`."""
-    see = context["tree"].see
-    return mark_safe("".join([_row(context, see, row) for row in context["tree"].rows]))  # noqa: S308 (every text of a store goes through `escape`)
+    see, live = context["tree"].see, "chosen" if context["tree"].chosen else LIVE
+    return mark_safe("".join([_row(context, see, live, row) for row in context["tree"].rows]))  # noqa: S308 (every text of a store goes through `escape`)
 
 
-def _row(context: dict[str, Any], see: str, row: TreeRow) -> str:
-    shape, words = row.shape, row.state_words
+def _row(context: dict[str, Any], see: str, live: str, row: TreeRow) -> str:
+    """`live` is what the path is called."""
+    shape, words = row.shape, live if row.state_words == LIVE else row.state_words
     states = f"{' the-leaf' if row.is_leaf else ''}{' summarized' if row.is_summarized else ''}{' damaged' if shape == 'cross' else ''}"
     lines = f"{row.node.line}–{row.last_line}" if row.folded else f"{row.node.line}"
     if row.seq:

@@ -13,7 +13,19 @@ from django.utils.text import slugify
 
 from inspector import background
 from inspector.access.permits import permit
-from inspector.actions.add_source import addresses, below_roots, brought, default_stores, limit_of_adding, named, roots
+from inspector.actions.add_source import (
+    addresses,
+    below_roots,
+    brought,
+    brought_before,
+    default_stores,
+    forget,
+    known_as,
+    limit_of_adding,
+    name_of_brought,
+    named,
+    roots,
+)
 from inspector.actions.problems import Refused
 from inspector.actions.remove_source import Removed, begin_removal, what_goes
 from inspector.actions.try_source import Trial, trials
@@ -37,6 +49,8 @@ ADDRESS = "postgresql://reader@db.example.org/agents"
 """An example of one."""
 ROOTS = 3
 """Folders that the hint of a path names."""
+FORGET = "forget"
+"""What the button asks for next to what was brought to be tested: that it is not kept."""
 LINES = "lines"
 """What the button asks for next to a place that pages may not read yet: the lines that allow it."""
 
@@ -109,6 +123,8 @@ class AddPage:
     """What was pasted and not taken, whole."""
     tried: str = ""
     """The path that was tested without importing it."""
+    brought: str = ""
+    """What was tested is kept as this, where a person brought it."""
     trials: tuple[Trial, ...] = ()
     beyond: str = ""
     """The place that was typed and may not be read."""
@@ -134,6 +150,11 @@ class AddPage:
     def has_sessions(self) -> bool:
         """Whether sessions are where a program keeps them."""
         return any(store.files != 0 for store in self.stores)
+
+    @property
+    def tested(self) -> str:
+        """What was tested, as whoever asked knows it."""
+        return self.tried or self.brought.rpartition("/")[2]
 
     @property
     def can_import(self) -> bool:
@@ -275,7 +296,7 @@ def _default_stores() -> Iterator[DefaultStore]:
 
 @accepts("GET", "HEAD", "POST")
 def add(request: OperatorRequest) -> HttpResponse:
-    """POST adds the `path`, the `file`, or the `text` under a `name`; with `do=try` or `do=lines` it says what the path holds, and adds nothing."""
+    """POST adds the `path`, the `file`, the `text` under a `name`, or what was `brought` to be tested; with `do=try` or `do=lines` it says what the path holds, and adds nothing."""
     if request.method != "POST":
         content = _add_page(request)
         return page(request, "source_add.html", content, twins=("json",), status=400 if content.problem else 200)
@@ -283,6 +304,9 @@ def add(request: OperatorRequest) -> HttpResponse:
         if request.POST.get("do") in ("try", LINES):
             return _tried(request)
         path = _wanted(request)
+        if request.POST.get("do") == FORGET:
+            forget(path)
+            return redirect("add-source")
         # Each look at a server is a login there: that is chosen on the page of the source.
         watch = {"0": False, "1": True}.get(request.POST.get("watch", "")) if not is_dsn(path) else None
         work = background.add(path, request.operator, watch)
@@ -293,15 +317,19 @@ def add(request: OperatorRequest) -> HttpResponse:
 
 def _tried(request: OperatorRequest) -> HttpResponse:
     """Raises SourceProblem, Refused."""
+    path = _wanted(request)
     with limited(limit_of_adding(web_limit())):
-        path = named(request.POST.get("path", ""))
         answers = trials(path)
-    return page(request, "source_add.html", replace(_add_page(request), tried=path, trials=answers), twins=("json",))
+    is_path = known_as(path) == path
+    tried = replace(_add_page(request), tried=path if is_path else "", brought="" if is_path else name_of_brought(path), trials=answers)
+    if not tried.can_import:
+        forget(path)
+    return page(request, "source_add.html", tried, twins=("json",))
 
 
 def _not_added(request: OperatorRequest, problem: Exception) -> HttpResponse:
     """With what was typed, as it was: masked, it would be imported so at the next attempt."""
-    way = _way(request)
+    way = {"brought": "file"}.get(_way(request), _way(request))
     typed = refused(way, {**request.POST.dict(), "text": ""}, problem, otherwise="path" if way == "elsewhere" else way)
     beyond = visible(str(problem.place)) if isinstance(problem, OutOfReach) else ""
     # The command for a place that pages may not read is what was asked for there.
@@ -322,7 +350,11 @@ def add_json(request: OperatorRequest) -> HttpResponse:
 
 def _way(request: OperatorRequest) -> str:
     """Which of the forms was sent, by its button or the name of its field."""
-    return "elsewhere" if request.POST.get("do") == LINES else next((name for name in ("path", "text") if name in request.POST), "file")
+    return (
+        "elsewhere"
+        if request.POST.get("do") == LINES
+        else next((name for name in ("path", "text", "brought") if name in request.POST), "file")
+    )
 
 
 def _wanted(request: OperatorRequest) -> str:
@@ -332,6 +364,8 @@ def _wanted(request: OperatorRequest) -> str:
         return brought(upload.name or "", upload.chunks())
     if _way(request) == "file":
         raise Refused("Choose a file first, or write a path, or paste some text.")
+    if _way(request) == "brought":
+        return brought_before(request.POST["brought"])
     if _way(request) == "text":
         return brought(request.POST.get("name", ""), _pieces(request.POST["text"]))
     with limited(limit_of_adding(web_limit())):

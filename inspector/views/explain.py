@@ -116,6 +116,12 @@ class Answer:
         return shape_pair(self.explanation.candidate.rule.id)
 
     @property
+    def is_only_told(self) -> bool:
+        """Whether no stored history shows it and no repair helps: there is nothing to try on a conversation."""
+        rule = self.explanation.candidate.rule
+        return bool(rule.unjudged and rule.advice and not self.remedies)
+
+    @property
     def changing(self) -> tuple[Remedy, ...]:
         """The recommended first, then those that our rule behind the error names."""
         likely = self.ours.repaired_by if self.ours else ()

@@ -209,7 +209,7 @@ def test_a_program_whose_sessions_are_here_is_tested_right_there(
     chips = re.findall(r'href="\?program=([\w-]+)"[^>]*>(.*?)</a>', page)
     words = {program: " ".join(re.sub("<[^>]+>", "", chip).split()) for program, chip in chips}
     assert chips[0][0] == "claude-code" and words["claude-code"] == "Claude Code 1 file here"
-    assert words["codex-cli"] == "Codex CLI none here" and words["request-bodies"] == "Request bodies", "it has no usual place"
+    assert words["codex-cli"] == "Codex CLI" and words["request-bodies"] == "Request bodies", "it has no usual place"
     assert 'id="program"' not in client.get("/sources/add/?program=zzz").content.decode()
 
 
@@ -246,7 +246,7 @@ def test_where_a_list_says_what_pages_may_read_nothing_is_said_not_to_be_found(
     assert words.startswith("Claude Code It keeps its sessions in ~/.claude/projects") and "Not found" not in words
     monkeypatch.setenv("HOME", str(tmp_path))
     page = client.get("/sources/add/?program=claude-code").content.decode()
-    assert f'value="{tmp_path}/.claude/projects"' in page and "none here" not in page, "nobody looked there"
+    assert f'value="{tmp_path}/.claude/projects"' in page
 
 
 def test_each_way_has_a_card_and_the_command_of_a_database_comes_when_it_is_asked_for(client: Client, settings: Settings) -> None:
@@ -531,6 +531,41 @@ def test_text_is_imported_as_it_was_pasted(own_folder: Path, client: Client) -> 
     assert "is imported" in said(client, text=SESSION.replace("\n", "\r\n"), name="../mine.jsonl")
     path = Path(Source.objects.get().path)
     assert path.read_text() == SESSION and path.name == "mine.jsonl"
+
+
+@pytest.mark.parametrize("way", ["file", "text"])
+def test_what_is_brought_is_tested_and_then_imported_without_being_sent_again(own_folder: Path, client: Client, way: str) -> None:
+    def sent() -> dict[str, object]:
+        return {"text": SESSION, "name": "mine.jsonl"} if way == "text" else {"file": SimpleUploadedFile("mine.jsonl", SESSION.encode())}
+
+    kept = own_folder / "uploads"
+    page = said(client, **sent(), do="try")
+    assert "Tested, not imported: " in page and "1 conversation</b>" in page and str(own_folder) not in page
+    assert not Source.objects.exists() and len(list(kept.iterdir())) == 1
+    (brought,) = re.findall(r'name="brought" value="([0-9a-f]{16}/mine.jsonl)"', page)
+    assert 'name="watch"' not in page[page.index('id="tested"') : page.index('id="path"')], "nobody writes to it"
+    assert "Add a source" in said(client, brought=brought, do="forget") and not list(kept.iterdir())
+    assert "It is not kept any more: send the file or the text again." in said(client, brought=brought)
+    said(client, **sent(), do="try")
+    assert "is imported" in said(client, brought=brought)
+    assert Path(Source.objects.get().path).read_text() == SESSION
+    said(client, brought=brought, do="forget")
+    assert Path(Source.objects.get().path).exists(), "a source needs it"
+
+
+def test_of_what_is_brought_only_its_own_name_is_read(own_folder: Path, client: Client) -> None:
+    said(client, text=SESSION, name="mine.jsonl", do="try")
+    (own_folder / "key").write_text(SESSION)
+    folder = next((own_folder / "uploads").iterdir()).name
+    for name in ("../key", f"{folder}/../../key", "/etc/passwd", f"{folder}/", f"{folder}/none", "\x00", ""):
+        assert "It is not kept any more" in said(client, brought=name), name
+    assert not Source.objects.exists()
+
+
+def test_what_cannot_be_imported_is_not_kept_after_its_test(own_folder: Path, client: Client) -> None:
+    page = said(client, text="no store", name="notes.txt", do="try")
+    assert "notes.txt is no store" in page and str(own_folder) not in page and 'name="brought"' not in page
+    assert not list((own_folder / "uploads").iterdir())
 
 
 def test_adding_takes_an_admin_of_all(client: Client, settings: Settings, tmp_path: Path) -> None:

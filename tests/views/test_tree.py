@@ -167,6 +167,7 @@ def test_a_leaf_is_chosen_by_its_address_and_the_timeline_follows(get: Get, tmp_
     page = get(found, unescape(address))
     assert seqs(page) == [1, 2, 3]
     assert "leaf chosen by you" in page
+    assert rows(page)[0] == ("chosen", "u1") and ("chosen", "r1") in rows(page), "and not the live one"
     # Other choices on the page keep it, and there is a way back.
     assert '<input type="hidden" name="leaf" value="r1">' in page
     assert re.search(r'href="\?[^"]*">Back to the leaf that pi-1.5 takes</a>', page)
@@ -189,8 +190,13 @@ def test_lost_turns_are_named_and_can_be_read(get: Get, tmp_path: Path) -> None:
     torn = json.dumps(u("u2", "a1")).encode()[:80]
     page = get(session(tmp_path, header(), u("u1", None), a("a1", "u1", text("ok")), torn, u("u3", "u2")))
     assert rows(page) == [("lost", "u1"), ("lost", "a1"), ("not read", "line 4"), ("live", "u3")]
-    ((_, address, words),) = offshoots(page)
-    assert words == "2 entries lost above this cut" and address == "?leaf=a1#tree"
+    assert offshoots(page) == [
+        ("", "#tree", "2 entries lost above this cut"),
+        ("", "", "1 2 user lost go not read not sent"),
+        ("", "?leaf=a1&at=2#seq-2", "2 3 assistant lost ok read the path to it not read not sent"),
+        ("", "", f"3 4 torn no program reads it {torn.decode()} not read not sent"),
+    ], "down to the line that cuts them off"
+    assert "<b>Stored</b> 1 on the path, damaged" in page and re.search(r'href="[^"]*#seq-3"><b>Stored', page) and 'id="seq-3"' in page
     assert re.search(r'href="\?leaf=a1">Read the path to the last of them</a>', page)
     assert "The readers differ" in page
 

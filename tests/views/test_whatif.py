@@ -68,7 +68,7 @@ def test_a_row_says_where_the_readers_part_and_what_changes(client: Client, kept
         " better than now 1 newly passes the same 3 stay the same"
     )
     facts = " ".join(re.sub(r"<[^>]+>", " ", text[text.index("</figure>") :]).split())
-    assert facts.startswith("Next: read the 2 that change and do not pass , and repair them before exact ships. Readers, by")
+    assert facts.startswith("Next: read the 2 that change and do not pass , and repair them before it ships. Readers, by")
     lines = [
         " ".join(re.sub(r"<[^>]+>", " ", line).split()) for line in text[text.index("<tbody>", text.index("differences")) :].split("<tr>")
     ]
@@ -76,7 +76,7 @@ def test_a_row_says_where_the_readers_part_and_what_changes(client: Client, kept
     rejected = "then OC-1 rejected at messages.1 message An assistant message with &#x27;tool_calls&#x27; must be followed by tool messages"
     assert f"4 → 1 → 5 1 inserted now wrong silently , but passes all known rules {rejected}" in migration
     quote = "seq 2 user → assistant: run_shell {&quot;command&quot;:&quot;bun run migrate --env staging&quot;}"
-    assert f"Repair it for exact first difference: user, seq 1-4 → user, seq 1 side by side {quote}" in migration
+    assert f"Repair it for what might ship first difference: user, seq 1-4 → user, seq 1 side by side {quote}" in migration
     assert (
         "otherwise: the next request is rejected at messages.1 (OC-1) , and no longer goes wrong silently better:" in migration
         and "better: seq 2 in the request again" in migration
@@ -130,16 +130,16 @@ def test_both_tables_and_the_bar_count_the_same_conversations_by_the_same_words(
 def test_readers_with_equal_numbers_say_in_which_conversations_they_differ(client: Client, kept: Kept) -> None:
     kept("example", example)
     text = html.unescape(client.get("/whatif/").content.decode())
-    clients = text.partition('<dl class="pairs clients">')[2].partition("</dl>")[0]
+    clients = text.partition("Other readers with these numbers</summary>")[2].partition("</details>")[0]
     words = " ".join(re.sub("<[^>]*>", " ", clients).split())
     chosen = "dispatch-role-split+keep-thinking+wrapped"
-    assert "It is compared as the first of those with these numbers." in words
-    assert f"the same exact+keep-thinking+wrapped : equal to {chosen} in every conversation here." in words
+    assert f"{chosen} is compared as the first of them." in words
+    assert "the same exact+keep-thinking+wrapped : equal to it in every conversation here." in words
     other = "dispatch-role-split+keep-thinking+omitted"
-    assert f"same numbers {other} , exact+keep-thinking+omitted differ from {chosen} in 1 conversation: hello ." in words
+    assert f"same numbers {other} , exact+keep-thinking+omitted differ from it in 1 conversation: hello ." in words
     (href,) = re.findall(r'href="(/conversations/\w+/diff/[^"]*)"', clients)
     assert client.get(href).status_code == 200 and f"reader={other.replace('+', '%2B')}" in href
-    assert "It is compared as the first" not in client.get(f"/whatif/?{EXACT}").content.decode(), "a person chose it"
+    assert "is compared as the first" not in client.get(f"/whatif/?{EXACT}").content.decode(), "a person chose it"
 
 
 def test_the_page_begins_with_the_best_reader_that_was_proposed(client: Client, kept: Kept) -> None:

@@ -27,7 +27,9 @@ def chips(about: Overview) -> tuple[Chip, Chip, Chip]:
 
 def _stored(about: Overview) -> Chip:
     is_damaged = about.damaged_from is not None
-    words = f"{about.counts['messages_stored']:,}{', damaged' if is_damaged else ''}"
+    # Those above a cut are stored too.
+    where = " on the path" if about.tree and about.tree.lost else ""
+    words = f"{about.counts['messages_stored']:,}{where}{', damaged' if is_damaged else ''}"
     return Chip("Stored", words, about.stored_severity if is_damaged else "ok", about.damaged_from)
 
 

@@ -221,7 +221,7 @@ def _order(tree: Branches) -> None:
     for index in reversed(first):
         if tree.up[index] >= 0:
             size[tree.up[index]] += size[index]
-    trunk = set(_upward(tree, tree.leaf)) if tree.path else set()
+    trunk = set(tree.upward(tree.leaf))
     for index, children in tree.forks.items():
         tree.heavy[index] = max(children, key=lambda child: (child in trunk, tree.link[child] != UNPLACED, size[child], child))
     stack = roots[::-1]
@@ -241,13 +241,6 @@ def _order(tree: Branches) -> None:
     tree.end = array("q", (at + size[index] - 1 for index, at in enumerate(tree.place)))
 
 
-def _upward(tree: Branches, index: int | None) -> Iterator[int]:
-    at = -1 if index is None else index
-    while at >= 0:
-        yield at
-        at = tree.up[at]
-
-
 def _name_states(tree: Branches) -> None:
     """What a cut hides from the path: its ancestors, or where these are unknown, the entries of the file up to there."""
     for index in tree.path:
@@ -261,7 +254,8 @@ def _name_states(tree: Branches) -> None:
         above = tree.up[first]
     else:
         return
-    for index in _upward(tree, above):
+    tree.above_cut = above if above >= 0 else None
+    for index in tree.upward(tree.above_cut):
         if tree.state[index] == OTHER:
             tree.state[index] = LOST
             if tree.last_lost is None and tree.ends(index):

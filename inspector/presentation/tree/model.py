@@ -2,7 +2,7 @@
 
 import re
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -96,6 +96,8 @@ class Branches:
     summarized: frozenset[int] = frozenset()
     marks: dict[int, list[Mark]] = field(default_factory=dict)
     missing: tuple[MissingResult, ...] = ()
+    above_cut: int | None = None
+    """The node directly above a cut in the path, up from which a cut hides what is; None without a cut."""
     last_lost: int | None = None
     """The entry to which a person can read what a cut hides."""
     unit: str = "line"
@@ -123,6 +125,13 @@ class Branches:
             for node in self.nodes
             if node.is_entry and node.is_read and node.type != "leaf" and self.state[node.index] != REPLACED and not self.below(node.index)
         ]
+
+    def upward(self, index: int | None) -> Iterator[int]:
+        """A node and what it is drawn below, up to a root."""
+        at = -1 if index is None else index
+        while at >= 0:
+            yield at
+            at = self.up[at]
 
     def children(self, index: int) -> Sequence[int]:
         if index in self.forks:

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 
 from inspector.conversation.model import Chunk, Conversation
 from inspector.presentation.conversation.placed import TreePlaces
@@ -20,6 +21,8 @@ CROWDED = 100
 """Rows up to which every branch is shown; beyond, a branch without marks is one row."""
 OFFSHOOTS = 200
 """Branches that the rows of the path name."""
+ABOVE_CUT = 3
+"""Lines above a cut that have rows of their own; the tree has the others."""
 SHOWN_MARKS = 5
 """Damages, and calls without result, that are listed above the tree, with their number."""
 _FOLDED_FROM = 3
@@ -108,9 +111,10 @@ class TreeRow:
 
 @dataclass(frozen=True, slots=True)
 class OffshootEntry:
-    """What a row shows of the first or the last entry of a branch. `seq` is that of its first chunk."""
+    """What a row shows of an entry next to the path. `state` is that in the tree, `seq` that of its first chunk."""
 
     node: RowNode
+    state: str
     seq: int
     what: str
     words: str
@@ -161,6 +165,8 @@ class TreeView:
     """The last of them, in the order of the path."""
     lost_leaf: str
     """What addresses call the last of the lost entries."""
+    above_cut: tuple[OffshootEntry, ...]
+    """The last of the lost entries, and a line between them and the path that no program reads, in the order of the path."""
     requested_leaf: str
 
     @property
@@ -229,7 +235,7 @@ def tree_view(
         states[LOST], states[UNREAD],
         tuple(placed(index, mark, index) for index, mark in damage[:SHOWN_MARKS]), len(damage),
         tuple(placed(index, mark, index if mark.to is None else mark.to) for index, mark in missing[:SHOWN_MARKS]), len(missing), leaf, _offshoots(tree),
-        "" if tree.last_lost is None else visible(tree.nodes[tree.last_lost].key), requested_leaf,
+        "" if tree.last_lost is None else visible(tree.nodes[tree.last_lost].key), _above_cut(tree), requested_leaf,
     )  # fmt: skip
 
 
@@ -240,6 +246,11 @@ def _offshoots(tree: Branches) -> tuple[Offshoot, ...]:
         if len(offshoots) >= OFFSHOOTS:
             break
     return tuple(reversed(offshoots[:OFFSHOOTS]))
+
+
+def _above_cut(tree: Branches) -> tuple[OffshootEntry, ...]:
+    hidden = islice(tree.upward(tree.above_cut), ABOVE_CUT)
+    return tuple(_offshoot_entry(tree, index) for index in hidden if tree.state[index] in (LOST, UNREAD))[::-1]
 
 
 def _offshoot(tree: Branches, index: int, child: int) -> Offshoot:
@@ -255,7 +266,12 @@ def _offshoot(tree: Branches, index: int, child: int) -> Offshoot:
 def _offshoot_entry(tree: Branches, index: int) -> OffshootEntry:
     node = tree.nodes[index]
     return OffshootEntry(
-        RowNode(index, node.key, node.shown, node.line), node.chunks[0].seq, what(node), words(node), letter(_role(node.chunks[0]))
+        RowNode(index, node.key, node.shown, node.line),
+        tree.state[index],
+        node.chunks[0].seq,
+        what(node),
+        words(node),
+        letter(_role(node.chunks[0])),
     )
 
 
