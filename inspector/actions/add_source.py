@@ -36,7 +36,7 @@ def known_as(path: str) -> str:
     return Path(path).name if Path(path).is_relative_to(uploads_folder().resolve()) else path
 
 
-def said_of(path: str, words: str) -> str:
+def without_folder(path: str, words: str) -> str:
     """With `path` in them as `known_as` has it."""
     return words.replace(path, known_as(path))
 
@@ -133,5 +133,5 @@ def add(path: str, operator: str, watch: bool | None = None) -> Imported:
     except (SourceProblem, UnknownFormat, Refused) as problem:
         forget(path)
         if known_as(path) != path:
-            raise Refused(said_of(path, str(problem))) from problem
+            raise Refused(without_folder(path, str(problem))) from problem
         raise

@@ -116,7 +116,7 @@ class Answer:
         return shape_pair(self.explanation.candidate.rule.id)
 
     @property
-    def is_only_told(self) -> bool:
+    def is_advice_only(self) -> bool:
         """Whether no stored history shows it and no repair helps: there is nothing to try on a conversation."""
         rule = self.explanation.candidate.rule
         return bool(rule.unjudged and rule.advice and not self.remedies)
