@@ -382,8 +382,11 @@ def test_a_repair_whose_conversation_changed_says_so_and_leads_to_a_new_one(
     client: Client, conversation: Conversation, tmp_path: Path, act: Callable[..., Repair]
 ) -> None:
     repair = act(conversation, RENUMBER)
+    changed = '<span class="caution">Another proposal</span> <div class="quiet">the conversation changed since</div>'
+    assert changed not in text(client, "/repairs/")
     put(tmp_path / "a.db", chunk_key(5), row("new"))
     bring(tmp_path / "a.db")
+    assert changed in text(client, "/repairs/"), "before somebody opens it to approve it"
     page = text(client, f"/repairs/{repair.oid}/")
     assert "The conversation changed since this was proposed" in page and f"/repairs/new/?strategy={RENUMBER}&amp;mode=same-rows" in page
 
