@@ -54,9 +54,9 @@ class Offered:
     detected: "tuple[Detected, ...]" = ()
     """Of the path to a chosen leaf, or as another reader has it, what the rules find there."""
     word: str = RECOMMENDED
-    """What `recommended` is called: whether the next request passes after all of them; of a long conversation that is not tried."""
+    """What `recommended` is called: whether the next request passes after all of them. Of a long conversation it is as the preview of them has it, where one is kept."""
     advice: tuple[str, ...] = ()
-    """Which to choose, a line for each choice; of a long conversation none."""
+    """Which to choose, a line for each choice; of a long conversation of `recommended` alone."""
 
 
 class Detected(NamedTuple):
@@ -108,7 +108,17 @@ def is_kept_of(repair: Repair) -> bool:
 @unlimited
 def offered(row: Conversation, leaf: str, reader: str = "") -> Offered:
     """`reader`: "" is the deployed one. Raises UnknownReader."""
-    return _offered(*_offered_key(row, leaf, reader))
+    offer = _offered(*_offered_key(row, leaf, reader))
+    is_own = not leaf and reader in ("", row.source.reader)
+    return _advised_by_preview(row, offer) if is_own and row.chunk_count > LARGEST and offer.recommended else offer
+
+
+def _advised_by_preview(row: Conversation, offer: Offered) -> Offered:
+    """Of a large conversation nothing is tried: what the import worked out of it is the preview of what is recommended."""
+    choice = _by_default(row, offer.recommended)
+    if choice is None or not is_kept(row, *choice) or (part := shown_of_choice(row, *choice).part) is None:
+        return offer
+    return _with_advice(offer, part.before.ending, part.after.ending, part.safety, ())
 
 
 def _analysis(row: Conversation) -> analyses.Stored | None:
@@ -170,12 +180,16 @@ def _advised(
     # What the store cannot keep is left out of a candidate after it was judged.
     after = ending_without_findings(candidate.case, judged_case(candidate.case, profile, projection)[1])
     passing = [(attempt.name, attempt.safety) for attempt in attempts if tone(attempt.ending.words) == "yes"]
+    safety = safety_words({kind for strategy in candidate.strategies for kind in strategy.safety})
+    return _with_advice(offer, now, after, safety, passing)
+
+
+def _with_advice(offer: Offered, now: Ending, after: Ending, safety: str, passing: Sequence[tuple[str, str]]) -> Offered:
+    """`now` and `after` are ends of the next request, after all that is recommended; `safety` is that of all of it."""
     if tone(now.words) == "yes" and tone(after.words) != "yes":
         # What repairs its findings and makes the next request wrong is nothing to begin with.
         return replace(offer, recommended=(), advice=advice_lines((), "", after, passing))
-    names = [strategy.name for strategy in candidate.strategies]
-    safety = safety_words({kind for strategy in candidate.strategies for kind in strategy.safety})
-    return replace(offer, word=advice_word(after), advice=advice_lines(names, safety, after, passing))
+    return replace(offer, word=advice_word(after), advice=advice_lines(offer.recommended, safety, after, passing))
 
 
 def request_of_choice(row: Conversation, strategies: tuple[str, ...], mode: str, reader: str, leaf: str) -> RepairRequest:
@@ -194,7 +208,11 @@ def first_choice(row: Conversation) -> tuple[tuple[str, ...], str, str, str] | N
     """Strategies, mode, reader and leaf that the page of a new repair has chosen before anybody else does; None where that is nothing, or not known yet."""
     if not is_offer_kept(row, ""):
         return None
-    ticked = first_ticked(offered(row, ""))
+    return _by_default(row, first_ticked(offered(row, "")))
+
+
+def _by_default(row: Conversation, ticked: Collection[str]) -> tuple[tuple[str, ...], str, str, str] | None:
+    """What an address that names nothing else asks for; None where nothing is ticked or the source has no mode."""
     try:
         mode = mode_named(loading.format_of(row.source), "")
     except Refused:

@@ -238,3 +238,19 @@ def test_every_strategy_has_a_preview_that_reads_back_as_it_was(store: str, tmp_
             assert shown_previews._key_of_json(json.loads(json.dumps(key_of(request)))) == key_of(request)
             count += 1
     assert count >= 5
+
+
+def test_of_a_large_conversation_what_the_kept_preview_comes_to_is_advised(
+    client: Client, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing of it is tried for the page: "recommended" was a promise that nobody had looked at."""
+    monkeypatch.setattr(shown_previews, "LARGEST", 0)
+    before = shown_previews.offered(conversation, "")
+    assert before.recommended and not before.advice
+    background.prepare_ahead([conversation], waits=True)
+    after = shown_previews.offered(conversation, "")
+    assert after.recommended == before.recommended
+    assert (after.word, after.advice) == (
+        "recommended",
+        ("Passes: `strip-error-chunks` and `insert-interrupted-result`, but adds what nobody said and takes words away.",),
+    )
