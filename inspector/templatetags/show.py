@@ -84,6 +84,12 @@ def with_code(value: str) -> SafeString:
 
 
 @register.filter
+def with_options(value: str) -> SafeString:
+    """As `with_code`, where the names are those of strategies: each leads to its option on the page."""
+    return mark_safe(_NAME.sub(r'<a class="link" href="#strategy-\1"><code>\1</code></a>', escape(text.visible(value))))  # noqa: S308 (every text goes through `escape`)
+
+
+@register.filter
 def lines_after(words: str, mark: str) -> SafeString:
     """Code that breaks after a mark, such as the slash of a path, and within a word only where nothing else helps."""
     return mark_safe(escape(text.visible(words)).replace(mark, f"{mark}<wbr>"))  # noqa: S308 (escaped before)

@@ -738,6 +738,8 @@ def test_a_repair_for_another_reader_is_tried_as_that_one_reads(client: Client, 
     assert "What is found here as dispatch-role-split reads it" in other and "MSG101" not in other
     assert "openai-chat: wrong silently → accepted" in other
     assert advice(other) == ["Passes: promote-leaked-call, but adds what nobody said.", "Passes: drop-leaked-call, but takes words away."]
+    named = re.findall('href="#(strategy-[a-z-]+)"', other.partition('<div class="choice">')[2].partition("</div>")[0])
+    assert named == ["strategy-promote-leaked-call", "strategy-drop-leaked-call"] and all(f'id="{name}"' in other for name in named)
     passing = text(
         client,
         f"/conversations/{Conversation.objects.get(title__startswith='Run the migration').oid}/repairs/new/?reader=dispatch-role-split",
