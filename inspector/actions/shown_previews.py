@@ -188,8 +188,8 @@ def _with_advice(offer: Offered, now: Ending, after: Ending, safety: str, passin
     """`now` and `after` are ends of the next request, after all that is recommended; `safety` is that of all of it."""
     if tone(now.words) == "yes" and tone(after.words) != "yes":
         # What repairs its findings and makes the next request wrong is nothing to begin with.
-        return replace(offer, recommended=(), advice=advice_lines((), "", after, passing))
-    return replace(offer, word=advice_word(after), advice=advice_lines(offer.recommended, safety, after, passing))
+        return replace(offer, recommended=(), advice=advice_lines((), "", now, after, passing))
+    return replace(offer, word=advice_word(after), advice=advice_lines(offer.recommended, safety, now, after, passing))
 
 
 def request_of_choice(row: Conversation, strategies: tuple[str, ...], mode: str, reader: str, leaf: str) -> RepairRequest:

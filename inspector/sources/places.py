@@ -105,8 +105,14 @@ def real(where: Place) -> str:
     return where.name if isinstance(where, Dsn) else files.real(where)
 
 
+_UPLOADED = re.compile(r".*/uploads/[0-9a-f]{16}/([^/]+)")
+
+
 def short(name: str) -> str:
     """For lists: file and folder, since stores of one program are all called the same; of an address the database and its host."""
+    if uploaded := _UPLOADED.fullmatch(name):
+        # The folder is ours, and says nothing to whoever brought it.
+        return uploaded[1]
     if not is_dsn(name):
         return "/".join(name.rsplit("/", 2)[-2:])
     from inspector.sources import libpq

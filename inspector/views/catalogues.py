@@ -256,6 +256,14 @@ class RulePage:
         return any(line.text.startswith("@") for line in self.example)
 
     @property
+    def applies_to(self) -> str:
+        """The programs in whose conversations it is looked for; "" of a rule of streams."""
+        if isinstance(self.rule, StreamRule):
+            return ""
+        titles = [program.title for program in programs() if any(self.rule.applies_to(format_.name) for format_ in program.formats)]
+        return "every program" if len(titles) == len(programs()) else ", ".join(titles)
+
+    @property
     def protocols(self) -> list[str]:
         return sorted(self.rule.protocols) if isinstance(self.rule, StreamRule) else []
 

@@ -15,7 +15,7 @@ from inspector.models.transactions import one_snapshot
 from inspector.presentation.check.report import checked_report
 from inspector.presentation.diagnose.pasted import Kind, NotRecognized, Pasted, pasted
 from inspector.presentation.json_text import Json
-from inspector.presentation.stream.report import StreamAnalysis, analysed, stream_report
+from inspector.presentation.stream.report import StreamAnalysis, StreamFinding, analysed, stream_report
 from inspector.presentation.visible import visible
 from inspector.programs.catalogue import NEW_FILE_ONLY
 from inspector.sources import captures
@@ -55,6 +55,11 @@ class DiagnosePage:
     largest: int = LARGEST
 
     examples = EXAMPLES
+
+    @property
+    def worst(self) -> StreamFinding | None:
+        """Of the streams."""
+        return next((finding for stream in self.streams for finding in stream.findings), None)
 
     @property
     def needs_folder(self) -> bool:

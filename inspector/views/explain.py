@@ -17,7 +17,17 @@ from inspector.models import Conversation, loading
 from inspector.models.transactions import one_snapshot
 from inspector.presentation.conversation.overview import crashes_of
 from inspector.presentation.conversation.panels import Alignment
-from inspector.presentation.explain.advice import TRIED, Advice, Remedy, advice_of, error_report, observed, profile_of, remedies
+from inspector.presentation.explain.advice import (
+    TRIED,
+    Advice,
+    Remedy,
+    advice_of,
+    error_report,
+    is_advice_only,
+    observed,
+    profile_of,
+    remedies,
+)
 from inspector.presentation.explain.answer import (
     Explanation,
     OtherReader,
@@ -117,9 +127,7 @@ class Answer:
 
     @property
     def is_advice_only(self) -> bool:
-        """Whether no stored history shows it and no repair helps: there is nothing to try on a conversation."""
-        rule = self.explanation.candidate.rule
-        return bool(rule.unjudged and rule.advice and not self.remedies)
+        return is_advice_only([self.explanation])
 
     @property
     def changing(self) -> tuple[Remedy, ...]:
@@ -319,7 +327,7 @@ def _look(error: str, row: Conversation | None, reader: str) -> Lookup:
     explanations = tuple(sorted(explained_in(candidates, case, row.source.projection), key=lambda explanation: not explanation.fires))
     is_small = len(case.conversation.chunks) <= TRIED and not row.is_crash
     others = other_readers(explanations, case, readers_of(row.source.format), row.source.projection) if is_small else ()
-    if repairable is None:
+    if repairable is None or is_advice_only(explanations):
         return Lookup(explanations, None, (row, case), others=others)
     names = profile_of(explanations, repairable.judges[1])
     projection, profile = chosen_judges("", names, repairable.judges)

@@ -401,13 +401,15 @@ def _stored(*beginning: str) -> str:
 
 
 def _by_next_request() -> dict[str, Q]:
-    """Words -> the problems whose row says so, or what is wrong silently."""
+    """Words -> the problems whose row says so; of what is wrong silently also those with any occurrence that is."""
     silent, passes, unreadable = (Q(following__startswith=_stored(*words)) for words in ((SILENT,), (PASSES,), ("", UNREADABLE)))
+    opened = Occurrence.objects.filter(problem=OuterRef("pk"), state=Occurrence.State.OPEN)
+    of_any = opened.annotate(following=Cast("conversation__next_request", TextField())).filter(silent)
     is_error, is_noticed = Q(rank__lt=2), ~Q(rank=0, code__in=_UNNOTICED)
     rejected = is_error & (Q(rejected__gt=0) | (Q(rejected=None, is_refused=True) & ~unreadable))
     return {
         REJECTED: rejected,
-        WRONG_SILENTLY: ~rejected & (silent | (passes & ~is_noticed)),
+        WRONG_SILENTLY: (~rejected & (silent | (passes & ~is_noticed))) | Q(Exists(of_any)),
         ACCEPTED: ~rejected & passes & is_noticed,
         UNREADABLE: ~rejected & unreadable,
     }

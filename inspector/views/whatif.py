@@ -256,17 +256,29 @@ def _deployed() -> str | None:
 
 
 def _other(name: str) -> str:
-    """What to compare a reader with: what was proposed for its program and may ship, else the version next to it."""
+    """What to compare a reader with: what was proposed for its program and may ship, else the next version, else the one before."""
     offered = _offered(compared_formats(name))
     at = offered.index(name) if name in offered else 0
-    near = [offered[place] for place in sorted(range(len(offered)), key=lambda place: abs(place - at)) if offered[place] != name]
-    others = [candidate for candidate in near if not client(candidate).reader.is_withdrawn]
+    places = sorted(range(len(offered)), key=lambda place: (place < at, abs(place - at)))
+    near = [offered[place] for place in places if offered[place] != name]
+    others = list(filter(_is_version, near))
     return next((candidate for candidate in (*filter(_may_ship, offered), *others, *near) if candidate != name), name)
 
 
 def _may_ship(name: str) -> bool:
     about = client(name).reader
     return about.proposed and not about.is_withdrawn
+
+
+def _may_replace(name: str, newer: Sequence[str]) -> bool:
+    """Whether it may take the place of the one that runs now, after which the `newer` ones came."""
+    return _may_ship(name) or (name in newer and _is_version(name))
+
+
+def _is_version(name: str) -> bool:
+    """Whether it is one of its own: neither a proposal that was withdrawn, nor what another goes on to send."""
+    about = client(name).reader
+    return not about.is_withdrawn and not about.is_sent
 
 
 def _offered(formats: Iterable[str]) -> list[str]:
@@ -369,8 +381,9 @@ def _page(request: OperatorRequest) -> WhatIfPage:
     lines = tuple(_line(choice, name, [(oid, by_client[at]) for oid, by_client in compared]) for at, name in enumerate(others))
     is_ours = len(request.GET.getlist("reader")) < 2
     if is_ours:
-        proposed = [line for line in lines if _may_ship(line.summary.reader_b) and line.summary.reader_b != choice.a]
-        best = min(proposed, key=lambda line: line.rank, default=lines[place])
+        newer = others[others.index(choice.a) + 1 :] if choice.a in others else []
+        ours = [line for line in lines if _may_replace(line.summary.reader_b, newer) and line.summary.reader_b != choice.a]
+        best = min(ours, key=lambda line: line.rank, default=lines[place])
         choice, place = replace(choice, b=best.summary.reader_b), lines.index(best)
     here = in_memory(_listed(choice, ((oid, by_client[place]) for oid, by_client in compared)), request.GET, PER_PAGE)
     equals = _equals(choice, lines, place, compared)

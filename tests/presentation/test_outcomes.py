@@ -90,8 +90,17 @@ PASSING = [("promote-leaked-call", "invented"), ("promote-guessed-call", "invent
     ],
 )
 def test_which_strategies_to_choose(names: list[str], after: Ending, passing: list[tuple[str, str]], expected: tuple[str, ...]) -> None:
-    assert advice_lines(names, "safe", after, passing) == expected
+    assert advice_lines(names, "safe", REJECTED, after, passing) == expected
 
 
 def test_what_a_choice_costs_is_said_where_it_loses_and_adds() -> None:
-    assert advice_lines(["a"], "invented and lossy", ACCEPTED, []) == ("Passes: `a`, but adds what nobody said and takes words away.",)
+    assert advice_lines(["a"], "invented and lossy", REJECTED, ACCEPTED, []) == (
+        "Passes: `a`, but adds what nobody said and takes words away.",
+    )
+
+
+@pytest.mark.parametrize("names", [[], ["a"]])
+def test_where_the_next_request_passes_already_that_is_said_first(names: list[str]) -> None:
+    first, *rest = advice_lines(names, "safe", ACCEPTED, ACCEPTED, PASSING)
+    assert first == "The next request passes as it is: a repair is for what is found, and for older readers."
+    assert rest == ["Still passes: `a`, loses and adds nothing."] * len(names)

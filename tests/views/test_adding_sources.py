@@ -549,6 +549,7 @@ def test_what_is_brought_is_tested_and_then_imported_without_being_sent_again(ow
     said(client, **sent(), do="try")
     assert "is imported" in said(client, brought=brought)
     assert Path(Source.objects.get().path).read_text() == SESSION
+    assert Source.objects.get().name == "mine.jsonl", "without a folder of ours"
     said(client, brought=brought, do="forget")
     assert Path(Source.objects.get().path).exists(), "a source needs it"
 

@@ -64,6 +64,9 @@ def test_a_rule_says_where_it_is_found_and_what_repairs_it(client: Client, kept:
     assert "Why is the settings page slow to open?" in text and "hello</a>" not in text
     assert 'href="/strategies/renumber-messages/"' in text and "derived from load() of Dispatch" in text
     assert client.get("/rules/msg102/").status_code == 200
+    assert "applies to <b>Dispatch</b>" in text
+    assert "applies to <b>every program</b>" in client.get("/rules/TOOL102/").content.decode()
+    assert "applies to" not in client.get("/rules/STREAM101/").content.decode()
 
 
 def test_the_twins_of_rules(client: Client) -> None:

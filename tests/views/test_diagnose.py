@@ -102,8 +102,8 @@ def test_a_session_whose_repair_is_a_new_file_needs_no_folder(client: Client) ->
 
 def test_a_stream_is_judged(client: Client) -> None:
     page = post(client, STREAM)
-    assert "STREAM" in page
-    assert "1 events" in page or "event" in page
+    assert "STREAM" in page and "<h1>A captured stream: " in page and "<b>In code:</b>" in page
+    assert 'href="/sources/add/#paste">add it as text or a file</a>' in page and "repair it with undo" not in page
 
 
 def test_a_file_is_taken_as_text_is(client: Client, tmp_path: Path) -> None:

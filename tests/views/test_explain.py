@@ -258,6 +258,18 @@ def test_without_a_conversation_those_that_are_rejected_so_are_named(client: Cli
     assert "is rejected so" not in page(client, OPENAI)
 
 
+def test_what_no_stored_history_shows_has_its_advice_and_no_repair(client: Client, incident: Conversation) -> None:
+    """What else is wrong with the conversation was recommended for it, with a button, and promised a request that passes."""
+    too_long = "prompt is too long: 210302 tokens > 200000 maximum"
+    for target in ("", incident.oid):
+        text = page(client, too_long, target)
+        note = text.partition("<b>Next:</b>")[2].partition("</p>")[0]
+        assert "compact the conversation in its own program" in note and "No repair of the store helps." in note
+        assert "/repairs/new/" not in text and "Suggested repairs" not in text and "What to do</h2>" not in text
+    assert "the next request of" in note and "rejected at messages.1" in note
+    assert "recommended" not in client.get("/explain.json", {"error": too_long, "target": incident.oid}).json()
+
+
 def test_of_rules_with_one_text_the_one_that_fires_stands_first(client: Client, crash: Conversation) -> None:
     text = page(client, "messages.5: `tool_use` ids were found without `tool_result` blocks immediately after: toolu_03roles.", crash.oid)
     fires = [("breaks it" in part) for part in text.split('<section class="panel answer" id="AN-')[1:]]

@@ -201,6 +201,21 @@ def test_lost_turns_are_named_and_can_be_read(get: Get, tmp_path: Path) -> None:
     assert "The readers differ" in page
 
 
+def test_a_chosen_path_lacks_nothing_of_what_comes_after_it(get: Get, tmp_path: Path) -> None:
+    """The torn line and what hangs below it are no loss of the path above it: "without seq 4" was said of a path that ends at 2."""
+    torn = json.dumps(u("u2", "a1")).encode()[:80]
+    control = {"type": "model_change", "id": "m1", "parentId": None, "timestamp": "2026-01-01T00:00:00Z", "provider": "p", "modelId": "m"}
+    found = session(tmp_path, header(), control, u("u1", "m1"), a("a1", "u1", text("ok")), torn, u("u3", "u2"))
+    assert "<b>Sent</b> content lost" in get(found) and "wrong silently: content lost" in get(found, ending="/prompt/")
+    chosen = get(found, "?leaf=a1")
+    assert re.findall(r"<b>Sent</b> ([^<]*)", chosen)[0] == "passes all known rules" and "<b>Read</b> all 2" in chosen
+    prompt = " ".join(get(found, ending="/prompt/", leaf="a1").split())
+    assert "anthropic-2026-07: passes all known rules" in re.sub("<[^>]+>", "", prompt) and "nothing of it is sent" not in prompt, (
+        "a change of the model is no message"
+    )
+    assert "Nothing of this path" in prompt and "every chunk is in the prompt" not in prompt
+
+
 def test_the_json_twin_has_the_tree_of_the_chosen_leaf(get: Get, tmp_path: Path) -> None:
     found = session(tmp_path, *BRANCH)
     tree = json.loads(get(found, ending=".json", leaf="r1"))["tree"]

@@ -22,6 +22,7 @@ from inspector.presentation.explain.advice import (
     Advice,
     advised,
     error_report,
+    is_advice_only,
     observed,
     profile_of,
     remedies,
@@ -242,6 +243,8 @@ class Command(AnsweringCommand):
                 self.say(f"  and {len(explanation.places) - PLACES_SHOWN} more places; --json lists them")
             if subject.case is not None and not explanation.fires and not explanation.places and not rule.unjudged:
                 self.say("  nothing in the history of the target breaks it now")
+            if is_advice_only([explanation]):
+                self.say("  no repair of the store helps")
             if words := repaired_by_words(remedies(explanation, subject.repair_case, advice)):
                 self.say(f"  repaired by: {words}")
             self.say()
@@ -263,10 +266,7 @@ class Command(AnsweringCommand):
         if advice.why_not:
             self.say(f"  {advice.why_not}")
         if not advice.strategies:
-            rule = explanations[0].candidate.rule
-            if rule.unjudged and rule.advice:
-                self.say(f"  No repair is known to help: {rule.advice}.")
-            elif not advice.why_not:
+            if not advice.why_not:
                 self.say("  No repair is recommended: what is sent now breaks no known rule, and no rule names a repair of the store.")
             return
         self.say(f"  after {', '.join(with_safety(strategy) for strategy in advice.strategies)}: {advice.after}")
@@ -379,7 +379,7 @@ def _other_readers(explanations: Sequence[Explanation], subject: ErrorSubject) -
 
 
 def _advice(explanations: Sequence[Explanation], text: str, subject: ErrorSubject) -> Advice | None:
-    if not explanations or subject.repairable is None or subject.repair_case is None:
+    if not explanations or is_advice_only(explanations) or subject.repairable is None or subject.repair_case is None:
         return None
     profile_name = profile_of(explanations, subject.repairable.profile)
     return advised(subject.repair_case, profile_name, subject.repairable.projection, observed(explanations, text, subject.cases))

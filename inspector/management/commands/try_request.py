@@ -16,7 +16,16 @@ from inspector.management.body_output import repaired
 from inspector.management.target import Chosen, Target, add_target_arguments, load
 from inspector.models import Source
 from inspector.planning.recommend import sequence
-from inspector.presentation.explain.advice import Advice, advised, observed, profile_of, remedies, repaired_by, repaired_by_words
+from inspector.presentation.explain.advice import (
+    Advice,
+    advised,
+    is_advice_only,
+    observed,
+    profile_of,
+    remedies,
+    repaired_by,
+    repaired_by_words,
+)
 from inspector.presentation.explain.answer import Explanation, explained_in, explanation_report, recognized
 from inspector.presentation.explain.answer import sentence as explained_in_a_line
 from inspector.presentation.prompt.provider_request import (
@@ -128,7 +137,7 @@ class Command(AnsweringCommand):
         text = without_key(answer.text, key)
         is_refused = answer.status in REFUSALS
         explanations = _explained(text, case, chosen, provider) if is_refused else ()
-        advice = _advised(explanations, text, case, chosen) if explanations else None
+        advice = _advised(explanations, text, case, chosen) if explanations and not is_advice_only(explanations) else None
         verdict = "accepted" if answer.status == 200 else "refused" if is_refused else "no verdict"
         if options["json"]:
             listed = {explanation.candidate.rule.id: repaired_by(remedies(explanation, case, advice)) for explanation in explanations}

@@ -129,7 +129,9 @@ class Overview:
 
     @property
     def next_request(self) -> NextRequest:
-        """As lists say it: what is wrong comes first, also where the request passes."""
+        """As lists say it: what is wrong comes first, also where the request passes. Of a path that a person chose, what is found elsewhere is not of it."""
+        if self.tree and self.tree.chosen:
+            return self.verdict.next_request
         return unless_unnoticed(self.verdict.next_request, sorted(kind.code for kind, _ in self.kinds if kind.severity is Severity.ERROR))
 
 

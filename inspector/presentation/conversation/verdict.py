@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from inspector.conversation.model import Chunk, Kind
 from inspector.conversation.queries import span_text, turns
+from inspector.conversation.tree import LEAF
 from inspector.presentation.conversation.resuming import is_pending, left_out_at_the_end, pending_words
 from inspector.presentation.prompt.causes import causes
 from inspector.presentation.visible import beginning
@@ -90,19 +91,28 @@ def verdict(case: Case, findings: Sequence[Finding], judgement: Judgement) -> Ve
     how = "silently " if any(finding.silent and finding.origin is Origin.READER for finding in serious) else ""
     is_stored = any(finding.origin is Origin.STORE for finding in serious)
     read = f"{case.reading.reader} {how}{' and '.join(done)}" if done else ""
-    omitted, lost = _intentional_omissions(case, serious)
+    of_path = _of_path(case, serious)
+    omitted, lost = _intentional_omissions(case, of_path)
     lead = "of the rest, " if masked else ""
     symptom, limits = _symptom(case, serious), f"{_not_read(unread)}{_unknown(masked)}"
     before = f"{limits}{f'{symptom}; ' if symptom else ''}{lead}"
     joined = f", {'and' if is_stored else 'but'} {read}" if read else ""
-    following, ending = _next(case, serious, judgement, left_out, lost)
+    following, ending = _next(case, of_path, judgement, left_out, lost)
     # A list has next to it what becomes of the next request, so what causes that is first, and how many messages are read.
-    if cause := _cause(case, serious, judgement, following):
+    if cause := _cause(case, of_path, judgement, following):
         also = f"; {symptom}" if symptom and cause.rule != LEAKED else ""
         listed = _sentence(limits, lead, _summarized(serious, cause), also, omitted)
     else:
         listed = _sentence(before, _summarized(serious), "" if is_stored else joined, omitted)
     return Verdict(_sentence(before, _where(serious), joined, omitted), following, ending, listed, left_out)
+
+
+def _of_path(case: Case, serious: Sequence[Finding]) -> Sequence[Finding]:
+    """Without what is found after the entry to which a person reads the path: the request to there lacks nothing of it."""
+    if case.tree is None or not case.tree.fact(LEAF):
+        return serious
+    last = max(chunk.seq for chunk in case.conversation.chunks)
+    return [finding for finding in serious if not finding.seqs or min(finding.seqs) <= last]
 
 
 def _sentence(*parts: str) -> str:

@@ -61,6 +61,12 @@ class Advice:
         return tuple(strategy.name for strategy in self.strategies)
 
 
+def is_advice_only(explanations: Sequence[Explanation]) -> bool:
+    """Whether no stored history shows the refusal and no repair helps, as of too many tokens: what a conversation needs besides is another matter."""
+    rule = explanations[0].candidate.rule
+    return bool(rule.unjudged and rule.advice and not rule.repaired_by)
+
+
 def profile_of(explanations: Sequence[Explanation], own_profile: str) -> str:
     """Of the profiles that may have answered so the conversation's own, else the first."""
     names = explanations[0].candidate.profiles

@@ -150,7 +150,8 @@ def _drafts(base: Conversation, now: Conversation, prompt: Prompt, dropped: Iter
         placed = by_key.get(chunk.key, [])
         change = "" if before is chunk else "inserted" if before is None else _change(before, chunk)
         # Partial losses count too: the prompt may have a chunk without all of its content.
-        lost = why.get(chunk.key, "" if placed else "nothing of it is sent")
+        # An entry that only controls the session is no message.
+        lost = why.get(chunk.key, "" if placed or chunk.kind is Kind.CONTROL else "nothing of it is sent")
         yield _Draft(chunk, placed[0][0] if placed else None, tuple(part for _, part in placed), lost, change, False)
         yield from following.get(chunk.key, ())
     yield from map(_removed, removed)

@@ -46,11 +46,15 @@ def advice_word(after: Ending) -> str:
     return PARTIAL if after.words in (REJECTED, WRONG_SILENTLY, UNREADABLE) else RECOMMENDED
 
 
-def advice_lines(names: Sequence[str], safety: str, after: Ending, passing: Sequence[tuple[str, str]]) -> tuple[str, ...]:
+def advice_lines(names: Sequence[str], safety: str, now: Ending, after: Ending, passing: Sequence[tuple[str, str]]) -> tuple[str, ...]:
     """Which strategies to choose, a line for each choice: what passes first, then what repairs a part.
 
-    `safety`: of all of `names`; `after`: the end of the next request after them. `passing`: each after which alone it is accepted, with its safety.
+    `safety`: of all of `names`; `now` and `after`: the end of the next request as it is and after them. `passing`: each after which alone it is
+    accepted, with its safety.
     """
+    if now.words == after.words == ACCEPTED:
+        passes = "The next request passes as it is: a repair is for what is found, and for older readers."
+        return (passes, f"Still passes: {_joined(names)}, {_but(safety)}.") if names else (passes,)
     if names and advice_word(after) == RECOMMENDED:
         end = "Passes" if after.words == ACCEPTED else f"Next request {Outcome(after.words, _why(after)).text}"
         return (f"{end}: {_joined(names)}, {_but(safety)}.",)

@@ -21,7 +21,7 @@ CROWDED = 100
 """Rows up to which every branch is shown; beyond, a branch without marks is one row."""
 OFFSHOOTS = 200
 """Branches that the rows of the path name."""
-ABOVE_CUT = 3
+ABOVE_CUT = 6
 """Lines above a cut that have rows of their own; the tree has the others."""
 SHOWN_MARKS = 5
 """Damages, and calls without result, that are listed above the tree, with their number."""
