@@ -20,6 +20,7 @@ from inspector.sources.dsn import Dsn
 from inspector.sources.places import exists, is_dsn, place
 from inspector.sources.problems import Missing, SourceProblem
 from inspector.sources.reach import Limit
+from inspector.sources.reading import NotRecognized
 from inspector.sources.within import stores_within
 
 OWN_FOLDERS = ("uploads", "demo")
@@ -36,8 +37,9 @@ def known_as(path: str) -> str:
     return Path(path).name if Path(path).is_relative_to(uploads_folder().resolve()) else path
 
 
-def without_folder(path: str, words: str) -> str:
-    """With `path` in them as `known_as` has it."""
+def sentence_of(path: str, problem: Exception) -> str:
+    """As a page has it: with `path` as `known_as` has it, and without what to do at a terminal."""
+    words = f"{problem.what}." if isinstance(problem, NotRecognized) and not problem.unread else str(problem)
     return words.replace(path, known_as(path))
 
 
@@ -133,5 +135,5 @@ def add(path: str, operator: str, watch: bool | None = None) -> Imported:
     except (SourceProblem, UnknownFormat, Refused) as problem:
         forget(path)
         if known_as(path) != path:
-            raise Refused(without_folder(path, str(problem))) from problem
+            raise Refused(sentence_of(path, problem)) from problem
         raise

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from inspector.access.context import unlimited
-from inspector.actions.add_source import known_as, without_folder
+from inspector.actions.add_source import known_as, sentence_of
 from inspector.actions.problems import Refused
 from inspector.checking import Around, judges_of, unread_in
 from inspector.conversation.model import Kind
@@ -149,7 +149,7 @@ def _trial(path: Path) -> Trial:
                 trial, samples=tuple(sorted(samples, key=lambda sample: (not sample.is_damaged, -(sample.summary.last_activity or 0))))
             )
     except (SourceProblem, UnknownFormat) as problem:
-        return Trial(shown, problem=visible(without_folder(str(path), str(problem))))
+        return Trial(shown, problem=visible(sentence_of(str(path), problem)))
 
 
 def _of_store(shown: str, format_name: str, count: int | None) -> Trial:

@@ -73,10 +73,13 @@ class NotRecognized(SourceProblem):
 
     @property
     def sentence(self) -> str:
-        if self.unread:
-            return self.unread.sentence
+        return self.unread.sentence if self.unread else f"{self.what}: `formats` lists what it reads, --format NAME forces one."
+
+    @property
+    def what(self) -> str:
+        """Without what to do at a terminal, for a page."""
         tables = f" (its tables: {shown(', '.join(self.tables))})" if self.tables else ""
-        return f"{self.place} is no store, request body, trace database, journal or capture of a stream that Inspector knows{tables}: `formats` lists what it reads, --format NAME forces one."
+        return f"{self.place} is no store, request body, trace database, journal or capture of a stream that Inspector knows{tables}"
 
 
 class EmptyFolder(SourceProblem):

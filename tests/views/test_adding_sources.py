@@ -565,7 +565,7 @@ def test_of_what_is_brought_only_its_own_name_is_read(own_folder: Path, client: 
 
 def test_what_cannot_be_imported_is_not_kept_after_its_test(own_folder: Path, client: Client) -> None:
     page = said(client, text="no store", name="notes.txt", do="try")
-    assert "notes.txt is no store" in page and str(own_folder) not in page and 'name="brought"' not in page
+    assert "notes.txt is no store" in page and "--format" not in page and str(own_folder) not in page and 'name="brought"' not in page
     assert not list((own_folder / "uploads").iterdir())
 
 

@@ -23,7 +23,7 @@ from tests.kept import Kept
 from tests.models.test_counting import written_again
 from tests.operators import OperatorClient
 from tests.programs.pi_openclaw.session_files import a, header, lines, u
-from tests.views.imported import HEALTHY, INCIDENT, MERGED, example, many, rows, store
+from tests.views.imported import HEALTHY, INCIDENT, MERGED, example, many, of_programs, rows, store
 
 pytestmark = pytest.mark.django_db
 AT, DAY = 1782000000000, 86_400_000
@@ -514,8 +514,9 @@ def test_an_occurrence_says_what_is_lost_as_the_facts_of_its_problem_do(client: 
     import_targets([str(tmp_path / "s.jsonl")], "tester")
     page = client.get(f"/problems/{Problem.objects.get(code='TREE101').oid}/").content.decode()
     row = page.partition('data-label="next request"')[2].partition("</td>")[0]
-    assert '<span class="caution">history hidden</span>, but passes' in page
-    assert '<span class="caution"><b>history hidden</b>' in row and "fine" not in row
+    facts = page.partition("<dt>next request</dt>")[2].partition("</dd>")[0]
+    assert facts.partition("<dd>")[2].strip() == row.partition(">")[2].strip() and "fine" not in row
+    assert '<span class="caution"><b>history hidden</b>' in row
 
 
 def test_a_repair_that_waits_and_leaves_a_problem_as_it_is_does_not_repair_it(client: Client, kept: Kept) -> None:
@@ -983,3 +984,13 @@ def test_trends_have_a_row_of_all_that_is_open_and_none_of_what_is_ignored(clien
     decide(client, "ignore", Problem.objects.get(code="MSG101"), reason="known")
     trends = client.get("/trends.json").json()
     assert [row["key"] for row in trends["rows"]] == ["MSG102"] and trends["open"] == 0
+
+
+def test_a_problem_of_a_crash_file_leads_to_the_repair_of_its_session(client: Client, kept: Kept) -> None:
+    kept("programs", of_programs)
+    crash = Conversation.objects.get(is_crash=True)
+    problem = Problem.objects.get(source=crash.source, code="MSG403")
+    page = client.get(f"/problems/{problem.oid}/").content.decode()
+    assert re.search(rf'class="btn main"\s+href="/conversations/{crash.oid}/repairs/new/"[^>]*>Repair its session</a>', page)
+    merged = Problem.objects.filter(code="TREE106").first()
+    assert merged and "Repair its session" not in client.get(f"/problems/{merged.oid}/").content.decode()
