@@ -208,7 +208,7 @@ class ExplainPage:
     newest: Lookup | None
     """What the newest of them leads to, or the first of `rejected`, where it is small enough to be analysed before somebody asks for it."""
     advice: tuple[str, ...]
-    """Which strategies to choose for the first of `rejected`, a line for each choice."""
+    """Which strategies to choose for the conversation that is named, else for the first of `rejected`, a line for each choice."""
     named: tuple[Conversation, ...]
     """Jobs with a call that the error names, where no conversation is named."""
     rejected: tuple[Conversation, ...]
@@ -412,6 +412,11 @@ def _heading(answers: tuple[Answer, ...], crash: CrashMatch | None) -> str:
     return f"{rule.id} at {named.path}, stored at seq {named.stored.seq}: {rule.summary}"
 
 
+def _which(row: Conversation | None) -> tuple[str, ...]:
+    """Which strategies to choose there, as the options of a repair say it; of a large conversation nobody waits for that."""
+    return offered(row, "").advice if row is not None and row.chunk_count <= LARGEST else ()
+
+
 def explain_page(error: str, target: str, reader: str) -> ExplainPage:
     row, problem = _target(target)
     # The form sends the reader of a conversation that was taken out of it again.
@@ -450,7 +455,7 @@ def explain_page(error: str, target: str, reader: str) -> ExplainPage:
         counts_crash=pointed is not None and pointed[0].is_crash,
         recorded=recorded,
         newest=of_newest,
-        advice=offered(newest, "").advice if newest and fires else (),
+        advice=_which(newest if fires else lookup.repairable[0] if lookup.repairable and lookup.advice else None),
         named=named,
         rejected=rejected,
         problem=problem,

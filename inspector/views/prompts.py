@@ -21,6 +21,7 @@ from inspector.presentation.prompt.side_by_side import MissingResult, SideBySide
 from inspector.presentation.repair.alternatives import LARGEST, Attempt, reader_alternatives, strategy_alternatives
 from inspector.presentation.repair.outcomes import PARTIAL, advice_word
 from inspector.presentation.visible import beginning, visible
+from inspector.presentation.whatif.differences import candidates
 from inspector.profiles.base import Judgement, Violation
 from inspector.profiles.catalogue import PROFILES
 from inspector.profiles.judging import judged
@@ -155,9 +156,10 @@ class PromptPage:
 
     @property
     def passing_readers(self) -> list[Attempt]:
-        """Other readers of which the request is not rejected: those after which it does not go wrong silently either come first."""
+        """Other readers of which the request is not rejected: first where it does not go wrong silently either, of these the ones that What if compares."""
         passing = [one for one in self.readers if one.judgement.sendable and not one.failure and not one.chosen]
-        return sorted(passing, key=lambda one: not one.is_fine)
+        compared = candidates(self.row.source.format)
+        return sorted(passing, key=lambda one: (not one.is_fine, one.name not in compared))
 
     @property
     def passing_strategies(self) -> list[Attempt]:
