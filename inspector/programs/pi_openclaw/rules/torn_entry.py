@@ -16,8 +16,9 @@ def check(case: Case) -> Iterator[Match]:
     yield from bounded(
         Match(
             (chunk,),
-            f"The {'last line' if chunk is last else 'line'} at seq {chunk.seq} is torn ({chunk.reason}): programs skip it without an error"
-            + ("." if chunk is last else ", and entries that hang below it lose all that is above."),
+            f"The {'last line' if chunk is last else 'line'} at seq {chunk.seq} is torn: programs skip it without an error"
+            + ("" if chunk is last else ", and entries that hang below it lose all that is above")
+            + f" ({chunk.reason}).",
             evidence=(
                 ("bytes", f"{len(chunk.raw):,}"),
                 ("begins with", repr(chunk.raw[:SHOWN])[2:-1]),
