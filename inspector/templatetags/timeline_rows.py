@@ -307,11 +307,8 @@ class _Rows:
         for entry in tree.above_cut:
             is_leaf = visible(entry.node.key) == tree.lost_leaf
             address = f"?{self._branch_query}leaf={quote(tree.lost_leaf, safe='')}" if is_leaf else ""
-            act = (
-                f' <a class="link" href="{address}" title="Read, judge and repair the path to it">read the path to it</a>'
-                if is_leaf
-                else ""
-            )
+            there, title = f"{address}&amp;at={entry.seq}#seq-{entry.seq}", "Read, judge and repair the path to it"
+            act = f' <a class="link" href="{there}" title="{title}">read the path to it</a>' if is_leaf else ""
             note = f'<span class="quiet">{"lost" if entry.state == LOST else "no program reads it"}</span>'
             drawn, letter = (_RING, entry.letter) if entry.state == LOST else (_CROSS, f"{entry.letter} broken")
             row = _entry_row(entry, rail + drawn, note, address, act, f'class="offshoot {letter}" id="seq-{entry.seq}"')
