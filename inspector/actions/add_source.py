@@ -1,5 +1,6 @@
 """A source that a person adds from their browser: below the folders that may be read, an address that is listed, a file or text that they bring."""
 
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -13,7 +14,6 @@ from inspector.actions.import_store import Imported
 from inspector.actions.problems import Refused
 from inspector.actions.watching import is_on, may_be_watched, set_watching, watch_of
 from inspector.models import Source
-from inspector.presentation.visible import visible
 from inspector.programs.catalogue import UnknownFormat
 from inspector.sources import homes, reach, uploads
 from inspector.sources.dsn import Dsn
@@ -25,6 +25,9 @@ from inspector.sources.within import stores_within
 
 OWN_FOLDERS = ("uploads", "demo")
 """Folders in our data folder that pages may read whatever INSPECTOR_SOURCES lists: what is in them was brought or written by pages."""
+_AT_A_TERMINAL = re.compile(
+    r": `formats` lists them, --format NAME \(in Python format=NAME\) forces one| \(--format NAME, in Python format=NAME\)"
+)
 OUTSIDE_OF_HOMES = "In local mode pages add only what is in the folders where programs keep their sessions; the command import_source reads what you may read."
 
 
@@ -40,6 +43,7 @@ def known_as(path: str) -> str:
 def sentence_of(path: str, problem: Exception) -> str:
     """As a page has it: with `path` as `known_as` has it, and without what to do at a terminal."""
     words = f"{problem.what}." if isinstance(problem, NotRecognized) and not problem.unread else str(problem)
+    words = _AT_A_TERMINAL.sub("", words)
     return words.replace(path, known_as(path))
 
 
@@ -87,6 +91,8 @@ def named(text: str) -> str:
         raise Refused("Write the whole path, from / on.")
     where = place(text)
     reach.refuse(where)
+    if not isinstance(where, Dsn) and Path(where).resolve() == uploads_folder().resolve():
+        raise Refused("This is where Inspector keeps what people bring: nothing in it is to be added as a whole.")
     if isinstance(where, Dsn):
         return where.name
     if not exists(where):
@@ -97,9 +103,15 @@ def named(text: str) -> str:
 def brought(name: str, pieces: Iterable[bytes]) -> str:
     """Keeps what a person brought; its path. Raises SourceProblem: then nothing is kept."""
     permit("add source")
+    remove_unused()
+    return str(uploads.keep(uploads_folder(), name, pieces))
+
+
+@unlimited
+def remove_unused() -> None:
+    """Deletes what was brought more than an hour ago and is no source."""
     base = uploads_folder()
     uploads.remove_unused(base, Source._base_manager.filter(path__startswith=str(base.resolve())).values_list("path", flat=True))
-    return str(uploads.keep(base, name, pieces))
 
 
 def brought_before(name: str) -> str:
@@ -113,9 +125,10 @@ def name_of_brought(path: str) -> str:
     return str(Path(path).relative_to(uploads_folder().resolve()))
 
 
+@unlimited
 def forget(path: str) -> None:
-    """Deletes what was brought and is no source."""
-    if not Source.objects.filter(oid=Source.oid_of(visible(path))).exists():
+    """Deletes what was brought, and is no source and no file of one."""
+    if not Source._base_manager.filter(path__startswith=str(uploads.folder_of(uploads_folder(), path))).exists():
         uploads.remove(uploads_folder(), path)
 
 

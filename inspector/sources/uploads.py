@@ -60,8 +60,9 @@ def keep(base: Path, name: str, pieces: Iterable[bytes]) -> Path:
         digest = _write(path, pieces)
         kept = base / hashlib.sha256(f"{digest} {path.name}".encode()).hexdigest()[:16]
         with suppress(OSError):
-            # There already: then it is the same.
+            # There already: then it is the same, and as young as this one.
             new.rename(kept)
+        kept.touch()
         return (kept / path.name).resolve(strict=True)
     except OSError as error:
         raise NotKept(base, error.strerror or type(error).__name__) from None
@@ -99,6 +100,12 @@ def is_below(base: Path, path: str) -> bool:
     return Path(path).is_relative_to(base.resolve())
 
 
+def folder_of(base: Path, path: str) -> Path:
+    """Of what is below `base`, the folder directly in it: a source may be that, or a file in it."""
+    base = base.resolve()
+    return base / Path(path).relative_to(base).parts[0] if is_below(base, path) and Path(path) != base else base
+
+
 def remove(base: Path, path: str) -> None:
     """Deletes an upload with what SQLite left next to it; of any other path nothing happens."""
     inside = Path(path)
@@ -107,10 +114,10 @@ def remove(base: Path, path: str) -> None:
 
 
 def remove_unused(base: Path, used: Collection[str]) -> None:
-    """Deletes what was brought and is none of the paths that are used: its import was ended in the middle."""
+    """Deletes what was brought and is none of the paths that are used: it was only tested, or its import was ended in the middle."""
     if not base.is_dir():
         return
-    folders = {Path(path).parent for path in used}
+    folders = {folder_of(base, path) for path in used}
     for entry in base.resolve().iterdir():
         with suppress(OSError):
             if entry not in folders and time.time() - entry.stat().st_mtime > YOUNG:

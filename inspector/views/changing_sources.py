@@ -24,6 +24,7 @@ from inspector.actions.add_source import (
     limit_of_adding,
     name_of_brought,
     named,
+    remove_unused,
     roots,
 )
 from inspector.actions.problems import Refused
@@ -49,8 +50,6 @@ ADDRESS = "postgresql://reader@db.example.org/agents"
 """An example of one."""
 ROOTS = 3
 """Folders that the hint of a path names."""
-FORGET = "forget"
-"""What the button asks for next to what was brought to be tested: that it is not kept."""
 LINES = "lines"
 """What the button asks for next to a place that pages may not read yet: the lines that allow it."""
 
@@ -271,6 +270,7 @@ class AddPage:
 
 def _add_page(request: OperatorRequest) -> AddPage:
     permit("add source")
+    remove_unused()
     listing: list[Entry] = []
     folder, more, problem = request.GET.get("folder", ""), False, ""
     with limited(limit_of_adding(web_limit())):
@@ -304,9 +304,6 @@ def add(request: OperatorRequest) -> HttpResponse:
         if request.POST.get("do") in ("try", LINES):
             return _tried(request)
         path = _wanted(request)
-        if request.POST.get("do") == FORGET:
-            forget(path)
-            return redirect("add-source")
         # Each look at a server is a login there: that is chosen on the page of the source.
         watch = {"0": False, "1": True}.get(request.POST.get("watch", "")) if not is_dsn(path) else None
         work = background.add(path, request.operator, watch)

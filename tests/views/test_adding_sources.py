@@ -544,14 +544,25 @@ def test_what_is_brought_is_tested_and_then_imported_without_being_sent_again(ow
     assert not Source.objects.exists() and len(list(kept.iterdir())) == 1
     (brought,) = re.findall(r'name="brought" value="([0-9a-f]{16}/mine.jsonl)"', page)
     assert 'name="watch"' not in page[page.index('id="tested"') : page.index('id="path"')], "nobody writes to it"
-    assert "Add a source" in said(client, brought=brought, do="forget") and not list(kept.iterdir())
+    (folder,) = kept.iterdir()
+    os.utime(folder, (0, 0))
+    said(client, **sent(), do="try")
+    client.get("/sources/add/")
+    assert folder.exists(), "tested again a moment ago"
+    os.utime(folder, (0, 0))
+    client.get("/sources/add/")
+    assert not folder.exists(), "of a test an hour ago nothing stays"
     assert "It is not kept any more: send the file or the text again." in said(client, brought=brought)
     said(client, **sent(), do="try")
     assert "is imported" in said(client, brought=brought)
     assert Path(Source.objects.get().path).read_text() == SESSION
     assert Source.objects.get().name == "mine.jsonl", "without a folder of ours"
-    said(client, brought=brought, do="forget")
+    os.utime(folder, (0, 0))
+    client.get("/sources/add/")
     assert Path(Source.objects.get().path).exists(), "a source needs it"
+    Source.objects.update(path=str(folder))
+    client.get("/sources/add/")
+    assert folder.exists(), "and one that is the folder"
 
 
 def test_of_what_is_brought_only_its_own_name_is_read(own_folder: Path, client: Client) -> None:
