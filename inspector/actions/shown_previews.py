@@ -17,6 +17,7 @@ from inspector.actions.problems import Refused
 from inspector.conversation.model import Chunk
 from inspector.conversation.tree import LEAF
 from inspector.models import Conversation, Repair, analyses, loading, previews
+from inspector.models.background import LARGE as PREPARED
 from inspector.models.cached import MEGABYTE, bounded_cache
 from inspector.planning.preview import DiffRow
 from inspector.planning.recommend import LARGE, RepairCandidate, included, without_waiting
@@ -114,9 +115,10 @@ def offered(row: Conversation, leaf: str, reader: str = "") -> Offered:
 
 
 def _advised_by_preview(row: Conversation, offer: Offered) -> Offered:
-    """Of a large conversation nothing is tried: what the import worked out of it is the preview of what is recommended."""
+    """Of a large conversation nothing is tried but what is recommended: the page shows what that comes to, and of the largest the import keeps it."""
     choice = _by_default(row, offer.recommended)
-    if choice is None or not is_kept(row, *choice) or (part := shown_of_choice(row, *choice).part) is None:
+    is_at_hand = choice is not None and (row.chunk_count < PREPARED or is_kept(row, *choice))
+    if choice is None or not is_at_hand or (part := shown_of_choice(row, *choice).part) is None:
         return offer
     return _with_advice(offer, part.before.ending, part.after.ending, part.safety, ())
 

@@ -7,6 +7,7 @@ from dataclasses import fields
 import pytest
 
 from inspector.conversation import notation
+from inspector.presentation.explain.advice import is_advice_only
 from inspector.presentation.explain.answer import calls_named, explained_in, explanation_report, recognized, same_refusal
 from inspector.presentation.explain.meanings import meaning, own_rule
 from inspector.profiles.base import ProviderRule
@@ -208,3 +209,19 @@ MISSING = "messages.{}: `tool_use` ids were found without `tool_result` blocks i
 def test_an_error_whose_end_is_cut_off_is_the_same_as_the_whole_one(cut: str, is_same: bool) -> None:
     whole = f"{MISSING.format(1, 'toolu_01X')} Each `tool_use` block must have a corresponding `tool_result` block in the next message."
     assert same_refusal(cut, whole) == is_same
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("prompt is too long: 210302 tokens > 200000 maximum", True),
+        ("Request exceeds the maximum size", True),
+        # One profile judges it, and the first that has it does not.
+        ("Function call is missing a thought_signature in functionCall parts. This is required for tools to work correctly", False),
+        # No profile judges it, and a repair helps.
+        ("messages.1.content.0: Invalid `signature` in `thinking` block", False),
+        ("messages with role 'tool' must be a response to a preceeding message with 'tool_calls'", False),
+    ],
+)
+def test_what_no_stored_history_shows_and_no_repair_helps_has_only_its_advice(text: str, expected: bool) -> None:
+    assert is_advice_only(explained_in(recognized(text), None, "")) is expected

@@ -216,6 +216,32 @@ def test_a_chosen_path_lacks_nothing_of_what_comes_after_it(get: Get, tmp_path: 
     assert "Nothing of this path" in prompt and "every chunk is in the prompt" not in prompt
 
 
+def test_a_chosen_path_has_what_is_found_on_it_wherever_it_is_in_the_file(get: Get, tmp_path: Path) -> None:
+    """A branch that was written after the damage has nothing of it; one that hangs below a cut has lost what is above."""
+    torn = json.dumps(u("u2", "a1")).encode()[:80]
+    found = session(
+        tmp_path,
+        header(),
+        u("u1", None),
+        a("a1", "u1", text("ok")),
+        torn,
+        u("u3", "u2"),
+        u("b1", "a1"),
+        a("b2", "b1", text("so")),
+        u("u4", "u3"),
+    )
+    sent = [re.findall(r"<b>Sent</b> ([^<]*)", get(found, f"?leaf={leaf}"))[0] for leaf in ("b2", "u4", "a1")]
+    assert sent == ["passes all known rules", "history hidden, but passes all known rules", "passes all known rules"]
+
+
+def test_above_many_lines_that_no_program_reads_the_last_lost_entries_are_shown(get: Get, tmp_path: Path) -> None:
+    torn = [json.dumps(u(f"t{number}", "a1" if number == 0 else f"t{number - 1}")).encode()[:80] for number in range(9)]
+    page = get(session(tmp_path, header(), u("u1", None), a("a1", "u1", text("ok")), *torn, u("u3", "t8")))
+    shown = [words for _, _, words in offshoots(page)]
+    assert sum("no program reads it" in words for words in shown) == 5
+    assert any(" lost ok read the path to it" in words for words in shown)
+
+
 def test_the_json_twin_has_the_tree_of_the_chosen_leaf(get: Get, tmp_path: Path) -> None:
     found = session(tmp_path, *BRANCH)
     tree = json.loads(get(found, ending=".json", leaf="r1"))["tree"]

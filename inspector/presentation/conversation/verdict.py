@@ -108,11 +108,11 @@ def verdict(case: Case, findings: Sequence[Finding], judgement: Judgement) -> Ve
 
 
 def _of_path(case: Case, serious: Sequence[Finding]) -> Sequence[Finding]:
-    """Without what is found after the entry to which a person reads the path: the request to there lacks nothing of it."""
+    """Of a path that a person chose, without what is found on others: the request lacks nothing of that. A cut in it is found at its first entry."""
     if case.tree is None or not case.tree.fact(LEAF):
         return serious
-    last = max(chunk.seq for chunk in case.conversation.chunks)
-    return [finding for finding in serious if not finding.seqs or min(finding.seqs) <= last]
+    seqs = {chunk.seq for chunk in case.conversation.chunks}
+    return [finding for finding in serious if not finding.seqs or not seqs.isdisjoint(finding.seqs)]
 
 
 def _sentence(*parts: str) -> str:

@@ -10,6 +10,7 @@ from inspector.presentation.conversation.recorded_errors import recorded_errors
 from inspector.presentation.explain.answer import Explanation, OtherReader, explanation_report, same_refusal
 from inspector.presentation.json_text import Json, json_fields
 from inspector.presentation.repair.outcomes import advice_word
+from inspector.profiles.catalogue import PROFILES
 from inspector.profiles.judging import judged
 from inspector.programs.base import Meaning
 from inspector.programs.registry import crash_prefix_of
@@ -63,8 +64,9 @@ class Advice:
 
 def is_advice_only(explanations: Sequence[Explanation]) -> bool:
     """Whether no stored history shows the refusal and no repair helps, as of too many tokens: what a conversation needs besides is another matter."""
-    rule = explanations[0].candidate.rule
-    return bool(rule.unjudged and rule.advice and not rule.repaired_by)
+    rule, fires = explanations[0].candidate.rule, explanations[0].fires
+    unjudged = (other.unjudged for profile in PROFILES for other in profile.rules if other.id == rule.id)
+    return bool(rule.advice and not rule.repaired_by and not fires) and all(unjudged)
 
 
 def profile_of(explanations: Sequence[Explanation], own_profile: str) -> str:
@@ -120,7 +122,7 @@ def _source(case: Case, text: str) -> str:
 
 def remedies(explanation: Explanation, case: Case | None, advice: Advice | None) -> tuple[Remedy, ...]:
     """What is recommended first, then what else the rule names and would change something, then what would not."""
-    recommended, word = (advice.names, advice.word) if advice else ((), "")
+    recommended, word = (advice.names, advice.word) if advice and not is_advice_only([explanation]) else ((), "")
     is_tried = case is not None and len(case.conversation.chunks) <= TRIED
     listed = [
         Remedy(

@@ -21,8 +21,8 @@ CROWDED = 100
 """Rows up to which every branch is shown; beyond, a branch without marks is one row."""
 OFFSHOOTS = 200
 """Branches that the rows of the path name."""
-ABOVE_CUT = 6
-"""Lines above a cut that have rows of their own; the tree has the others."""
+ABOVE_CUT, NEAR_CUT = 5, 200
+"""Of so many lines above a cut, the lost entries and the lines that no program reads that have rows of their own; the tree has the others."""
 SHOWN_MARKS = 5
 """Damages, and calls without result, that are listed above the tree, with their number."""
 _FOLDED_FROM = 3
@@ -249,8 +249,9 @@ def _offshoots(tree: Branches) -> tuple[Offshoot, ...]:
 
 
 def _above_cut(tree: Branches) -> tuple[OffshootEntry, ...]:
-    hidden = islice(tree.upward(tree.above_cut), ABOVE_CUT)
-    return tuple(_offshoot_entry(tree, index) for index in hidden if tree.state[index] in (LOST, UNREAD))[::-1]
+    near = list(islice(tree.upward(tree.above_cut), NEAR_CUT))
+    lost, unread = ([index for index in near if tree.state[index] == state][:ABOVE_CUT] for state in (LOST, UNREAD))
+    return tuple(_offshoot_entry(tree, index) for index in reversed(near) if index in {*lost, *unread})
 
 
 def _offshoot(tree: Branches, index: int, child: int) -> Offshoot:
