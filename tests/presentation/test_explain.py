@@ -220,7 +220,7 @@ def test_an_error_whose_end_is_cut_off_is_the_same_as_the_whole_one(cut: str, is
         ("Function call is missing a thought_signature in functionCall parts. This is required for tools to work correctly", False),
         # No profile judges it, and a repair helps.
         ("messages.1.content.0: Invalid `signature` in `thinking` block", False),
-        ("messages with role 'tool' must be a response to a preceeding message with 'tool_calls'", False),
+        ("Invalid parameter: messages with role 'tool' must be a response to a preceeding message with 'tool_calls'.", False),
     ],
 )
 def test_what_no_stored_history_shows_and_no_repair_helps_has_only_its_advice(text: str, expected: bool) -> None:
