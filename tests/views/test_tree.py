@@ -234,6 +234,14 @@ def test_a_chosen_path_has_what_is_found_on_it_wherever_it_is_in_the_file(get: G
     assert sent == ["passes all known rules", "history hidden, but passes all known rules", "passes all known rules"]
 
 
+def test_below_two_cuts_the_request_lacks_more_than_what_hangs_below_the_other(get: Get, tmp_path: Path) -> None:
+    """It was "without seq 3", of nine entries that are lost."""
+    torn = [json.dumps(u(name, parent)).encode()[:80] for name, parent in (("t1", "u1"), ("t2", "u3"))]
+    found = session(tmp_path, header(), u("u1", None), torn[0], u("u3", "t1"), torn[1], u("u5", "t2"))
+    assert re.findall(r"<b>Sent</b> ([^<]*)", get(found))[0] == "content lost, but passes all known rules"
+    assert found.next_request[0] == "silent" and "without" not in found.next_request[2]
+
+
 def test_above_many_lines_that_no_program_reads_the_last_lost_entries_are_shown(get: Get, tmp_path: Path) -> None:
     torn = [json.dumps(u(f"t{number}", "a1" if number == 0 else f"t{number - 1}")).encode()[:80] for number in range(9)]
     page = get(session(tmp_path, header(), u("u1", None), a("a1", "u1", text("ok")), *torn, u("u3", "t8")))
