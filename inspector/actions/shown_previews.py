@@ -17,7 +17,6 @@ from inspector.actions.problems import Refused
 from inspector.conversation.model import Chunk
 from inspector.conversation.tree import LEAF
 from inspector.models import Conversation, Repair, analyses, loading, previews
-from inspector.models.background import LARGE as PREPARED
 from inspector.models.cached import MEGABYTE, bounded_cache
 from inspector.planning.preview import DiffRow
 from inspector.planning.recommend import LARGE, RepairCandidate, included, without_waiting
@@ -25,7 +24,7 @@ from inspector.planning.suggested import suggested
 from inspector.presentation.conversation.ending import Ending, ending_without_findings
 from inspector.presentation.packed import packed, unpacked
 from inspector.presentation.repair.alternatives import LARGEST, Attempt, safety_words, strategy_alternatives
-from inspector.presentation.repair.outcomes import RECOMMENDED, advice_lines, advice_word, outcome, tone
+from inspector.presentation.repair.outcomes import RECOMMENDED, SUGGESTED, advice_lines, advice_word, outcome, tone
 from inspector.presentation.repair.preview_part import PreviewPart, PromptWindow, preview_part
 from inspector.profiles.judging import judged_case
 from inspector.programs.formats import Stored
@@ -55,7 +54,7 @@ class Offered:
     detected: "tuple[Detected, ...]" = ()
     """Of the path to a chosen leaf, or as another reader has it, what the rules find there."""
     word: str = RECOMMENDED
-    """What `recommended` is called: whether the next request passes after all of them. Of a long conversation it is as the preview of them has it, where one is kept."""
+    """What `recommended` is called: whether the next request passes after all of them. Of a long conversation it is as the preview of them has it, where one is kept; nobody knows else."""
     advice: tuple[str, ...] = ()
     """Which to choose, a line for each choice; of a long conversation of `recommended` alone."""
 
@@ -115,11 +114,10 @@ def offered(row: Conversation, leaf: str, reader: str = "") -> Offered:
 
 
 def _advised_by_preview(row: Conversation, offer: Offered) -> Offered:
-    """Of a large conversation nothing is tried but what is recommended: the page shows what that comes to, and of the largest the import keeps it."""
+    """Of a large conversation nothing is tried for the page; of the largest the import keeps the preview of what is recommended."""
     choice = _by_default(row, offer.recommended)
-    is_at_hand = choice is not None and (row.chunk_count < PREPARED or is_kept(row, *choice))
-    if choice is None or not is_at_hand or (part := shown_of_choice(row, *choice).part) is None:
-        return offer
+    if choice is None or not is_kept(row, *choice) or (part := shown_of_choice(row, *choice).part) is None:
+        return replace(offer, word=SUGGESTED)
     return _with_advice(offer, part.before.ending, part.after.ending, part.safety, ())
 
 

@@ -248,7 +248,7 @@ class TrendsPage:
         return Since(mark, of, sum(self.total.counts[mark.place :]), mark.place + self.span, first, again)
 
     @property
-    def is_peak_said(self) -> bool:
+    def is_peak_named(self) -> bool:
         """Whether what is said of the latest version, or model, is of the day with the most."""
         since = self.since
         return since is not None and since.is_one_day and since.mark.day == self.total.most_on and since.total < self.total.total

@@ -266,6 +266,7 @@ def test_what_no_stored_history_shows_has_its_advice_and_no_repair(client: Clien
         note = text.partition("<b>Next:</b>")[2].partition("</p>")[0]
         assert "compact the conversation in its own program" in note and "No repair of the store helps." in note
         assert "/repairs/new/" not in text and "Suggested repairs" not in text and "What to do</h2>" not in text
+        assert "the index or the id that" not in text, "it names none"
     assert "the next request of" in note and "rejected at messages.1" in note
     assert "recommended" not in client.get("/explain.json", {"error": too_long, "target": incident.oid}).json()
 

@@ -149,7 +149,7 @@ def test_what_a_large_conversation_offers_is_what_its_import_kept(client: Client
     forget_records()
     with loading_no_record():
         offered = client.get(page).content.decode()
-    assert ">recommended<" in offered
+    assert ">suggested<" in offered
     kept = shown_previews.offered(conversation, "")
     shown_previews._offered.cache_clear()
     monkeypatch.setattr(shown_previews, "_analysis", lambda row: None)

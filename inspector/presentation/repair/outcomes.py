@@ -6,7 +6,7 @@ from typing import NamedTuple
 from inspector.presentation.conversation.ending import ACCEPTED, WRONG_SILENTLY, Ending
 from inspector.presentation.conversation.verdict import NOT_JUDGED, NOT_KNOWN, PASSES_ALL, REJECTED, UNREADABLE
 
-RECOMMENDED, PARTIAL = "recommended", "partial"
+RECOMMENDED, PARTIAL, SUGGESTED = "recommended", "partial", "suggested"
 _DOES = {"safe": "loses and adds nothing", "invented": "adds what nobody said", "lossy": "takes words away"}
 
 
