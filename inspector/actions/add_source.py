@@ -1,6 +1,5 @@
 """A source that a person adds from their browser: below the folders that may be read, an address that is listed, a file or text that they bring."""
 
-import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -25,9 +24,6 @@ from inspector.sources.within import stores_within
 
 OWN_FOLDERS = ("uploads", "demo")
 """Folders in our data folder that pages may read whatever INSPECTOR_SOURCES lists: what is in them was brought or written by pages."""
-_AT_A_TERMINAL = re.compile(
-    r": `formats` lists them, --format NAME \(in Python format=NAME\) forces one| \(--format NAME, in Python format=NAME\)"
-)
 OUTSIDE_OF_HOMES = "In local mode pages add only what is in the folders where programs keep their sessions; the command import_source reads what you may read."
 
 
@@ -43,7 +39,6 @@ def known_as(path: str) -> str:
 def sentence_of(path: str, problem: Exception) -> str:
     """As a page has it: with `path` as `known_as` has it, and without what to do at a terminal."""
     words = f"{problem.what}." if isinstance(problem, NotRecognized) and not problem.unread else str(problem)
-    words = _AT_A_TERMINAL.sub("", words)
     return words.replace(path, known_as(path))
 
 

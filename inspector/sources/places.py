@@ -8,6 +8,7 @@ from urllib.parse import quote, urlencode
 from inspector.sources import files
 from inspector.sources.dsn import Dsn, Place
 from inspector.sources.problems import SourceProblem
+from inspector.sources.uploads import KEPT
 
 SCHEMES = ("postgresql://", "postgres://")
 _SCHEME = re.compile(r"\s*([a-z][a-z0-9+.:-]*)://", re.IGNORECASE)
@@ -105,7 +106,7 @@ def real(where: Place) -> str:
     return where.name if isinstance(where, Dsn) else files.real(where)
 
 
-_UPLOADED = re.compile(r".*/uploads/[0-9a-f]{16}/([^/]+)")
+_UPLOADED = re.compile(rf".*/uploads/{KEPT.pattern}")
 
 
 def short(name: str) -> str:

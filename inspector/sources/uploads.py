@@ -19,7 +19,8 @@ LONGEST_NAME = 80
 YOUNG = 3600
 """Seconds for which a file without a source may be one that is being imported."""
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
-_KEPT = re.compile(r"[0-9a-f]{16}/[A-Za-z0-9_-][A-Za-z0-9._-]*")
+KEPT = re.compile(r"[0-9a-f]{16}/([A-Za-z0-9_-][A-Za-z0-9._-]*)")
+"""Below the folder of all uploads, one of them: its folder, and the name under which it was brought."""
 
 
 @dataclass(eq=False)
@@ -91,7 +92,7 @@ class NotThere(SourceProblem):
 def kept(base: Path, name: str) -> Path:
     """What `keep` made, by its folder and name, as an answer to the browser has it. Raises NotThere."""
     path = base / name
-    if not _KEPT.fullmatch(name) or not path.is_file():
+    if not KEPT.fullmatch(name) or not path.is_file():
         raise NotThere(base)
     return path.resolve()
 

@@ -270,7 +270,6 @@ class AddPage:
 
 def _add_page(request: OperatorRequest) -> AddPage:
     permit("add source")
-    remove_unused()
     listing: list[Entry] = []
     folder, more, problem = request.GET.get("folder", ""), False, ""
     with limited(limit_of_adding(web_limit())):
@@ -299,6 +298,7 @@ def add(request: OperatorRequest) -> HttpResponse:
     """POST adds the `path`, the `file`, the `text` under a `name`, or what was `brought` to be tested; with `do=try` or `do=lines` it says what the path holds, and adds nothing."""
     if request.method != "POST":
         content = _add_page(request)
+        remove_unused()
         return page(request, "source_add.html", content, twins=("json",), status=400 if content.problem else 200)
     try:
         if request.POST.get("do") in ("try", LINES):
@@ -326,7 +326,8 @@ def _tried(request: OperatorRequest) -> HttpResponse:
 
 def _not_added(request: OperatorRequest, problem: Exception) -> HttpResponse:
     """With what was typed, as it was: masked, it would be imported so at the next attempt."""
-    way = {"brought": "file"}.get(_way(request), _way(request))
+    # What was brought before has no form of its own: it is to be sent again.
+    way = "file" if _way(request) == "brought" else _way(request)
     typed = refused(way, {**request.POST.dict(), "text": ""}, problem, otherwise="path" if way == "elsewhere" else way)
     beyond = visible(str(problem.place)) if isinstance(problem, OutOfReach) else ""
     # The command for a place that pages may not read is what was asked for there.

@@ -127,7 +127,7 @@ class Answer:
 
     @property
     def is_advice_only(self) -> bool:
-        return is_advice_only([self.explanation])
+        return is_advice_only(self.explanation)
 
     @property
     def changing(self) -> tuple[Remedy, ...]:
@@ -327,7 +327,7 @@ def _look(error: str, row: Conversation | None, reader: str) -> Lookup:
     explanations = tuple(sorted(explained_in(candidates, case, row.source.projection), key=lambda explanation: not explanation.fires))
     is_small = len(case.conversation.chunks) <= TRIED and not row.is_crash
     others = other_readers(explanations, case, readers_of(row.source.format), row.source.projection) if is_small else ()
-    if repairable is None or is_advice_only(explanations):
+    if repairable is None or is_advice_only(explanations[0]):
         return Lookup(explanations, None, (row, case), others=others)
     names = profile_of(explanations, repairable.judges[1])
     projection, profile = chosen_judges("", names, repairable.judges)

@@ -49,6 +49,7 @@ KINDS = {"conversations": False, "streams": True}
 """What the address may ask for -> whether the source is evidence, as each that holds streams is."""
 _OF_STREAMS: dict[str, RuleEntry] = {entry.code: entry for entry in ALL_STREAM_RULES}
 _UNNOTICED = [entry.code for entry in RULES if entry.unnoticed]
+_ALSO = {WRONG_SILENTLY: "content lost, history hidden"}
 NEXT_REQUESTS = {words.replace(" ", "-"): words for words in ENDINGS}
 """What the address may ask for -> its words."""
 SORTS: dict[str, tuple[str, ...]] = {
@@ -101,6 +102,8 @@ class Shown:
     words: str
     query: str
     is_chosen: bool = True
+    also: str = ""
+    """Other words of a row that it means."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -320,7 +323,10 @@ def orders(filters: ProblemFilters) -> tuple[Shown, ...]:
 def next_requests(filters: ProblemFilters) -> tuple[Shown, ...]:
     """What may become of the next request, with the words of each."""
     choices = {"": "any", **NEXT_REQUESTS}
-    return tuple(Shown(words, replace(filters, next_request=key).query, key == filters.next_request) for key, words in choices.items())
+    return tuple(
+        Shown(words, replace(filters, next_request=key).query, key == filters.next_request, _ALSO.get(words, ""))
+        for key, words in choices.items()
+    )
 
 
 def known_rule(code: str) -> Rule | None:

@@ -382,8 +382,8 @@ def _page(request: OperatorRequest) -> WhatIfPage:
     is_ours = len(request.GET.getlist("reader")) < 2
     if is_ours:
         newer = others[others.index(choice.a) + 1 :] if choice.a in others else []
-        ours = [line for line in lines if _may_replace(line.summary.reader_b, newer) and line.summary.reader_b != choice.a]
-        best = min(ours, key=lambda line: line.rank, default=lines[place])
+        replacing = [line for line in lines if _may_replace(line.summary.reader_b, newer) and line.summary.reader_b != choice.a]
+        best = min(replacing, key=lambda line: line.rank, default=lines[place])
         choice, place = replace(choice, b=best.summary.reader_b), lines.index(best)
     here = in_memory(_listed(choice, ((oid, by_client[place]) for oid, by_client in compared)), request.GET, PER_PAGE)
     equals = _equals(choice, lines, place, compared)

@@ -224,4 +224,4 @@ def test_an_error_whose_end_is_cut_off_is_the_same_as_the_whole_one(cut: str, is
     ],
 )
 def test_what_no_stored_history_shows_and_no_repair_helps_has_only_its_advice(text: str, expected: bool) -> None:
-    assert is_advice_only(explained_in(recognized(text), None, "")) is expected
+    assert is_advice_only(explained_in(recognized(text), None, "")[0]) is expected

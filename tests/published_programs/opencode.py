@@ -61,7 +61,7 @@ SESSIONS: dict[str, list[Message]] = {
     "a failed answer": _FAILED,
 }
 REPAIRS = {"killed": "insert-interrupted-result", "a failed answer": "keep-failed-answer"}
-MENDED = ("a text cut off", "a step cut off", "a message cut off", "attachments that are no list", "no time", "no output", "no state")
+REPAIRED = ("a text cut off", "a step cut off", "a message cut off", "attachments that are no list", "no time", "no output", "no state")
 
 
 def files() -> dict[str, tuple[str, bytes]]:
@@ -73,7 +73,7 @@ def files() -> dict[str, tuple[str, bytes]]:
             contents[name] = ID, Path(path).read_bytes()
             if name in REPAIRS:
                 contents[f"{name}, repaired"] = import_file(path, REPAIRS[name])
-    for name in MENDED:
+    for name in REPAIRED:
         with tempfile.TemporaryDirectory() as folder:
             path = database(Path(folder), CLEAN)
             damage(path, *DAMAGES[name])

@@ -54,7 +54,7 @@ def test_a_damaged_row_gives_the_request_or_the_failure(name: str, tmp_path: Pat
     assert not SENT[name] or request(reading) == SENT[name][0]
 
 
-@pytest.mark.parametrize("name", [f"{name}, repaired" for name in opencode.MENDED])
+@pytest.mark.parametrize("name", [f"{name}, repaired" for name in opencode.REPAIRED])
 def test_a_session_goes_on_without_the_broken_part(name: str) -> None:
     first, *later = SENT[name]
     assert len(later) == opencode.TURNS - 1 and all(messages[: len(first)] == first for messages in later)

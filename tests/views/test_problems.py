@@ -187,6 +187,7 @@ def test_problems_are_chosen_by_what_becomes_of_the_next_request(client: Client,
         assert f"Next request: <b>{words.replace('-', ' ')}</b>" in page
         assert len(problems(client, f"?next_request={words}")) == len(by_words[words])
         assert f'name="next_request" value="{words}"' in page, "a search keeps it"
+        assert 'wrong silently <span class="quiet">content lost, history hidden</span>' in page
     assert by_words["rejected"] and all("rejected" in said for said in by_words["rejected"].values())
     assert by_words["wrong-silently"] and not {"all rejected", "rejected", "accepted", "–"} & set(by_words["wrong-silently"].values())
     assert set(by_words["accepted"].values()) <= {"accepted"} and not by_words["cannot-be-opened"]

@@ -371,6 +371,15 @@ def test_a_reader_is_compared_with_the_best_that_came_after_it_or_was_proposed(c
     assert client.get(f"/whatif.json?reader={now}").json()["reader_b"] == other
 
 
+@pytest.mark.usefixtures("programs")
+def test_what_gains_nothing_is_said_before_what_to_read(client: Client) -> None:
+    older, newer = (
+        client.get("/whatif/", {"reader": readers}).content.decode()
+        for readers in (["rollouts", "rollouts-before-cd8a0c9"], ["rollouts-before-cd8a0c9", "rollouts"])
+    )
+    assert "It gains nothing: no next request newly passes." in older and "It gains nothing" not in newer
+
+
 @pytest.mark.slow
 @pytest.mark.usefixtures("programs")
 def test_every_link_of_the_page_shows_a_conversation_as_that_client_has_it(client: Client) -> None:

@@ -243,7 +243,7 @@ class Command(AnsweringCommand):
                 self.say(f"  and {len(explanation.places) - PLACES_SHOWN} more places; --json lists them")
             if subject.case is not None and not explanation.fires and not explanation.places and not rule.unjudged:
                 self.say("  nothing in the history of the target breaks it now")
-            if is_advice_only([explanation]):
+            if is_advice_only(explanation):
                 self.say("  no repair of the store helps")
             if words := repaired_by_words(remedies(explanation, subject.repair_case, advice)):
                 self.say(f"  repaired by: {words}")
@@ -379,7 +379,7 @@ def _other_readers(explanations: Sequence[Explanation], subject: ErrorSubject) -
 
 
 def _advice(explanations: Sequence[Explanation], text: str, subject: ErrorSubject) -> Advice | None:
-    if not explanations or is_advice_only(explanations) or subject.repairable is None or subject.repair_case is None:
+    if not explanations or is_advice_only(explanations[0]) or subject.repairable is None or subject.repair_case is None:
         return None
     profile_name = profile_of(explanations, subject.repairable.profile)
     return advised(subject.repair_case, profile_name, subject.repairable.projection, observed(explanations, text, subject.cases))

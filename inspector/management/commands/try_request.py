@@ -137,7 +137,7 @@ class Command(AnsweringCommand):
         text = without_key(answer.text, key)
         is_refused = answer.status in REFUSALS
         explanations = _explained(text, case, chosen, provider) if is_refused else ()
-        advice = _advised(explanations, text, case, chosen) if explanations and not is_advice_only(explanations) else None
+        advice = _advised(explanations, text, case, chosen) if explanations and not is_advice_only(explanations[0]) else None
         verdict = "accepted" if answer.status == 200 else "refused" if is_refused else "no verdict"
         if options["json"]:
             listed = {explanation.candidate.rule.id: repaired_by(remedies(explanation, case, advice)) for explanation in explanations}

@@ -239,9 +239,9 @@ def _intentional_omissions(case: Case, serious: Sequence[Finding]) -> tuple[str,
     )
     if not parts:
         # Branches may be meant: lost is only what a finding of the path names and the path does not reach.
-        on_path = {chunk.seq for chunk in case.conversation.chunks}
-        of_path = [finding.seqs for finding in serious if finding.code.startswith("TREE") and not on_path.isdisjoint(finding.seqs)]
-        off_path = sorted({seq for seqs in of_path for seq in seqs} - on_path)
+        of_tree = [finding.seqs for finding in serious if finding.code.startswith("TREE")]
+        on_path = {chunk.seq for chunk in case.conversation.chunks} if of_tree else set()
+        off_path = sorted({seq for seqs in of_tree if not on_path.isdisjoint(seqs) for seq in seqs} - on_path)
         lost, which = len(off_path), f"seq {span_text(off_path, 3)}"
     if lost > 0:
         parts.append(f"{lost:,} {'is' if lost == 1 else 'are'} lost")

@@ -62,11 +62,11 @@ class Advice:
         return tuple(strategy.name for strategy in self.strategies)
 
 
-def is_advice_only(explanations: Sequence[Explanation]) -> bool:
+def is_advice_only(explanation: Explanation) -> bool:
     """Whether no stored history shows the refusal and no repair helps, as of too many tokens: what a conversation needs besides is another matter."""
-    rule, fires = explanations[0].candidate.rule, explanations[0].fires
+    rule = explanation.candidate.rule
     unjudged = (other.unjudged for profile in PROFILES for other in profile.rules if other.id == rule.id)
-    return bool(rule.advice and not rule.repaired_by and not fires) and all(unjudged)
+    return bool(rule.advice and not rule.repaired_by and not explanation.fires) and all(unjudged)
 
 
 def profile_of(explanations: Sequence[Explanation], own_profile: str) -> str:
@@ -122,7 +122,7 @@ def _source(case: Case, text: str) -> str:
 
 def remedies(explanation: Explanation, case: Case | None, advice: Advice | None) -> tuple[Remedy, ...]:
     """What is recommended first, then what else the rule names and would change something, then what would not."""
-    recommended, word = (advice.names, advice.word) if advice and not is_advice_only([explanation]) else ((), "")
+    recommended, word = (advice.names, advice.word) if advice and not is_advice_only(explanation) else ((), "")
     is_tried = case is not None and len(case.conversation.chunks) <= TRIED
     listed = [
         Remedy(
