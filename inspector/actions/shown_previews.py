@@ -118,7 +118,7 @@ def _advised_by_preview(row: Conversation, offer: Offered) -> Offered:
     choice = _by_default(row, offer.recommended)
     if choice is None or not is_kept(row, *choice) or (part := shown_of_choice(row, *choice).part) is None:
         return replace(offer, word=SUGGESTED)
-    return _with_advice(offer, part.before.ending, part.after.ending, part.safety, ())
+    return _with_advice(offer, part.before.ending, part.after.ending, part.safety, (), part.read)
 
 
 def _analysis(row: Conversation) -> analyses.Stored | None:
@@ -157,7 +157,7 @@ def _offered(pk: int, revision: int, read: tuple[Hashable, ...], reader: str, pr
     attempts = _attempts(case, named | {*recommended}, projection, profile)
     now = ending_without_findings(case, judgement)
     offer = Offered(recommended, named, problem, _outcomes(attempts, now, profile), parts, detected)
-    return _advised(offer, recommendation.candidate, now, projection, profile, attempts) if _is_tried(case) else offer
+    return _advised(offer, case, recommendation.candidate, now, projection, profile, attempts) if _is_tried(case) else offer
 
 
 def _is_tried(case: Case) -> bool:
@@ -175,21 +175,23 @@ def _outcomes(attempts: Sequence[Attempt], now: Ending, profile: str) -> dict[st
 
 
 def _advised(
-    offer: Offered, candidate: RepairCandidate, now: Ending, projection: str, profile: str, attempts: Sequence[Attempt]
+    offer: Offered, case: Case, candidate: RepairCandidate, now: Ending, projection: str, profile: str, attempts: Sequence[Attempt]
 ) -> Offered:
     # What the store cannot keep is left out of a candidate after it was judged.
     after = ending_without_findings(candidate.case, judged_case(candidate.case, profile, projection)[1])
     passing = [(attempt.name, attempt.safety) for attempt in attempts if tone(attempt.ending.words) == "yes"]
     safety = safety_words({kind for strategy in candidate.strategies for kind in strategy.safety})
-    return _with_advice(offer, now, after, safety, passing)
+    return _with_advice(offer, now, after, safety, passing, (len(case.reading.messages), len(candidate.case.reading.messages)))
 
 
-def _with_advice(offer: Offered, now: Ending, after: Ending, safety: str, passing: Sequence[tuple[str, str]]) -> Offered:
+def _with_advice(
+    offer: Offered, now: Ending, after: Ending, safety: str, passing: Sequence[tuple[str, str]], read: tuple[int, int]
+) -> Offered:
     """`now` and `after` are ends of the next request, after all that is recommended; `safety` is that of all of it."""
     if tone(now.words) == "yes" and tone(after.words) != "yes":
         # What repairs its findings and makes the next request wrong is nothing to begin with.
-        return replace(offer, recommended=(), advice=advice_lines((), "", now, after, passing))
-    return replace(offer, word=advice_word(after), advice=advice_lines(offer.recommended, safety, now, after, passing))
+        return replace(offer, recommended=(), advice=advice_lines((), "", now, after, passing, read))
+    return replace(offer, word=advice_word(after), advice=advice_lines(offer.recommended, safety, now, after, passing, read))
 
 
 def request_of_choice(row: Conversation, strategies: tuple[str, ...], mode: str, reader: str, leaf: str) -> RepairRequest:

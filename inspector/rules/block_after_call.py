@@ -19,11 +19,7 @@ def check(case: Case) -> Iterator[Match]:
             yield Match(
                 chunks,
                 f"{kinds.capitalize()} at seq {span_text([chunk.seq for chunk in chunks])} follows a call in the same answer: "
-                + (
-                    "the provider of this session does not mind."
-                    if is_other_provider
-                    else "Anthropic answers with the text of a missing result (AN-4)."
-                ),
+                + ("the provider of this session does not mind." if is_other_provider else "Anthropic answers as if results were missing."),
                 severity=Severity.NOTE if is_other_provider else None,
             )
 

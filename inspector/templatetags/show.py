@@ -40,6 +40,8 @@ from inspector.presentation.stream.marks import place_of
 from inspector.profiles.catalogue import PROFILES
 from inspector.programs.formats import mode_risk, mode_word
 from inspector.rules.base import Finding
+from inspector.rules.catalogue import RULES
+from inspector.strategies.catalogue import STRATEGIES
 from inspector.streams.model import How
 from inspector.text import shell_words
 
@@ -81,6 +83,19 @@ def visible(value: object) -> str:
 def with_code(value: str) -> SafeString:
     """Words of ours in which names are between backticks."""
     return mark_safe(_NAME.sub(r"<code>\1</code>", escape(text.visible(value))))  # noqa: S308 (every text goes through `escape`)
+
+
+@register.filter
+def with_links(value: str) -> SafeString:
+    """As `with_code`, where names of strategies and codes of rules lead to their pages."""
+    return mark_safe(_LINKED.sub(_link, escape(text.visible(value))))  # noqa: S308 (every text goes through `escape`)
+
+
+def _link(found: re.Match[str]) -> str:
+    name = found[1] or found[0]
+    kind = _KINDS.get(name)
+    shown = f"<code>{name}</code>" if found[1] else name
+    return f'<a class="link" href="/{kind}/{name}/">{shown}</a>' if kind else shown
 
 
 @register.filter
@@ -135,6 +150,9 @@ def provider_rule(value: str) -> str:
 
 
 _NAME = re.compile("`([^`]+)`")
+_LINKED = re.compile(rf"{_NAME.pattern}|\b[A-Z]+\d{{3}}\b")
+_KINDS = {rule.code: "rules" for rule in RULES} | {strategy.name: "strategies" for strategy in STRATEGIES}
+"""What has a page of its own, and below which address."""
 
 
 @register.simple_tag

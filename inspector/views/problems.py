@@ -1,7 +1,7 @@
 """The page of a problem: what its rule says, where it occurs, what became of each conversation, and what was decided. The forms of the inbox end here too."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -167,6 +167,8 @@ class ProblemPage:
     """The one repair, or the one group, that is there; None where there are others."""
     other_repairs: tuple[str, ...]
     """Ids of those that wait and do not leave less of it."""
+    consequence: Problem | None
+    """Where nothing repairs this one: a problem of the same source that it leads to, and that has repairs."""
 
     @property
     def history(self) -> tuple[HistoryLine, ...]:
@@ -214,7 +216,13 @@ def _page(request: OperatorRequest, oid: str) -> ProblemPage:
         review=review,
         reviewed=reviewed,
         other_repairs=others,
+        consequence=None if row.repairs or row.about is None else _consequence(problem, row.about.leads_to),
     )
+
+
+def _consequence(problem: Problem, codes: Collection[str]) -> Problem | None:
+    same = Problem.objects.filter(source=problem.source, code__in=codes, conversations__gt=0)
+    return same.order_by("code").first() if codes else None
 
 
 def _example(rows: Sequence[OccurrenceRow]) -> Example | None:
@@ -230,7 +238,7 @@ def _example(rows: Sequence[OccurrenceRow]) -> Example | None:
 
 def _example_of(row: OccurrenceRow, conversation: Conversation) -> Example:
     case = loading.case(conversation, conversation.source.reader)
-    (excerpt,) = excerpts(case, [row.seqs])
+    (excerpt,) = excerpts(case, [row.seqs], is_filled=True)
     if row.next_request.state != REJECTED:
         return Example(row, excerpt)
     projection, profile = conversation.judges
@@ -247,7 +255,7 @@ def _example_of_large(row: OccurrenceRow, conversation: Conversation) -> Example
     number = kept.reaching(row.seqs[0]) if kept else None
     if kept is None or number is None:
         return Example(row, Excerpt())
-    excerpt = excerpt_of_block(kept.block(number), row.seqs)
+    excerpt = excerpt_of_block(kept.block(number), row.seqs, is_filled=True)
     first = kept.headline().overview.judged.first if row.next_request.state == REJECTED else None
     at = kept.reaching(first.seqs[0]) if first and first.seqs else None
     if first is None or at is None:
@@ -395,7 +403,7 @@ def _example_report(example: Example) -> Json:
     return {
         "conversation": example.row.subject.oid,
         "title": example.row.subject.title,
-        "chunks": [json_fields(line, "seq role kind words read") for line in example.excerpt.lines],
+        "chunks": [json_fields(line, "seq role kind words read named=is_named") for line in example.excerpt.lines],
         "answer": json_fields(example, "profile rule=rejection.id path=rejection.path text=rejection.text") if example.is_why else None,
     }
 

@@ -221,6 +221,12 @@ class DetectedRule(NamedTuple):
     message: str
     strategies: tuple[str, ...]
 
+    @property
+    def reason(self) -> str:
+        """Why its rule has no strategy; "" where it has one."""
+        about = known_rule(self.code)
+        return about.no_repair_reason if about else ""
+
 
 class AlsoRepairs(NamedTuple):
     """`query` chooses the strategy too."""

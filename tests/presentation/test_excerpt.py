@@ -82,6 +82,40 @@ def test_the_lines_are_those_where_the_harm_is(named: list[int], expected: list[
     assert ([(line.seq, line.left_out) for line in excerpt.lines], excerpt.left) == (expected, left)
 
 
+CUT = """@format pi
+1 user 1.0 text go
+2 assistant 2.0 text done
+3 - 3.- unreadable "{\\"type\\":\\"mess" damage=torn reason="not JSON"
+4 user 4.0 text and? parent=lost
+5 assistant 5.0 text what?
+"""
+
+
+@pytest.mark.parametrize(
+    ("history", "named", "expected"),
+    [
+        # What the cut hides is next to the entry at which the path begins.
+        (CUT, [4], [(2, "not read", False), (3, "not read", False), (4, "", True), (5, "", False)]),
+        (CUT, [3], [(1, "not read", False), (2, "not read", False), (3, "not read", True), (4, "", False)]),
+        # First what is between what is named.
+        (LONG, [6, 8], [(5, "read as user", False), (6, "read as user", True), (7, "read as user", False), (8, "", True)]),
+        (LONG, [9], [(6, "read as user", False), (7, "read as user", True), (8, "", False), (9, "", True)]),
+        (LONG, [1], [(1, "", True), (2, "read as user", False), (3, "read as user", False), (4, "", False)]),
+        # All four are named: there is no room.
+        (LONG, range(1, 5), [(1, "", True), (2, "read as user", True), (3, "read as user", True), (4, "", True)]),
+        (LONG, [77], []),
+    ],
+)
+def test_what_is_around_fills_an_excerpt(history: str, named: list[int], expected: list[tuple[int, str, bool]]) -> None:
+    (excerpt,) = excerpts(load_case(history, "pi-1.5" if "@format pi" in history else "dispatch-legacy"), [named], is_filled=True)
+    assert [(line.seq, line.read, line.is_named) for line in excerpt.lines] == expected
+
+
+def test_of_what_nobody_can_read_the_bytes_are_quoted() -> None:
+    (excerpt,) = excerpts(load_case(CUT, "pi-1.5"), [[3]])
+    assert [line.words for line in excerpt.lines] == ['{"type":"mess']
+
+
 def test_where_all_is_read_as_it_is_stored_the_lines_are_the_first_and_the_last() -> None:
     (excerpt,) = excerpts(load_case(HEALTHY, "dispatch-legacy"), [range(1, 6)])
     assert [(line.seq, line.left_out, line.read) for line in excerpt.lines] == [(1, 0, ""), (2, 0, ""), (4, 1, ""), (5, 0, "")]

@@ -73,34 +73,41 @@ PASSING = [("promote-leaked-call", "invented"), ("promote-guessed-call", "invent
             SILENT,
             PASSING,
             (
-                "Passes: `promote-leaked-call`, but adds what nobody said.",
+                "Passes: `promote-leaked-call`, but adds what is stored nowhere.",
                 "Passes: `drop-leaked-call`, but takes words away.",
-                "Loses and adds nothing: `a`, but wrong silently (without seq 14).",
+                "Loses and adds nothing: `a` (3 → 9 messages read), but wrong silently (without seq 14).",
             ),
         ),
         (
             ["a", "b"],
             REJECTED,
             [],
-            ("Loses and adds nothing: `a` and `b`, but rejected at messages.1 (OC-2).",),
+            ("Loses and adds nothing: `a` and `b` (3 → 9 messages read), but still rejected at messages.1 (OC-2).",),
         ),
-        ([], REJECTED, PASSING[:1], ("Passes: `promote-leaked-call`, but adds what nobody said.",)),
+        ([], REJECTED, PASSING[:1], ("Passes: `promote-leaked-call`, but adds what is stored nowhere.",)),
         ([], REJECTED, [], ()),
         ([], ACCEPTED, [], ()),
     ],
 )
 def test_which_strategies_to_choose(names: list[str], after: Ending, passing: list[tuple[str, str]], expected: tuple[str, ...]) -> None:
-    assert advice_lines(names, "safe", REJECTED, after, passing) == expected
+    assert advice_lines(names, "safe", REJECTED, after, passing, (3, 9)) == expected
 
 
 def test_what_a_choice_costs_is_said_where_it_loses_and_adds() -> None:
-    assert advice_lines(["a"], "invented and lossy", REJECTED, ACCEPTED, []) == (
-        "Passes: `a`, but adds what nobody said and takes words away.",
+    assert advice_lines(["a"], "invented and lossy", REJECTED, ACCEPTED, [], (3, 9)) == (
+        "Passes: `a`, but adds what is stored nowhere and takes words away.",
+    )
+
+
+@pytest.mark.parametrize("read", [(9, 9), (9, 3)])
+def test_that_no_more_is_read_is_no_reason_to_choose_it(read: tuple[int, int]) -> None:
+    assert advice_lines(["a"], "safe", SILENT, SILENT, [], read) == (
+        "Loses and adds nothing: `a`, but still wrong silently (without seq 14).",
     )
 
 
 @pytest.mark.parametrize("names", [[], ["a"]])
 def test_where_the_next_request_passes_already_that_is_said_first(names: list[str]) -> None:
-    first, *rest = advice_lines(names, "safe", ACCEPTED, ACCEPTED, PASSING)
+    first, *rest = advice_lines(names, "safe", ACCEPTED, ACCEPTED, PASSING, (9, 9))
     assert first == "The next request passes as it is: a repair is for what is found, and for older readers."
     assert rest == ["Still passes: `a`, loses and adds nothing."] * len(names)

@@ -167,7 +167,7 @@ def test_the_answer_begins_with_what_the_error_means(client: Client) -> None:
 def test_repairs_that_change_something_where_it_is_rejected_come_first(client: Client, incident: Conversation) -> None:
     """What usually helps led, and the options of this conversation said that it does not repair it."""
     repairs = page(client, OPENAI).partition("<h3>Suggested repairs")[2].partition("</section>")[0]
-    assert words(repairs).startswith(", tried on conversation hello Passes: promote-leaked-call , but adds what nobody said.")
+    assert words(repairs).startswith(", tried on conversation hello Passes: promote-leaked-call , but adds what is stored nowhere.")
     assert "renumber-messages safe partial Gives each message" in words(repairs)
     assert f'href="/conversations/{incident.oid}/repairs/new/?strategy=renumber-messages">Preview' in repairs
     idle = words(repairs.partition("Would change nothing here:")[2].partition("</p>")[0])

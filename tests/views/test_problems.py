@@ -565,7 +565,9 @@ def test_the_page_of_a_problem_shows_what_the_provider_answers_where_the_problem
     quoted = re.findall(r"<span[^>]*>(?:<i>(\d+)</i>|(… \d+ chunks? left out))", examples["MSG101"])
     assert quoted == [("2", ""), ("3", ""), ("", "… 6 chunks left out"), ("10", ""), ("11", "")]
     assert examples["MSG101"].count("read as user") == 4
-    assert re.findall(r"<i>(\d+)</i> <em", examples["TOOL202"]) == ["10", "12"], "the result and its call"
+    assert re.findall(r"<i>(\d+)</i> <em", examples["TOOL202"]) == ["9", "10", "11", "12"]
+    around = re.findall(r'<span class="around"><i>(\d+)</i>', examples["TOOL202"])
+    assert around == ["9", "11"], "the result and its call are what is named"
     copies = {
         code: client.get(f"/problems/{source.rule_problems.get(code=code).oid}.md").content.decode() for code in ("MSG101", "THINK301")
     }
@@ -575,8 +577,27 @@ def test_the_page_of_a_problem_shows_what_the_provider_answers_where_the_problem
     reports = [
         client.get(f"/problems/{source.rule_problems.get(code=code).oid}.json").json()["example"] for code in ("TOOL202", "THINK301")
     ]
-    assert [chunk["seq"] for chunk in reports[0]["chunks"]] == [10, 12] and reports[0]["answer"]["path"] == "messages.1"
+    assert [(chunk["seq"], chunk["named"]) for chunk in reports[0]["chunks"]] == [(9, False), (10, True), (11, False), (12, True)]
+    assert reports[0]["answer"]["path"] == "messages.1"
     assert reports[1]["answer"] is None
+
+
+def test_a_problem_that_nothing_repairs_leads_to_what_repairs_the_harm(client: Client, kept: Kept) -> None:
+    kept("programs", of_programs)
+    source = Conversation.objects.get(title__startswith="The totals of the ledger").source
+    torn, cut = (source.rule_problems.get(code=code) for code in ("STORE501", "TREE101"))
+    page = client.get(f"/problems/{torn.oid}/").content.decode()
+    assert re.findall(r'<a class="btn main" href="(.*?)">(.*?)</a>', page) == [
+        (f"/problems/{cut.oid}/", "Repair what it leads to: TREE101")
+    ]
+    fix = page.partition('id="fix"')[2].partition("</section>")[0]
+    assert '<a class="link" href="/rules/TREE101/">TREE101</a> says so' in fix
+    assert '<a class="link" href="/strategies/reparent-orphan-entry/"><code>reparent-orphan-entry</code></a>' in fix
+    quoted = re.findall(r"<i>(\d+)</i> <em", page.partition('class="excerpt"')[2])
+    assert quoted == ["5", "6", "7", "8"] and '{"type":"message"' in unescape(page)
+    assert "Repair what it leads to" not in client.get(f"/problems/{cut.oid}/").content.decode()
+    Problem.objects.filter(pk=cut.pk).update(conversations=0)
+    assert "Repair what it leads to" not in client.get(f"/problems/{torn.oid}/").content.decode(), "there is nothing of it any more"
 
 
 def test_a_large_conversation_has_the_same_example_and_no_whole_is_read(

@@ -143,7 +143,7 @@ def test_what_remains_comes_with_the_strategy_that_repairs_it_too(client: Client
     options = text(client, address)
     outcome = " ".join(re.sub("<[^>]+>", " ", options.partition('id="outcome"')[2]).split())
     assert "Remains: THINK301 until you tick promote-leaked-call invented , which includes renumber-messages" in outcome
-    assert "No strategy is for it alone." in options and "Remains: THINK101 no strategy is for it alone" in outcome
+    assert "The row is whole and only the reader drops it" in options and "Remains: THINK101 nothing repairs it" in outcome
     assert "rejected → wrong silently (without seq 14); accepted with promote-leaked-call" in outcome
     both = text(client, f"{address}?outcome=&strategy={RENUMBER}&strategy=promote-leaked-call")
     assert "THINK101 1 → 0" in both and "no strategy is for it" not in both and "accepted with" not in both, "it goes with another"
@@ -708,8 +708,8 @@ def test_what_leaves_the_next_request_wrong_is_partial_and_what_passes_is_named(
     address = f"/conversations/{example(tmp_path, traces=False).conversations.get(native_id=INCIDENT).oid}/repairs/new/"
     page = text(client, address)
     assert advice(page) == [
-        "Passes: promote-leaked-call, but adds what nobody said.",
-        "Loses and adds nothing: renumber-messages, but wrong silently (without seq 14).",
+        "Passes: promote-leaked-call, but adds what is stored nowhere.",
+        "Loses and adds nothing: renumber-messages (3 → 8 messages read), but wrong silently (without seq 14).",
     ]
     assert ">recommended<" not in page
     passing = text(client, f"/conversations/{merged_one.oid}/repairs/new/")
@@ -737,7 +737,10 @@ def test_a_repair_for_another_reader_is_tried_as_that_one_reads(client: Client, 
     assert "openai-chat: rejected → accepted" in deployed and "openai-chat: rejected" not in other
     assert "What is found here as dispatch-role-split reads it" in other and "MSG101" not in other
     assert "openai-chat: wrong silently → accepted" in other
-    assert advice(other) == ["Passes: promote-leaked-call, but adds what nobody said.", "Passes: drop-leaked-call, but takes words away."]
+    assert advice(other) == [
+        "Passes: promote-leaked-call, but adds what is stored nowhere.",
+        "Passes: drop-leaked-call, but takes words away.",
+    ]
     named = re.findall('href="#(strategy-[a-z-]+)"', other.partition('<div class="choice">')[2].partition("</div>")[0])
     assert named == ["strategy-promote-leaked-call", "strategy-drop-leaked-call"] and all(f'id="{name}"' in other for name in named)
     passing = text(
@@ -766,7 +769,8 @@ def test_a_finding_that_gets_milder_is_named_and_what_a_parent_brings_back_is_no
     words = unescape(" ".join(re.sub("<[^>]+>", " ", answer).split()))
     assert "Findings: TREE101 error → note" in words and "none fewer" not in words
     assert "Next request: anthropic-2026-07: still wrong silently (content lost)" in words
-    assert " · invented Undo" in words, "the parent is; the entries are in the file"
+    assert " · invented adds no words of its own Undo" in words, "the parent is; the entries are in the file"
+    assert "Read: 5 → 8 messages" in words
 
 
 def test_what_would_repair_a_crash_file_is_chosen_for_its_session(client: Client, kept: Kept) -> None:

@@ -7,7 +7,7 @@ from inspector.presentation.conversation.ending import ACCEPTED, WRONG_SILENTLY,
 from inspector.presentation.conversation.verdict import NOT_JUDGED, NOT_KNOWN, PASSES_ALL, REJECTED, UNREADABLE
 
 RECOMMENDED, PARTIAL, SUGGESTED = "recommended", "partial", "suggested"
-_DOES = {"safe": "loses and adds nothing", "invented": "adds what nobody said", "lossy": "takes words away"}
+_DOES = {"safe": "loses and adds nothing", "invented": "adds what is stored nowhere", "lossy": "takes words away"}
 
 
 class Outcome(NamedTuple):
@@ -46,11 +46,13 @@ def advice_word(after: Ending) -> str:
     return PARTIAL if after.words in (REJECTED, WRONG_SILENTLY, UNREADABLE) else RECOMMENDED
 
 
-def advice_lines(names: Sequence[str], safety: str, now: Ending, after: Ending, passing: Sequence[tuple[str, str]]) -> tuple[str, ...]:
+def advice_lines(
+    names: Sequence[str], safety: str, now: Ending, after: Ending, passing: Sequence[tuple[str, str]], read: tuple[int, int]
+) -> tuple[str, ...]:
     """Which strategies to choose, a line for each choice: what passes first, then what repairs a part.
 
     `safety`: of all of `names`; `now` and `after`: the end of the next request as it is and after them. `passing`: each after which alone it is
-    accepted, with its safety.
+    accepted, with its safety. `read`: messages that are read now, and after all of `names`.
     """
     if now.words == after.words == ACCEPTED:
         passes = "The next request passes as it is: a repair is for what is found, and for older readers."
@@ -62,8 +64,9 @@ def advice_lines(names: Sequence[str], safety: str, now: Ending, after: Ending, 
     first = {of: name for name, of in reversed(passing)}
     lines = [f"Passes: `{name}`, {_but(of)}." for name, of in passing if first[of] == name]
     if names:
-        end = Outcome(after.words, _why(after)).text
-        lines.append(f"{_does(safety).capitalize()}: {_joined(names)}, but {end}.")
+        end = outcome(now, after).text if now.words == after.words else Outcome(after.words, _why(after)).text
+        more = f" ({read[0]:,} → {read[1]:,} messages read)" if read[1] > read[0] else ""
+        lines.append(f"{_does(safety).capitalize()}: {_joined(names)}{more}, but {end}.")
     return tuple(lines)
 
 

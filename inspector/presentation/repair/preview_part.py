@@ -197,10 +197,23 @@ class PreviewPart:
     def read_words(self) -> str:
         return self._messages("messages read")
 
+    @property
+    def invents_no_words(self) -> bool:
+        """What it invents is a link or a value, and no chunk."""
+        return Safety.INVENTED in self.plan.safety and not self.added and not self.rows_left
+
+    @property
+    def read(self) -> tuple[int, int]:
+        """Messages that are read, before and after."""
+        return self._counts("messages read")
+
     def _messages(self, what: str) -> str:
         """`3 → 8`, or one number where it stays."""
-        before, after = next((before, after) for words, before, after in self.messages if words == what)
+        before, after = self._counts(what)
         return f"{before:,}" if before == after else f"{before:,} → {after:,}"
+
+    def _counts(self, what: str) -> tuple[int, int]:
+        return next((before, after) for words, before, after in self.messages if words == what)
 
     @property
     def remaining(self) -> str:

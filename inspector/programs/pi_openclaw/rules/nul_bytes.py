@@ -32,6 +32,7 @@ RULE = Rule(
     example='@format pi\n1 user 1.0 text go\n2 - 2.- unreadable "" damage=nul reason="512 of its 512 bytes are NUL"',
     check=check,
     references=("a count in claude-code #81843: 6 of 10,949 files",),
-    no_repair_reason="The bytes are gone; look among the copies next to the file, and lead the entries below to the entry before it by hand, on a copy.",
+    no_repair_reason="The bytes are gone; look among the copies next to the file. Where entries below it have lost what was above, TREE101 says so, and `reparent-orphan-entry` leads them to the entry before it.",
+    leads_to=("TREE101",),
     fixed_in_code="Sync a file before its new length counts.",
 )

@@ -45,5 +45,6 @@ RULE = Rule(
     check=check,
     references=("a count in claude-code #81843: 21 of 10,949 files", "openclaw #77228"),
     no_repair_reason="What is cut off is nowhere in this file; look among the copies next to it. Where entries below it have lost what was above, TREE101 says so, and `reparent-orphan-entry` leads them to the entry before it.",
+    leads_to=("TREE101",),
     fixed_in_code="Write a line and its end at once, and put an LF before the first line that is added to a file that ends without one.",
 )
