@@ -24,6 +24,8 @@ from inspector.sources.within import stores_within
 
 OWN_FOLDERS = ("uploads", "demo")
 """Folders in our data folder that pages may read whatever INSPECTOR_SOURCES lists: what is in them was brought or written by pages."""
+LINE = 400
+"""Bytes of a first line that is shown."""
 OUTSIDE_OF_HOMES = "In local mode pages add only what is in the folders where programs keep their sessions; the command import_source reads what you may read."
 
 
@@ -113,6 +115,12 @@ def brought_before(name: str) -> str:
     """The path of what was brought and tested, by the name that `name_of_brought` gave. Raises SourceProblem."""
     permit("add source")
     return str(uploads.kept(uploads_folder(), name))
+
+
+def first_line(path: str) -> str:
+    """Of what was brought, as far as it is short."""
+    with Path(path).open("rb") as file:
+        return file.readline(LINE).decode("utf-8", "replace").strip()
 
 
 def name_of_brought(path: str) -> str:

@@ -19,6 +19,7 @@ from inspector.actions.add_source import (
     brought,
     brought_before,
     default_stores,
+    first_line,
     forget,
     known_as,
     limit_of_adding,
@@ -87,6 +88,13 @@ class ProgramCard:
         return slugify(self.title)
 
     @property
+    def where(self) -> str:
+        """Where sessions of it are, in a few words."""
+        return next(
+            iter(self.places), "a PostgreSQL database" if self.export_command else "a file or pasted text" if self.is_pasted else "a file"
+        )
+
+    @property
     def has_sessions(self) -> bool:
         return any(store.files != 0 for store in self.stores)
 
@@ -125,6 +133,8 @@ class AddPage:
     brought: str = ""
     """What was tested is kept as this, where a person brought it."""
     trials: tuple[Trial, ...] = ()
+    begins: str = ""
+    """The first line of what was brought and is not known as anything."""
     beyond: str = ""
     """The place that was typed and may not be read."""
 
@@ -244,9 +254,15 @@ class AddPage:
         return bool(self.chosen and self.chosen.places and not self.chosen.has_sessions)
 
     @property
-    def is_rest_open(self) -> bool:
-        """Whether the other ways are at hand: nothing was chosen that has its own, or one of them was just used."""
-        return not self.chosen or not (self.chosen.has_sessions or self.chosen.places) or bool(self.beyond or self.typed.problem)
+    def opened(self) -> dict[str, bool]:
+        """Which of the ways are not folded: what was just used, and a path where folders or addresses are listed for it."""
+        return {
+            "path": self.typed.name == "path" or bool(self.folder) or self.is_listed,
+            "file": self.typed.name == "file",
+            "text": self.typed.name == "text",
+            "database": self.typed.name == "elsewhere" or bool(self.beyond_address),
+            "elsewhere": bool(self.beyond),
+        }
 
     @property
     def may_watch(self) -> bool:
@@ -320,6 +336,7 @@ def _tried(request: OperatorRequest) -> HttpResponse:
     is_path = known_as(path) == path
     tried = replace(_add_page(request), tried=path if is_path else "", brought="" if is_path else name_of_brought(path), trials=answers)
     if not tried.can_import:
+        tried = tried if is_path else replace(tried, begins=first_line(path))
         forget(path)
     return page(request, "source_add.html", tried, twins=("json",))
 

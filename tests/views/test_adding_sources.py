@@ -118,8 +118,8 @@ def test_a_refused_path_comes_with_the_setting_that_allows_it(tmp_path: Path, cl
     page = said(client, path="/srv/other", do="try")
     assert re.search(r'id="path-path"[^>]*value="/srv/other"', page), "where it was tested, it is there again"
     assert page.index("Test without importing</button>") < page.index("Import this path</button>"), "the safe step comes first"
-    card = page[page.index('id="elsewhere"') :]
-    assert "/srv/other</span> is not allowed here yet</h3>" in card
+    head, _, card = page.partition('id="elsewhere"')
+    assert "/srv/other</span> is not allowed here yet</h3>" in head and "open" in opened(page, "elsewhere"), "the answer is not folded"
     assert card.index("import_source /srv/other</pre>") < card.index('data-copies="to-import"') < card.index("Or allow it for this page")
     for command in re.findall(r'id="to-(?:test|import)">([^<]*)</pre>', page):
         assert command.startswith(f"{sys.executable} {PACKAGE.parent}/manage.py "), "from any folder"
@@ -169,6 +169,12 @@ def test_what_is_allowed_is_said_before_and_what_is_missing_there_too(
         assert page.count("may not read") == there.count("may not read")
 
 
+def opened(page: str, way: str) -> str:
+    """What says that a way is not folded; "" where it is."""
+    (found,) = re.findall(rf'<details class="card[\w ]* way"([^>]*)>(?:(?!<details).)*?<div id="{way}">', page, re.DOTALL)
+    return found.strip()
+
+
 def panel(page: str) -> str:
     """The words of the program that was chosen."""
     text = re.sub(r"<[^>]+>", " ", page.partition('id="program"')[2].partition("</section>")[0].removeprefix(">"))
@@ -178,7 +184,7 @@ def panel(page: str) -> str:
 @pytest.mark.parametrize(("program", "sentences"), [
     ("codex-cli", ["Not found on this machine. It keeps its sessions in ~/.codex/sessions , or where CODEX_HOME says.",
                    "In another folder of this machine?", "import_source PATH", "Upload a file of it", "Formats that are read: codex ."]),
-    ("gbrain", ["It keeps its sessions in a PostgreSQL database.", "import_source postgresql://reader@db.example.org/agents",
+    ("gbrain", ["It keeps its sessions in a PostgreSQL database.", "Its address, without the password Show the command",
                 "Without a login there", "pg_dump -t minion_jobs"]),
     ("request-bodies", ["It has no usual place. Upload a file , paste the text or type its path ."]),
     ("evidence-bundle", ["It has no usual place. Upload a file or type its path ."]),
@@ -227,7 +233,7 @@ def test_a_program_without_sessions_has_its_path_and_command_in_its_card_and_the
 
     card, rest = split(client.get("/sources/add/?program=claude-code").content.decode())
     assert re.search(r'id="path-path"[^>]*value=""', card) and 'value="try"' in card and "Import this path" in card
-    assert 'id="path-path"' not in rest and '<details class="fold apart">' in rest
+    assert 'id="path-path"' not in rest and not any(opened(rest, way) for way in ("upload", "paste", "database", "elsewhere"))
     assert (card + rest).count("import_source PATH</pre>") == 1, "the same command is there once"
     card, rest = split(client.get("/sources/add/?program=codex-cli").content.decode())
     assert 'id="path-path"' not in card and "import_source PATH</pre>" in card, "pages may not open where it is not"
@@ -235,7 +241,8 @@ def test_a_program_without_sessions_has_its_path_and_command_in_its_card_and_the
     refused = client.post("/sources/add/?program=claude-code", {"path": "/srv/x", "do": "try"}).content.decode()
     card, rest = split(refused)
     assert 'value="/srv/x"' in card and "import_source PATH" not in card
-    assert "import_source /srv/x</pre>" in rest and '<details class="fold apart">' not in rest, "the answer is not folded away"
+    assert "import_source /srv/x</pre>" in rest and opened(rest, "elsewhere"), "the answer is not folded away"
+    assert not opened(rest, "upload")
 
 
 def test_where_a_list_says_what_pages_may_read_nothing_is_said_not_to_be_found(
@@ -253,15 +260,21 @@ def test_each_way_has_a_card_and_the_command_of_a_database_comes_when_it_is_aske
     settings.INSPECTOR_SOURCES = []
     page = client.get("/sources/add/").content.decode()
     ways = page.partition('class="ways two"')[2]
+    assert not any(opened(page, way) for way in ("path", "upload", "paste", "database", "elsewhere")), "a program is chosen first"
+    tiles = page.partition('class="tiles"')[2].partition("</nav>")[0]
+    assert len(re.findall(r'href="\?program=', tiles)) == len(programs()) + 1 and "~/<wbr>.claude/<wbr>projects" in tiles
     assert [re.sub(r"<[^>]+>", "", title) for title in re.findall(r"<h3>(.*?)</h3>", ways)] == [
         "A path on this machine", "A file on your computer", "Text that you paste",
         "A PostgreSQL database", "A path that this page may not open",
     ]  # fmt: skip
-    database = ways.partition('id="database"')[2].partition("</section>")[0]
+    database = ways.partition('id="database"')[2].partition("</details>")[0]
     assert "import_source" not in database and "import_source PATH</pre>" in ways
     database = (
-        said(client, path="postgresql://reader@db.example/brain", do="lines").partition('id="database"')[2].partition("</section>")[0]
+        said(client, path="postgresql://reader@db.example/brain", do="lines").partition('id="database"')[2].partition("</details>")[0]
     )
+    own = client.post("/sources/add/?program=gbrain", {"path": "postgresql://reader@db.example/brain", "do": "lines"}).content.decode()
+    assert "import_source postgresql://reader@db.example/brain</pre>" in own.partition('id="program"')[2].partition("</section>")[0]
+    assert own.count('id="database"') == 1, "its own card has it"
     assert "scan postgresql://reader@db.example/brain</pre>" in database
     assert "import_source postgresql://reader@db.example/brain</pre>" in database
 
@@ -464,7 +477,7 @@ def test_in_local_mode_without_a_list_only_the_folders_of_programs_are_offered(
     (tmp_path / "home" / ".claude" / "projects").mkdir(parents=True)
     page = client.get("/sources/add/").content.decode()
     empty = str(tmp_path / "home" / ".claude" / "projects")
-    here = page[page.index('id="found"') : page.index('id="path"')]
+    here = page.partition('id="found"')[2].partition("</section>")[0]
     assert f"{empty} is empty." in panel(client.get("/sources/add/?program=claude-code").content.decode())
     assert "Claude Code, /" not in page and "<b>Claude Code</b>" not in here
     assert "Browse the folder" not in page, "each folder that is allowed is listed with its program"
@@ -627,3 +640,11 @@ def test_the_demo_is_not_counted_with_others_and_is_where_it_is_alone(client: Cl
     settings.INSPECTOR_LOCAL = False
     client.force_login(account("ann", "viewer", source=demo))
     assert counts(client)["trends"] == [demo.name], "who sees nothing else"
+
+
+def test_text_that_is_no_store_is_quoted_and_diagnose_takes_it(client: Client) -> None:
+    page = said(client, text="just some notes\nof mine", name="notes.txt", do="try")
+    tested = page.partition('id="tested"')[2].partition("</section>")[0]
+    assert '<q class="mono">just some notes</q>' in tested and "of mine" not in tested and 'href="/diagnose/"' in tested
+    known = said(client, text=SESSION, name="a.jsonl", do="try").partition('id="tested"')[2].partition("</section>")[0]
+    assert "Recognized as" in known and "It begins with" not in known
