@@ -91,10 +91,10 @@ def with_links(value: str) -> SafeString:
     return mark_safe(_LINKED.sub(_link, escape(text.visible(value))))  # noqa: S308 (every text goes through `escape`)
 
 
-def _link(found: re.Match[str]) -> str:
-    name = found[1] or found[0]
+def _link(match: re.Match[str]) -> str:
+    name = match[1] or match[0]
     kind = _KINDS.get(name)
-    shown = f"<code>{name}</code>" if found[1] else name
+    shown = f"<code>{name}</code>" if match[1] else name
     return f'<a class="link" href="/{kind}/{name}/">{shown}</a>' if kind else shown
 
 
