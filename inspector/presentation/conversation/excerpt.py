@@ -61,7 +61,7 @@ def excerpts(case: Case, named: Iterable[Collection[int]], is_filled: bool = Fal
     def call(place: int) -> int | None:
         return calls.get(chunks[place].call_id) if chunks[place].kind is Kind.TOOL_RESULT else None
 
-    def neighbour(place: int, step: int) -> int | None:
+    def next_to(place: int, step: int) -> int | None:
         """On the path the next of it; at its end, or off it, the next in the file."""
         others = range(place + step, len(chunks) if step > 0 else -1, step)
         if chunks[place].seq not in on_path:
@@ -69,7 +69,7 @@ def excerpts(case: Case, named: Iterable[Collection[int]], is_filled: bool = Fal
         return next((other for other in others if chunks[other].seq in on_path), next(iter(others), None))
 
     return [
-        _excerpt(sorted({places[seq] for seq in seqs if seq in places}), read, line, call, neighbour if is_filled else None) for seqs in named
+        _excerpt(sorted({places[seq] for seq in seqs if seq in places}), read, line, call, next_to if is_filled else None) for seqs in named
     ]
 
 
@@ -91,10 +91,10 @@ def excerpt_of_block(block: Block, seqs: Collection[int], is_filled: bool = Fals
         row = rows[place]
         return places.get(row.partner) if row.kind == Kind.TOOL_RESULT and row.partner is not None else None
 
-    def neighbour(place: int, step: int) -> int | None:
+    def next_to(place: int, step: int) -> int | None:
         return place + step if 0 <= place + step < len(rows) else None
 
-    return _excerpt(sorted({places[seq] for seq in seqs if seq in places}), read, line, call, neighbour if is_filled else None)
+    return _excerpt(sorted({places[seq] for seq in seqs if seq in places}), read, line, call, next_to if is_filled else None)
 
 
 def _excerpt(
@@ -102,28 +102,28 @@ def _excerpt(
     read: Callable[[int], str],
     line: Callable[[int], ExcerptLine],
     call: Callable[[int], int | None],
-    neighbour: Callable[[int, int], int | None] | None,
+    next_to: Callable[[int, int], int | None] | None,
 ) -> Excerpt:
-    """`named` are places; `call` gives that of the call of a result, `neighbour` that of the line before (-1) or after (1)."""
+    """`named` are places; `call` gives that of the call of a result, `next_to` that of the line before (-1) or after (1)."""
     quoted = named if len(named) <= MOST else [place for place in named if read(place)] or named
     quoted = sorted({*quoted, *(place for place in map(call, quoted) if place is not None)})
     if not quoted:
         return Excerpt()
     if len(quoted) > MOST:
         quoted = quoted[: MOST // 2] + quoted[MOST // 2 - MOST :]
-    shown = _filled(quoted, neighbour) if neighbour else quoted
+    shown = _filled(quoted, next_to) if next_to else quoted
     gaps = (place - before - 1 for before, place in pairwise([shown[0] - 1, *shown]))
     lines = tuple(replace(line(place), left_out=gap, is_named=place in quoted) for place, gap in zip(shown, gaps, strict=True))
     return Excerpt(lines, sum(place > quoted[-1] for place in named))
 
 
-def _filled(quoted: list[int], neighbour: Callable[[int, int], int | None]) -> list[int]:
+def _filled(quoted: list[int], next_to: Callable[[int, int], int | None]) -> list[int]:
     """First with what is between them, where there is room for all of it."""
     shown = list(range(quoted[0], quoted[-1] + 1)) if quoted[-1] - quoted[0] < MOST else quoted
     steps = [-1, 1]
     while steps and len(shown) < MOST:
         step = steps.pop(0)
-        if (place := neighbour(shown[0 if step < 0 else -1], step)) is not None:
+        if (place := next_to(shown[0 if step < 0 else -1], step)) is not None:
             shown = sorted([*shown, place])
             steps.append(step)
     return shown
