@@ -13,6 +13,8 @@ from inspector.access.context import current
 Row = TypeVar("Row", bound=models.Model)
 
 _FEW = 500
+DEMO = "demo"
+"""What lists ask for in place of the oid of a source: all those of the demo, next to others too."""
 
 
 def one_parameter(numbers: Collection[int]) -> RawSQL:
@@ -49,9 +51,11 @@ class Visible(models.Manager[Row]):
         return rows if access.only is None else rows.filter(known.condition_of_one(access.only))
 
     def counted(self, source: str = "") -> QuerySet[Row]:
-        """What lists show and counts count: of the source that is asked for by its oid; else of all, those of the demo only where there are no others."""
+        """What lists show and counts count: of the source that is asked for by its oid, or of `DEMO`; else of all, those of the demo only where there are no others."""
         sources: Any = self.model._meta.apps.get_model("inspector", "Source").objects
         rows, path = self.get_queryset(), self.path
+        if source == DEMO:
+            return rows.filter(**{f"{path}__in": sources.filter(is_demo=True).values("pk")})
         if source:
             # Exactly one: an index that begins with the source is then in the order of the list.
             return rows.filter(**{path: sources.filter(oid=source).values("pk")[:1]})

@@ -11,6 +11,7 @@ from django.http import HttpResponse
 from inspector.middleware import OperatorRequest
 from inspector.models import Conversation, ConversationCount, ConversationRule, Repair, RuleCount, Source, counting, searching
 from inspector.models.prepared import prepared, totals
+from inspector.models.visible import DEMO
 from inspector.presentation.clock import day_of, first_of
 from inspector.presentation.conversation.verdict import NextRequest, unless_unnoticed
 from inspector.presentation.json_text import Json, json_fields
@@ -225,6 +226,13 @@ def forks_with(code: str, forks: Iterable[Conversation]) -> set[int]:
     return set(ConversationRule.objects.filter(conversation__in=list(forks), code=code).values_list("conversation_id", flat=True))
 
 
+def options_of(sources: Iterable[Source]) -> tuple[tuple[str, str], ...]:
+    """Of a filter; where the demo is next to others, it is one too."""
+    listed = list(sources)
+    demo = ((DEMO, "the demo"),) if is_without_demo(listed, "") else ()
+    return (*(source.option for source in listed), *demo)
+
+
 def is_without_demo(sources: Iterable[Source], chosen: str) -> bool:
     """Whether a list leaves the demo out, and so has to say it; `sources` are all that there are."""
     return not chosen and len({source.is_demo for source in sources}) == 2
@@ -397,7 +405,7 @@ def _page(request: OperatorRequest) -> ConversationListPage:
         gone=missing(gone, conversations if filters.any else None),
         rules=_rules(filters),
         tabs=_tabs(filters, states),
-        sources=tuple(source.option for source in sources if not source.is_trace),
+        sources=options_of(source for source in sources if not source.is_trace),
         crashes=crashes,
         crash_total=crash_total,
         without_demo=is_without_demo(sources, filters.source),

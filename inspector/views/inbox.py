@@ -59,7 +59,7 @@ from inspector.views.conversation_list import (
 from inspector.views.live import live
 from inspector.views.pages import absolute, as_json, as_markdown, origin_of, page, unless_unchanged
 from inspector.views.paging import ListWindow
-from inspector.views.problem_list import TABS, Choices, ProblemFilters, ProblemRow, Shown, known_rule
+from inspector.views.problem_list import NEXT_REQUESTS, TABS, Choices, ProblemFilters, ProblemRow, Shown, known_rule
 from inspector.views.repair_rows import RepairRow
 from inspector.views.repair_rows import rows_of as rows_of_repairs
 from inspector.views.streams import summaries, worst
@@ -162,6 +162,16 @@ class InboxPage:
     """Rank -> how many problems of the tab have it; empty where the list is sorted otherwise."""
 
     @property
+    def title(self) -> str:
+        """Of what is searched for or filtered; "" where all problems of the tab are listed."""
+        f = self.filters
+        following = f"next request {NEXT_REQUESTS[f.next_request]}" if f.next_request else ""
+        words = [following, *(shown.words for shown in self.filters_on), f.q and f"“{f.q}”"]
+        if f.tab == problem_list.REVIEW or not any(words):
+            return ""
+        return f"{self.here.total:,} {f.tab} problem{'' if self.here.total == 1 else 's'}: {', '.join(filter(None, words))}"
+
+    @property
     def has_assigned(self) -> bool:
         return any(row.problem.assigned_to for row in self.rows)
 
@@ -246,7 +256,9 @@ def _inbox(request: OperatorRequest) -> InboxPage:
     here = problem_list.window_of(request, filters, problems, totals[filters.tab])
     sources = list(Source.objects.filter(HOLDING).only("oid", "path", "is_demo", "is_trace", "format"))
     own_source = next((source for source in sources if source.oid == filters.source), None)
-    rows = problem_list.rows_of(here.rows, problem_list.last_day_for(own_source) if own_source else problem_list.last_day_of_all())
+    rows = problem_list.rows_of(
+        here.rows, problem_list.last_day_for(own_source) if own_source else problem_list.last_day_of_all(filters.source)
+    )
     listed_demo = not is_without_demo(sources, "")
     stores = [source for source in sources if not source.is_trace and (listed_demo or not source.is_demo)]
     is_review = filters.tab == problem_list.REVIEW

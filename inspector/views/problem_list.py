@@ -27,6 +27,7 @@ from inspector.rules.base import Rule, RuleEntry
 from inspector.rules.catalogue import RULES, UnknownRule, rule
 from inspector.strategies.catalogue import strategy
 from inspector.streams.violations import ALL_STREAM_RULES
+from inspector.views.conversation_list import options_of
 from inspector.views.paging import ListWindow, window
 from inspector.views.repair_rows import with_together
 
@@ -300,14 +301,13 @@ class Choices:
     assigned: tuple[tuple[str, str], ...] = ((ME, "me"), (NOBODY, "nobody"))
 
     def filters_on(self, filters: ProblemFilters) -> tuple[Shown, ...]:
-        """Those that are set, the search apart."""
+        """Those that are set, but for the search and the next request, which have their own fields."""
         values = (
             ("kind", filters.kind),
             ("source", dict(self.sources).get(filters.source, filters.source)),
             ("program", dict(self.programs).get(filters.program, filters.program)),
             ("severity", filters.severity and f"{filters.severity}s"),
             ("silent", "silent" if filters.silent else ""),
-            ("next_request", filters.next_request and f"next request {NEXT_REQUESTS[filters.next_request]}"),
             ("assigned", filters.assigned and f"assigned to {dict(self.assigned).get(filters.assigned, filters.assigned)}"),
             ("day", filters.day and f"began on {filters.day}"),
         )
@@ -539,7 +539,7 @@ def last_day(moments: Iterable[int]) -> date:
 def choices(sources: Iterable[Source], stores: Iterable[Source]) -> Choices:
     """`stores`: those of which something is listed."""
     names = {(program.name, program.title) for program in map(program_or_default, {store.format for store in stores})}
-    return Choices(sources=tuple(source.option for source in sources), programs=tuple(sorted(names)))
+    return Choices(sources=options_of(sources), programs=tuple(sorted(names)))
 
 
 _PROBLEM = (

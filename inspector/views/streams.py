@@ -31,7 +31,7 @@ from inspector.streams.corrections import STREAM_STRATEGIES, StreamStrategy
 from inspector.streams.model import Side
 from inspector.streams.violations import StreamRule
 from inspector.views import facts
-from inspector.views.conversation_list import StateTab, is_without_demo
+from inspector.views.conversation_list import StateTab, is_without_demo, options_of
 from inspector.views.live import live
 from inspector.views.pages import absolute, as_json, as_markdown, page, refusal, unless_unchanged
 from inspector.views.paging import ListWindow, window
@@ -259,7 +259,7 @@ def _listed(request: OperatorRequest) -> ListPage:
         here.total,
         0 if is_gone else gone,
         tuple(StateTab(name, words, by_state.get(name)) for name, (words, _) in STATES.items()),
-        tuple(entry.option for entry in sources if entry.stream_count or entry.gone_stream_count),
+        options_of(entry for entry in sources if entry.stream_count or entry.gone_stream_count),
         q,
         state,
         rule,

@@ -78,7 +78,13 @@ def test_next_to_another_source_it_is_counted_nowhere(client: Client, demo: tupl
     assert (both["inbox"], both["conversations"], both["metrics"], both["what-if"], both["live"]) == (1, (1, 1), 1, 1, [1, 0])
     assert WORD not in run("whatif", "--reader", "exact", "--reader", "dispatch-2.0").out
     for page in ("/conversations/", "/streams/"):
-        assert "The demo is not listed here: choose a source of it." in client.get(page).content.decode()
+        assert 'The demo is not listed here: <a class="link" href="?source=demo">show it</a>' in client.get(page).content.decode()
+    assert 'The demo is not counted: <a class="link" href="/?source=demo">show it</a>' in client.get("/").content.decode()
+    listed = {problem["source"] for problem in client.get("/index.json?source=demo").json()["problems"]}
+    assert listed and listed <= {source.oid for source in demo}, "all of it, and nothing else"
+    for page in ("/conversations/?source=demo", "/streams/?source=demo"):
+        assert "The demo is not listed" not in (listed_ := client.get(page).content.decode()) and "<tbody>" in listed_
+    assert '<option value="demo" selected>the demo</option>' in client.get("/?source=demo").content.decode()
     assert Repair.objects.count() == 1
 
 
