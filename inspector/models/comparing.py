@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from django.db.models import F
+from django.db.models import F, Q, QuerySet
 
 from inspector.access.context import unlimited
 from inspector.models import loading
@@ -14,6 +14,13 @@ _DIFFERENCES: dict[tuple[str, ...], Difference] = {}
 _WITH_FINDINGS: dict[tuple[object, ...], Difference] = {}
 _MOST = 50_000
 """More than the conversations of one page and all clients of a program."""
+
+
+def comparable(formats: Iterable[str]) -> QuerySet[Conversation]:
+    """The conversations that are compared: what counts count; of a program that only the demo has, those of the demo."""
+    of_program = Q(is_gone=False, source__format__in=formats)
+    counted = Conversation.objects.counted().filter(of_program)
+    return counted if counted.exists() else Conversation.objects.filter(of_program)
 
 
 @unlimited

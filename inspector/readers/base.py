@@ -28,5 +28,7 @@ class Reader:
     """It goes on to what the client sends: of the readers that people compare, one is the same client."""
     path: Callable[[Conversation], Conversation] | None = None
     """For a store that keeps a tree: the one path through it that this client takes, as a conversation with the fact `path`. `read` gets that."""
+    release: tuple[int, ...] = ()
+    """Orders the releases of one `format`, older ones smaller; () of what is no release: a proposal, or a reader that only Inspector has."""
     verified: tuple[str, ...] = ()
     """Versions or commits of the program whose own code was run, or read, for it; `evidence` says which of the two."""

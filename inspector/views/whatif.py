@@ -5,12 +5,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from urllib.parse import urlencode
 
-from django.db.models import Q, QuerySet, Sum
+from django.db.models import QuerySet, Sum
 from django.http import Http404, HttpResponse
 
 from inspector.middleware import OperatorRequest
 from inspector.models import Conversation, ConversationCount, Source
-from inspector.models.comparing import chunks_to_read, difference, differences
+from inspector.models.comparing import chunks_to_read, comparable, difference, differences
 from inspector.presentation.conversation.verdict import PASSES, REJECTED, SILENT
 from inspector.presentation.json_text import Json, json_fields
 from inspector.presentation.whatif.differences import (
@@ -23,13 +23,15 @@ from inspector.presentation.whatif.differences import (
     candidates,
     client,
     compared_formats,
+    standing,
     summarize,
 )
 from inspector.presentation.whatif.report import difference_report, summary_report
-from inspector.presentation.whatif.words import PARTS, WORDS, Words, part_of, state_words
+from inspector.presentation.whatif.words import PARTS, STANDINGS, WORDS, Standing, Words, going_back, loss_words, part_of, state_words
 from inspector.profiles.catalogue import PROFILES, UnknownProfile
 from inspector.profiles.catalogue import profile as profile_named
 from inspector.programs.catalogue import format_named
+from inspector.programs.registry import program_or_default
 from inspector.readers.catalogue import UnknownReader, all_readers, names
 from inspector.views.conversation_list import newest_first
 from inspector.views.pages import as_json, page
@@ -47,11 +49,9 @@ _FAILING = frozenset(NEXT_REQUESTS.values()) - {"newly_passes"}
 COLUMNS = (
     ("newly pass", "good", ("newly_passes",)),
     ("newly fail", "why", ("newly_silent", "newly_rejected")),
+    (WORDS["only_worse"].several, "why", ("only_worse",)),
     ("fail differently", "caution", ("rejected_not_silent", "silent_not_rejected")),
-    *(
-        (WORDS[name].several, "why" if name == "only_worse" else "", (name,))
-        for name in ("only_better", "mixed", "only_worse", "neither", "same")
-    ),
+    *((WORDS[name].several, "", (name,)) for name in ("mixed", "only_better", "neither", "same")),
 )
 """What becomes of conversations: its words, the class of its color where there are any, and the parts. Each conversation is in one of them."""
 EQUALS_NAMED = 3
@@ -76,7 +76,7 @@ _SHOWN_BEFORE = {"sendable": "newly_passes", "rejected": "newly_rejected"}
 
 @dataclass(frozen=True, slots=True)
 class WhatIfChoice:
-    """`a` runs now, `b` might ship; `profile` is "" for each conversation's own; `show` picks the rows, `amount` how many conversations are read."""
+    """`a` runs now, `b` is compared with it; `profile` is "" for each conversation's own; `show` picks the rows, `amount` how many conversations are read."""
 
     a: str
     b: str
@@ -97,11 +97,12 @@ class WhatIfRow:
 
 @dataclass(frozen=True, slots=True)
 class ComparedProgram:
-    """A program with imported conversations; `href` compares two of its readers."""
+    """A program with imported conversations; `href` compares two of its readers. `is_demo`: only the demo has it, next to other sources."""
 
     title: str
     href: str
     is_chosen: bool
+    is_demo: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +116,10 @@ class ClientLine:
     @property
     def title(self) -> str:
         return client(self.summary.reader_b).title
+
+    @property
+    def standing(self) -> Standing:
+        return STANDINGS[standing(self.summary.reader_a, self.summary.reader_b)]
 
     @property
     def failing(self) -> int:
@@ -154,13 +159,14 @@ class WhatIfPage:
 
     programs: tuple[ComparedProgram, ...]
     choice: WhatIfChoice
-    readers: tuple[str, ...]
+    others: tuple[str, ...]
+    """Readers that can be chosen and are not among the lines."""
     profiles: tuple[str, ...]
     lines: tuple[ClientLine, ...]
     chosen: ClientLine
     equals: tuple[Equals, ...]
     is_first_of_equals: bool
-    """Whether the page chose the reader that might ship, and others are equal to it in all numbers."""
+    """Whether the page chose the reader to compare, and others are equal to it in all numbers."""
     now: str
     """The query for what runs now."""
     rows: tuple[WhatIfRow, ...]
@@ -183,8 +189,8 @@ class WhatIfPage:
 
     @property
     def clients(self) -> tuple[tuple[str, Client], ...]:
-        """The one that runs now, and the one that might ship."""
-        return ("runs now", client(self.choice.a)), ("might ship", client(self.choice.b))
+        """The one that runs now, and the one that is compared with it."""
+        return ("runs now", client(self.choice.a)), (self.chosen.standing.label, client(self.choice.b))
 
     @property
     def words(self) -> Mapping[str, Words]:
@@ -192,8 +198,21 @@ class WhatIfPage:
 
     @property
     def verdict(self) -> str:
-        """What becomes of the next requests, with the reader that runs now and with the other."""
-        return state_words(self.chosen.summary)
+        """What gets worse, then what becomes of the next requests, with the reader that runs now and with the other."""
+        return "; ".join(filter(None, (self.losses, state_words(self.chosen.summary))))
+
+    @property
+    def losses(self) -> str:
+        return loss_words(self.part_counts, self.chosen.summary)
+
+    @property
+    def going_back(self) -> str:
+        return going_back(self.chosen.summary, self.losses)
+
+    @property
+    def has_fixes(self) -> bool:
+        """Readers are compared with and without proposed fixes of their program."""
+        return any(bool(program_or_default(name).converters[1]) for name in compared_formats(self.choice.a))
 
     @property
     def has_unknown(self) -> bool:
@@ -250,19 +269,21 @@ def _amount(text: str) -> int:
 
 
 def _deployed() -> str | None:
-    """Of one's own sources before the demo's; one whose program has several readers to compare."""
-    sources = Source.objects.filter(is_trace=False).exclude(reader="").order_by("is_demo").values_list("format", "reader")
+    """Of one's own sources before the demo's; the first by its format whose program has several readers to compare."""
+    sources = Source.objects.filter(is_trace=False).exclude(reader="").order_by("is_demo", "format", "pk").values_list("format", "reader")
     return next((name for format_name, name in sources if len(names(format_name)) > 1), None)
 
 
 def _other(name: str) -> str:
-    """What to compare a reader with: what was proposed for its program and may ship, else the next version, else the one before."""
-    offered = _offered(compared_formats(name))
-    at = offered.index(name) if name in offered else 0
-    places = sorted(range(len(offered)), key=lambda place: (place < at, abs(place - at)))
-    near = [offered[place] for place in places if offered[place] != name]
-    others = list(filter(_is_version, near))
-    return next((candidate for candidate in (*filter(_may_ship, offered), *others, *near) if candidate != name), name)
+    """What to compare a reader with: what was proposed for its program and may ship, else the next release, else the one before."""
+    offered = [other for other in _offered(compared_formats(name)) if other != name]
+    releases = sorted(filter(_is_version, offered), key=_release)
+    newer, older = ([other for other in releases if standing(name, other) == place] for place in ("newer", "older"))
+    return next(iter((*filter(_may_ship, offered), *newer, *reversed(older), *filter(_is_version, offered), *offered)), name)
+
+
+def _release(name: str) -> tuple[int, ...]:
+    return client(name).reader.release
 
 
 def _may_ship(name: str) -> bool:
@@ -270,9 +291,9 @@ def _may_ship(name: str) -> bool:
     return about.proposed and not about.is_withdrawn
 
 
-def _may_replace(name: str, newer: Sequence[str]) -> bool:
-    """Whether it may take the place of the one that runs now, after which the `newer` ones came."""
-    return _may_ship(name) or (name in newer and _is_version(name))
+def _may_replace(name: str, now: str) -> bool:
+    """Whether it may take the place of the one that runs `now`."""
+    return _may_ship(name) or (standing(now, name) == "newer" and _is_version(name))
 
 
 def _is_version(name: str) -> bool:
@@ -297,28 +318,32 @@ def client_query(name: str, profile: str = "") -> str:
 
 def _programs(choice: WhatIfChoice) -> tuple[ComparedProgram, ...]:
     chosen = compared_formats(choice.a, choice.b)
-    present = ConversationCount.objects.counted().filter(is_gone=False, conversations__gt=0)
-    formats = present.order_by("source__format").values_list("source__format", flat=True).distinct()
+    present = ConversationCount.objects.filter(is_gone=False, conversations__gt=0).order_by("source__is_demo", "source__format")
+    has_own = Source.objects.filter(is_demo=False).exists()
     programs: dict[tuple[str, ...], ComparedProgram] = {}
-    for format_name in formats:
+    for format_name, is_demo in present.values_list("source__format", "source__is_demo").distinct():
         offered = tuple(names(format_name))
         if len(offered) > 1:
             href = urlencode({"reader": format_named(format_name).default_reader})
-            programs.setdefault(offered, ComparedProgram(format_name, f"?{href}", format_name in chosen))
+            programs.setdefault(offered, ComparedProgram(format_name, f"?{href}", format_name in chosen, has_own and is_demo))
     return tuple(programs.values())
 
 
 def _newest(choice: WhatIfChoice) -> QuerySet[Conversation]:
-    of_program = Q(is_gone=False, source__format__in=compared_formats(choice.a, choice.b))
-    counted = Conversation.objects.counted().filter(of_program)
-    # Of a program that only the demo has, the demo is what can be compared.
-    return newest_first(counted if counted.exists() else Conversation.objects.filter(of_program))[: choice.amount]
+    return newest_first(comparable(compared_formats(choice.a, choice.b)))[: choice.amount]
+
+
+def _total(formats: Sequence[str]) -> int:
+    """As many as `comparable` has, from what is counted already."""
+    counts = ConversationCount.objects.filter(is_gone=False, source__format__in=formats)
+    own = ConversationCount.objects.counted().filter(is_gone=False, source__format__in=formats)
+    return next((n for rows in (own, counts) if (n := rows.aggregate(n=Sum("conversations", default=0))["n"])), 0)
 
 
 def _listed(choice: WhatIfChoice, compared: Iterable[tuple[str, Difference]]) -> list[str]:
-    """The ids of the conversations that the page shows, in its order."""
+    """The ids of the conversations that the page shows: what gets worse first, and of that what loses most."""
     shown = [row for row in compared if SHOWS[choice.show](row[1])]
-    return [oid for oid, _ in sorted(shown, key=lambda row: (part_of(row[1]) not in _FAILING, not row[1].worse))]
+    return [oid for oid, _ in sorted(shown, key=lambda row: (PARTS.index(part_of(row[1])), not row[1].worse, -row[1].lost_messages))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -381,10 +406,10 @@ def _page(request: OperatorRequest) -> WhatIfPage:
     lines = tuple(_line(choice, name, [(oid, by_client[at]) for oid, by_client in compared]) for at, name in enumerate(others))
     is_ours = len(request.GET.getlist("reader")) < 2
     if is_ours:
-        newer = others[others.index(choice.a) + 1 :] if choice.a in others else []
-        replacing = [line for line in lines if _may_replace(line.summary.reader_b, newer) and line.summary.reader_b != choice.a]
+        replacing = [line for line in lines if _may_replace(line.summary.reader_b, choice.a) and line.summary.reader_b != choice.a]
         best = min(replacing, key=lambda line: line.rank, default=lines[place])
         choice, place = replace(choice, b=best.summary.reader_b), lines.index(best)
+    named = [*offered, *(name for format_name in formats for name in names(format_name))]
     here = in_memory(_listed(choice, ((oid, by_client[place]) for oid, by_client in compared)), request.GET, PER_PAGE)
     equals = _equals(choice, lines, place, compared)
     linked = {oid for oids in equals for oid in oids[:EQUALS_NAMED]}
@@ -392,7 +417,7 @@ def _page(request: OperatorRequest) -> WhatIfPage:
     return WhatIfPage(
         programs=_programs(choice),
         choice=choice,
-        readers=tuple(dict.fromkeys([*offered, *(name for format_name in formats for name in names(format_name)), choice.a, choice.b])),
+        others=tuple(dict.fromkeys(name for name in (*named, choice.a) if name not in others)),
         profiles=tuple(judge.name for judge in PROFILES),
         lines=lines,
         chosen=lines[place],
@@ -408,9 +433,7 @@ def _page(request: OperatorRequest) -> WhatIfPage:
         here=here,
         part_counts=Counter(part_of(by_client[place]) for _, by_client in compared),
         counted=len(compared),
-        total=ConversationCount.objects.counted()
-        .filter(is_gone=False, source__format__in=formats)
-        .aggregate(n=Sum("conversations", default=0))["n"],
+        total=_total(formats),
     )
 
 

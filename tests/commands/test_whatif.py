@@ -7,6 +7,7 @@ import pytest
 from inspector.demo import gbrain_incident
 from inspector.models import Source
 from tests.commands.running import CONVERSATION, incident, make, run
+from tests.programs.claude_code import session_lines as cc
 from tests.sources.stores import prints
 
 pytestmark = pytest.mark.only_settles
@@ -31,6 +32,8 @@ def test_json_says_counts_examples_and_places(tmp_path: Path) -> None:
         "reader_a",
         "reader_b",
         "conversations",
+        "standing",
+        "shrunk",
         *tallies,
         "become_rejected",
         "kinds",
@@ -44,6 +47,15 @@ def test_json_says_counts_examples_and_places(tmp_path: Path) -> None:
     assert ran.json["differ"]["examples"] == [found["id"]] and found["native_id"] == CONVERSATION
     assert (found["messages_stored"], found["messages_read"]) == (9, {"a": 3, "b": 8}) and found["sendable"] == {"a": False, "b": True}
     assert [each["code"] for each in found["findings_gone"]] == ["MSG101", "TOOL202", "TOOL202"] and found["findings_come"] == []
+
+
+def test_a_reader_that_is_older_is_not_recommended(tmp_path: Path) -> None:
+    store = make(tmp_path / "dispatch.db")
+    assert "Older than" not in run("whatif", store, *EXACT).out
+    session = cc.lines(cc.u("u1", None, "List the files"), cc.a("a1", "u1", "m1", cc.call("t1", command="ls")))
+    folder = cc.write(tmp_path / "own", {f"{cc.PROJECT}/{cc.ID}.jsonl": session})
+    ran = run("whatif", str(folder), "--reader", "claude-code", "--reader", "claude-code-2.1.126")
+    assert "Older than what runs now: do not go back." in ran.out and "1 gets worse, 3 messages read become 1" in ran.out
 
 
 def test_option_b_alone_repairs_nothing_that_is_stored(tmp_path: Path) -> None:

@@ -68,7 +68,7 @@ def test_a_row_says_where_the_readers_part_and_what_changes(client: Client, kept
         " better than now 1 newly passes the same 3 stay the same"
     )
     facts = " ".join(re.sub(r"<[^>]+>", " ", text[text.index("</figure>") :]).split())
-    assert facts.startswith("Next: read the 2 that change and do not pass , and repair them before it ships. Readers, by")
+    assert facts.startswith("Next: read the 2 that change and do not pass . Readers, by")
     lines = [
         " ".join(re.sub(r"<[^>]+>", " ", line).split()) for line in text[text.index("<tbody>", text.index("differences")) :].split("<tr>")
     ]
@@ -76,7 +76,7 @@ def test_a_row_says_where_the_readers_part_and_what_changes(client: Client, kept
     rejected = "then OC-1 rejected at messages.1 message An assistant message with &#x27;tool_calls&#x27; must be followed by tool messages"
     assert f"4 → 1 → 5 1 inserted now wrong silently , but passes all known rules {rejected}" in migration
     quote = "seq 2 user → assistant: run_shell {&quot;command&quot;:&quot;bun run migrate --env staging&quot;}"
-    assert f"Repair it for what might ship first difference: user, seq 1-4 → user, seq 1 side by side {quote}" in migration
+    assert f"Repair it for exact first difference: user, seq 1-4 → user, seq 1 side by side {quote}" in migration
     assert (
         "otherwise: the next request is rejected at messages.1 (OC-1) , and no longer goes wrong silently better:" in migration
         and "better: seq 2 in the request again" in migration
@@ -99,12 +99,12 @@ def test_the_best_readers_are_shown_with_the_two_that_are_compared(client: Clien
     text = html.unescape(client.get(f"/whatif/?{EXACT}").content.decode())
     [best] = re.findall(r'<table class="list best">.*?<tbody>(.*?)</tbody>', text, re.DOTALL)
     assert _cells(best, "<tr[^>]*>(.*?)</tr>") == [
-        "dispatch-role-split+keep-thinking+wrapped 2 0 1 4 1 1",
-        "dispatch-role-split+keep-thinking+omitted 2 0 1 4 1 1",
-        "exact+keep-thinking+wrapped 2 0 1 4 1 1",
-        "exact might ship 1 0 2 3 2 1",
+        "dispatch-role-split+keep-thinking+wrapped might ship 2 0 0 1 4 1 1",
+        "dispatch-role-split+keep-thinking+omitted might ship 2 0 0 1 4 1 1",
+        "exact+keep-thinking+wrapped 2 0 0 1 4 1 1",
+        "exact compared 1 0 0 2 3 2 1",
         "dispatch-legacy runs now 2 2 2",
-    ], "newly pass, newly fail, fail differently; pass, wrong silently, rejected"
+    ], "newly pass, newly fail, get worse, fail differently; pass, wrong silently, rejected"
     (first, *_) = re.findall(r'href="(\?reader=[^"]+)"', best)
     assert (
         "dispatch-role-split+keep-thinking+wrapped instead of dispatch-legacy: pass 2 → 4"
@@ -118,13 +118,13 @@ def test_both_tables_and_the_bar_count_the_same_conversations_by_the_same_words(
     text = html.unescape(client.get(f"/whatif/?{EXACT}").content.decode())
     best, every = (table.partition("</table>")[0] for table in text[text.index('<table class="list best">') :].split("<table")[1:3])
     headings = [_cells(table, "<th[^>]*>(.*?)</th>") for table in (best, every)]
-    changes = ["newly pass", "newly fail", "fail differently"]
-    assert headings[0][1:4] == changes
-    rest = ["get better", "get better and worse", "get worse", "are read differently", "stay the same", "stay merged"]
+    changes = ["newly pass", "newly fail", "get worse", "fail differently"]
+    assert headings[0][1:5] == changes
+    rest = ["get better and worse", "get better", "are read differently", "stay the same", "stay merged"]
     assert headings[1][4:] == [*changes, *rest], "the words of the bar above it"
     rows = {name: numbers for name, *numbers in (row.split() for row in _cells(every, "<tr[^>]*>(.*?)</tr>")[1:])}
     counts = [int(number) for number in re.findall(r"<td[^>]*>\s*(?:<b>)?(?:<[^>]*>)*(\d+)", every[every.index(">exact<") :])[3:11]]
-    assert sum(counts) == 6 and counts[:3] == [1, 0, 2] and "exact" in rows, "each conversation once"
+    assert sum(counts) == 6 and counts[:4] == [1, 0, 0, 2] and "exact" in rows, "each conversation once"
 
 
 def test_readers_with_equal_numbers_say_in_which_conversations_they_differ(client: Client, kept: Kept) -> None:
@@ -155,7 +155,7 @@ def test_what_was_not_read_whole_is_no_failure_and_is_repaired_by_nobody(client:
     import_targets([str(cc.write(tmp_path, {f"{cc.PROJECT}/{cc.ID}.jsonl": DEEP}))], "tester")
     text = client.get("/whatif/?reader=claude-code&reader=claude-code-1").content.decode()
     assert "claude-code-1 instead of claude-code: not known 1 → 1</h1>" in text and "Repair it for" not in text
-    assert _cells(text, '<tr class="chosen">(.*?)</tr>')[0] == "claude-code-1 might ship 0 0 0 0 0 0 1"
+    assert _cells(text, '<tr class="chosen">(.*?)</tr>')[0] == "claude-code-1 older 0 0 0 0 0 0 0 1"
     shown = client.get("/whatif.json?reader=claude-code&reader=claude-code-1&show=not_known").json()
     assert [row["next_request"]["a"] for row in shown["differences"]] == ["not_known"]
 
@@ -320,16 +320,35 @@ def test_with_what_runs_now_as_many_next_requests_fail_as_conversations_say(
 
 
 @pytest.mark.usefixtures("programs")
-def test_a_program_of_the_demo_is_offered_only_where_it_is_counted(client: Client) -> None:
+def test_programs_of_the_demo_stay_after_ones_own_and_say_so(client: Client) -> None:
     def offered() -> list[str]:
-        [nav] = re.findall(r'<nav class="bar" aria-label="Programs">(.*?)</nav>', client.get("/whatif/").content.decode(), re.DOTALL) or [
-            ""
-        ]
-        return re.findall(r">([a-z-]+)</a>", nav)
+        text = client.get("/whatif/").content.decode()
+        return _cells(text[text.index('aria-label="Programs"') : text.index("<h1>")], r'<a class="chip[^>]*>(.*?)</a>')
 
     assert offered() == ["dispatch", "gbrain-export", "openclaw", "rollouts"]
-    Source.objects.exclude(format__in=("dispatch", "rollouts")).update(is_demo=True)
-    assert offered() == ["dispatch", "rollouts"]
+    Source.objects.update(is_demo=True)
+    assert offered() == ["dispatch", "gbrain-export", "openclaw", "rollouts"], "alone it is as any other"
+    Source.objects.filter(format="rollouts").update(is_demo=False)
+    assert offered() == ["rollouts", "dispatch demo", "gbrain-export demo", "openclaw demo"]
+    assert client.get("/whatif.json").json()["reader_a"] == "rollouts", "one's own comes first"
+    compared = client.get("/whatif.json?reader=dispatch-legacy&reader=exact").json()
+    assert (compared["conversations"], compared["counted"], compared["total"]) == (6, 6, 6), "of the demo, which alone has them"
+
+
+def test_ones_own_session_is_compared_with_a_release(client: Client, tmp_path: Path) -> None:
+    session = cc.lines(cc.u("u1", None, "List the files"), cc.a("a1", "u1", "m1", cc.text("done")))
+    import_targets([str(cc.write(tmp_path, {f"{cc.PROJECT}/{cc.ID}.jsonl": session}))], "tester")
+    compared = client.get("/whatif.json").json()
+    assert (compared["reader_a"], compared["reader_b"], compared["standing"]) == ("claude-code", "claude-code-2.1.126", "older")
+
+
+def test_the_number_of_readers_says_of_what(client: Client, kept: Kept) -> None:
+    kept("example", example)
+    text = client.get(f"/whatif/?{EXACT}").content.decode()
+    assert "All 24 readers of this program, with and without its proposed fixes, instead of dispatch-legacy" in " ".join(text.split())
+    (menu,) = re.findall(r'id="choose-next">(.*?)</select>', text, re.DOTALL)
+    counted, _, more = menu.partition('<optgroup label="more readers">')
+    assert counted.count("<option") == 24 and ">dispatch-legacy+r1<" in more and ">exact<" not in more
 
 
 @pytest.mark.usefixtures("programs")
@@ -371,13 +390,76 @@ def test_a_reader_is_compared_with_the_best_that_came_after_it_or_was_proposed(c
     assert client.get(f"/whatif.json?reader={now}").json()["reader_b"] == other
 
 
+def _answer(client: Client, now: str, other: str) -> str:
+    """The words from the heading to the list of conversations."""
+    text = client.get("/whatif/", {"reader": [now, other]}).content.decode()
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", text[text.index("<h1>") :])).split()).partition("Conversation by conversation")[0]
+
+
 @pytest.mark.usefixtures("programs")
 def test_what_gains_nothing_is_said_before_what_to_read(client: Client) -> None:
-    older, newer = (
-        client.get("/whatif/", {"reader": readers}).content.decode()
-        for readers in (["rollouts", "rollouts-before-cd8a0c9"], ["rollouts-before-cd8a0c9", "rollouts"])
-    )
-    assert "It gains nothing: no next request newly passes." in older and "It gains nothing" not in newer
+    nothing = "It gains nothing: no next request newly passes. Next: read the"
+    assert nothing in _answer(client, "pi-1.5", "verbatim")
+    assert "It gains nothing" not in _answer(client, "rollouts-before-cd8a0c9", "rollouts")
+
+
+@pytest.mark.usefixtures("programs")
+def test_what_gets_worse_is_in_the_headline_in_a_column_and_first_in_the_list(client: Client) -> None:
+    """Thirteen messages that became three were in no number: as many requests pass as before."""
+    answer = _answer(client, "openclaw-2026.9", "openclaw-2026.7")
+    losses = "3 get worse, 26 messages read become 10"
+    assert answer.startswith(f"openclaw-2026.7 instead of openclaw-2026.9: {losses}; pass 2 → 2, wrong silently 4 → 4 What becomes")
+    assert "reader newly pass newly fail get worse fail differently pass" in answer
+    assert "openclaw-2026.7 older 0 0 3 0 2 4 0" in answer
+    compared = client.get("/whatif.json?reader=openclaw-2026.9&reader=openclaw-2026.7").json()
+    assert compared["shrunk"] == {"a": 26, "b": 10}
+    rows = [row["messages_read"] for row in compared["differences"]]
+    assert rows == [{"a": 13, "b": 3}, {"a": 5, "b": 2}, {"a": 8, "b": 5}], "what loses most is first"
+    assert "1 newly goes wrong silently; pass 1 → 0" in _answer(client, "rollouts", "rollouts-before-cd8a0c9+filter")
+    gains = _answer(client, "openclaw-2026.7", "openclaw-2026.9")
+    assert gains.startswith("openclaw-2026.9 instead of openclaw-2026.7: pass 2 → 2"), "nothing gets worse"
+
+
+@pytest.mark.usefixtures("programs")
+@pytest.mark.parametrize(
+    ("now", "other", "standing", "sentence"),
+    [
+        ("openclaw-2026.9", "openclaw-2026.7", "older", "Older than what runs now: do not go back. Next: read the 3 that get worse ."),
+        (
+            "gbrain-head",
+            "gbrain-naive",
+            "older",
+            "Older than what runs now: do not go back. Next: read the 4 that change and do not pass .",
+        ),
+        ("rollouts", "rollouts-before-cd8a0c9", "older", "Older than what runs now: do not go back."),
+        ("pi-0.69", "pi-0.68", "older", "read the same"),
+        ("claude-code-2.1.92", "claude-code", "newer", "claude-code"),
+        ("gbrain-naive", "gbrain-head", "newer", "Nothing is worse than now."),
+        ("gbrain-naive", "gbrain-pr1934", "proposed", "and repair them before it ships."),
+        ("dispatch-legacy", "dispatch-legacy+keep-thinking", "proposed", "gets worse"),
+        ("openclaw-2026.9", "openclaw-pr3565", "withdrawn", "never shipped"),
+        ("openclaw-2026.9", "pi-1.5", "compared", "pi-1.5 compared"),
+        ("dispatch-legacy", "exact", "compared", "exact compared"),
+    ],
+)
+def test_only_what_was_proposed_might_ship_and_nobody_is_sent_back(
+    client: Client, now: str, other: str, standing: str, sentence: str
+) -> None:
+    assert client.get("/whatif.json", {"reader": [now, other]}).json()["standing"] == standing
+    answer = _answer(client, now, other)
+    assert sentence in answer and (f"{other} might ship" in answer) == (standing == "proposed")
+    text = client.get("/whatif/", {"reader": [now, other]}).content.decode()
+    assert ("do not go back" in text) <= (standing == "older") and (standing != "older" or "Repair it for" not in text)
+
+
+@pytest.mark.usefixtures("programs")
+def test_what_a_reader_inserts_is_said_in_words(client: Client) -> None:
+    def rows(now: str, other: str) -> str:
+        return html.unescape(re.sub(r"<[^>]+>", "", client.get("/whatif/", {"reader": [now, other]}).content.decode()))
+
+    healed = rows("gbrain-naive", "gbrain-head")
+    assert "now no result here, then one is inserted: send_mail" in healed and healed.count("then one is inserted") == 4
+    assert "now a result is inserted here, then none: [interrupted" in rows("rollouts", "rollouts-before-cd8a0c9")
 
 
 @pytest.mark.slow

@@ -1,6 +1,7 @@
 """Says what another reader would make of stored conversations: what a fix of the loader repairs, and what it leaves."""
 
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import nullcontext
 from typing import Any
@@ -11,11 +12,11 @@ from inspector.conversation.queries import span_text
 from inspector.management.answering import AnsweringCommand
 from inspector.management.target import add_target_arguments, load
 from inspector.models import Conversation, loading
-from inspector.models.comparing import difference
+from inspector.models.comparing import comparable, difference
 from inspector.models.transactions import one_snapshot
 from inspector.presentation.whatif.differences import Difference, Summary, Tally, client, compare_cases, compared_formats, summarize
 from inspector.presentation.whatif.report import difference_report, summary_report
-from inspector.presentation.whatif.words import WORDS, state_words
+from inspector.presentation.whatif.words import WORDS, going_back, loss_words, part_of, state_words
 from inspector.profiles.catalogue import profile
 from inspector.sources.problems import shown
 
@@ -40,7 +41,7 @@ class Command(AnsweringCommand):
             metavar="NAME",
             action="append",
             required=True,
-            help="twice: the reader that runs now, and the one that might ship; of Dispatch +wrapped or +omitted adds the proposed fix of the converter",
+            help="twice: the reader that runs now, and the one to compare with it; of Dispatch +wrapped or +omitted adds the proposed fix of the converter",
         )
         parser.add_argument("--profile", metavar="NAME", help="judge by this provider's rules instead of each conversation's own")
 
@@ -70,9 +71,9 @@ class Command(AnsweringCommand):
         if options["target"] is None:
             if options["conversation"] or options["traces"] or options["format"]:
                 raise CommandError("--conversation, --traces and --format say how to read a TARGET: name one, or leave them out.")
+            rows = comparable(compared_formats(a, b)).select_related("source").order_by("source__path", "native_id")
             present = Conversation.objects.counted().filter(is_gone=False)
-            rows = present.filter(source__format__in=compared_formats(a, b)).select_related("source").order_by("source__path", "native_id")
-            if others := present.count() - rows.count():
+            if others := present.exclude(source__format__in=compared_formats(a, b)).count():
                 self.note(f"{_many(others)} of other programs: not compared, since {a} and {b} do not read them.")
             ids: dict[int, list[str]] = {}
             for number, row in enumerate(rows.iterator(chunk_size=500), start=1):
@@ -95,6 +96,9 @@ class Command(AnsweringCommand):
             self.say("There are no conversations to compare: name a store as TARGET, or import one first.")
             return
         self.say(f"{summary.reader_b} instead of {summary.reader_a}, on {_many(summary.conversations)}:")
+        losses = loss_words(Counter(part_of(change) for _, _, change in compared), summary)
+        for sentence in filter(None, (going_back(summary, losses), losses)):
+            self.say(f"  {sentence}")
         self.say(f"  next requests: {state_words(summary)}")
         tallies = {**summary.kinds, **summary.next_requests, "merged": summary.merged, "refused": summary.refused}
         for name, tally in tallies.items():

@@ -79,6 +79,18 @@ def client(name: str) -> Client:
     return Client(name, reader(name), "")
 
 
+def standing(a: str, b: str) -> str:
+    """What B is next to A, which runs now: "withdrawn", "older", "newer", "proposed", or "compared" where it is none of these. Raises UnknownReader."""
+    now, other = client(a).reader, client(b).reader
+    if other.is_withdrawn:
+        return "withdrawn"
+    if now.format == other.format and now.release and other.release and now.release != other.release:
+        return "older" if other.release < now.release else "newer"
+    program = program_or_default(other.format)
+    is_fixed = other.shipped and not {*program.reader_fixes, *program.converters[1]}.isdisjoint(b.split("+"))
+    return "proposed" if other.proposed or is_fixed else "compared"
+
+
 def compared_formats(*clients: str) -> list[str]:
     """Of which formats conversations are compared: those that each of the clients reads; none where they are of different programs. Raises UnknownReader."""
     readers = [client(name).reader.name for name in clients]
@@ -169,8 +181,9 @@ class Difference:
     worse: tuple[str, ...]
     go: tuple[Finding, ...] = ()
     come: tuple[Finding, ...] = ()
+    inserted_a: int = 0
     inserted_b: int = 0
-    """Messages that B inserts, which no row has."""
+    """Messages that each inserts, which no row has."""
     violation_a: Violation | None = None
     violation_b: Violation | None = None
 
@@ -198,6 +211,11 @@ class Difference:
     def next_request(self) -> str:
         """One of NEXT_REQUESTS; "" where the same becomes of it."""
         return NEXT_REQUESTS.get((self.state_a, self.state_b), "")
+
+    @property
+    def lost_messages(self) -> int:
+        """Messages with rows that A reads and B does not, where it also makes something worse."""
+        return max(0, self.messages_a - self.inserted_a - self.messages_b + self.inserted_b) if self.worse else 0
 
     @property
     def changes(self) -> tuple[tuple[str, str], ...]:
@@ -333,6 +351,7 @@ def between(a: Outcome, b: Outcome, stored: int) -> Difference:
         () if b.failure else tuple(b.merged.values()),
         tuple(f"{place} {words[0]}" for place, words in better),
         tuple(f"{place} {words[1]}" for place, words in worse),
+        inserted_a=sum(not seqs for _, seqs, _ in a.messages),
         inserted_b=sum(not seqs for _, seqs, _ in b.messages),
         violation_a=a.violation,
         violation_b=b.violation,
@@ -461,24 +480,34 @@ def _first(a: Outcome, b: Outcome) -> Divergence | None:
 
 
 _Message = tuple[str, tuple[int, ...], tuple[str, ...]]
+_NOT_READ = "not read"
 
 
 def _quote(a: Outcome, b: Outcome, *messages: _Message | None) -> tuple[str, str]:
     left, right = (dict.fromkeys(message[2] if message else ()) for message in messages)
-    key = next((key for key in (*left, *right) if (key in left) != (key in right)), next(iter(left), ""))
+    inserted = next((message[2] for message in messages if message and not message[1]), ())
+    key = next((key for key in (*inserted, *left, *right) if (key in left) != (key in right)), next(iter(left), ""))
     chunk = a.chunks.get(key) or b.chunks.get(key)
     if chunk is None:
         return "", ""
-    labels = [next(((role, seqs) for role, seqs, keys in outcome.messages if key in keys), ("not read", (0,))) for outcome in (a, b)]
-    place = f"seq {chunk.seq}" if all(seqs for _, seqs in labels) else "inserted"
+    labels = [next(((role, seqs) for role, seqs, keys in outcome.messages if key in keys), (_NOT_READ, (0,))) for outcome in (a, b)]
+    now, then = (role for role, _ in labels)
+    roles = " → ".join(dict.fromkeys((now, then)))
+    what = "result" if chunk.kind is Kind.TOOL_RESULT else "message"
+    if all(seqs for _, seqs in labels):
+        place = f"seq {chunk.seq} {roles}"
+    elif _NOT_READ in (now, then):
+        place = f"now no {what} here, then one is inserted" if now == _NOT_READ else f"now a {what} is inserted here, then none"
+    else:
+        place = f"inserted, {roles}"
     text = f"{chunk.tool_name} {row_words.arguments(chunk) or row_words.words(chunk)}".strip()
-    return beginning(text, QUOTED), f"{place} {' → '.join(dict.fromkeys(role for role, _ in labels))}"
+    return beginning(text, QUOTED), place
 
 
 def _message_words(message: _Message | None) -> str:
     if message is None:
         return ""
-    return f"{message[0]}, {f'seq {span_text(message[1])}' if message[1] else 'synthetic, inserted by the reader'}"
+    return f"{message[0]}, {f'seq {span_text(message[1])}' if message[1] else 'inserted by the reader'}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -511,6 +540,8 @@ class Summary:
     kinds: dict[str, Tally]
     next_requests: dict[str, Tally]
     states: dict[str, tuple[int, int]]
+    shrunk: tuple[int, int]
+    """Messages that A and B read of the conversations of which B loses some."""
 
 
 def summarize(reader_a: str, reader_b: str, named: Sequence[tuple[str, Difference]]) -> Summary:
@@ -541,4 +572,5 @@ def summarize(reader_a: str, reader_b: str, named: Sequence[tuple[str, Differenc
             )
             for state in STATES
         },
+        (sum(one.messages_a for one in differences if one.lost_messages), sum(one.messages_b for one in differences if one.lost_messages)),
     )

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from inspector.presentation.json_text import Json, json_fields
-from inspector.presentation.whatif.differences import Difference, Summary
+from inspector.presentation.whatif.differences import Difference, Summary, standing
 from inspector.profiles.base import Violation
 from inspector.rules.base import Finding
 
@@ -12,9 +12,14 @@ _TALLIES = ("differ", "become_sendable", "better", "worse", "merged", "refused",
 
 
 def summary_report(summary: Summary) -> Json:
-    """`kinds` has each conversation once, `next_requests` those whose next request changes; of the tallies before them several may have the same one."""
+    """`standing` is what B is next to A; `shrunk`: messages that each reads of the conversations of which B loses some.
+
+    `kinds` has each conversation once, `next_requests` those whose next request changes; of the tallies before them several may have the same one.
+    """
     return {
         **json_fields(summary, "reader_a reader_b conversations"),
+        "standing": standing(summary.reader_a, summary.reader_b),
+        "shrunk": dict(zip("ab", summary.shrunk, strict=True)),
         **{name: json_fields(getattr(summary, name), "count examples") for name in _TALLIES},
         **{
             name: {key: json_fields(tally, "count examples") for key, tally in tallies.items()}

@@ -1,9 +1,10 @@
 """What becomes of a conversation with another client, in words: one table, for the page, its filter, side by side and the command."""
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from inspector.presentation.conversation.verdict import PASSES, REJECTED, SILENT
-from inspector.presentation.whatif.differences import NOT_KNOWN, Difference, Summary
+from inspector.presentation.whatif.differences import NOT_KNOWN, Difference, Summary, standing
 
 WORSE, BOTH, DIFFERENT, BETTER, SAME = "worse than now", "better and worse", "fails differently", "better than now", "the same"
 
@@ -21,6 +22,20 @@ class Words(NamedTuple):
     now: str = ""
 
 
+class Standing(NamedTuple):
+    """Words for what a reader is next to the one that runs now, and until when what fails with it is to be repaired; "" where nobody goes on to it."""
+
+    label: str
+    until: str = ""
+
+
+STANDINGS = {
+    "older": Standing("older"),
+    "newer": Standing("newer", "before you change to it"),
+    "proposed": Standing("might ship", "before it ships"),
+    "withdrawn": Standing("never shipped"),
+    "compared": Standing("compared"),
+}
 WORDS = {
     PASSES: Words("passes", "pass"),
     SILENT: Words("wrong silently", "wrong silently"),
@@ -53,6 +68,21 @@ PARTS = tuple(name for name, words in WORDS.items() if words.than_now)
 def part_of(difference: Difference) -> str:
     """One of PARTS: what becomes of its next request, where that changes; else its kind."""
     return difference.next_request or difference.kind
+
+
+def loss_words(parts: Mapping[str, int], summary: Summary) -> str:
+    """How many conversations get worse, by the names of PARTS, and what is no longer read; "" where none does."""
+    counts = [(parts.get(name, 0), WORDS[name]) for name in PARTS if WORDS[name].than_now in (WORSE, BOTH)]
+    losses = [f"{count:,} {words.one if count == 1 else words.several}" for count, words in counts if count]
+    a, b = summary.shrunk
+    return ", ".join((*losses, *([f"{a:,} messages read become {b:,}"] if a else ())))
+
+
+def going_back(summary: Summary, losses: str) -> str:
+    """Of a reader that is older than what runs now: what going back to it comes to; "" of another."""
+    if standing(summary.reader_a, summary.reader_b) != "older":
+        return ""
+    return f"Older than what runs now: {'do not go back' if losses else 'going back makes nothing worse'}."
 
 
 def state_words(summary: Summary) -> str:

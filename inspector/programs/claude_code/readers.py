@@ -173,6 +173,7 @@ def _reader(loader: Loader) -> Reader:
         verified=(version,),
         path=path_as(loader),
         shipped=loader is LOADERS[0],
+        release=loader.version if loader.resumes else (),
     )
 
 

@@ -314,6 +314,7 @@ def _reader(version: GbrainVersion) -> Reader:
         lambda conversation: read_as(version, conversation),
         proposed=version.proposed,
         shipped=not version.proposed,
+        release=() if version.proposed else (VERSIONS.index(version),),
         verified=(_VERSION,),
     )
 

@@ -288,6 +288,7 @@ def _reader(version: RolloutsVersion) -> Reader:
         else "the same source without the passes that cd8a0c9 added, and the crash file of the published incident",
         lambda conversation: read_as(version, conversation),
         shipped=version is VERSIONS[0],
+        release=(len(VERSIONS) - VERSIONS.index(version),),
         verified=(_COMMIT,),
     )
 

@@ -157,6 +157,7 @@ def _reader(version: OpenClawVersion) -> Reader:
         lambda path: read_as(version, path),
         proposed=version.pairing is pairing_pr3565,
         is_withdrawn=version.pairing is pairing_pr3565,
+        release=() if version.pairing is pairing_pr3565 else (VERSIONS.index(version),),
         variants=((SENT, "with every pass that comes before a request, by the policy for the model"),) if version is VERSIONS[-1] else (),
         verified=tuple(measured for measured in _MEASURED if measured in version.since),
         path=version.path,
@@ -173,6 +174,7 @@ def _variant(version: OpenClawVersion) -> Reader:
         f"the published package {_MEASURED[-1]}, its functions run one by one over the rows of their tables",
         lambda path: read_as(version, path, as_sent=True),
         is_sent=True,
+        release=(VERSIONS.index(version),),
         verified=_MEASURED[-1:],
         path=version.path,
     )

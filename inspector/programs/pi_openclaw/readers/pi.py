@@ -173,6 +173,7 @@ def _reader(version: PiVersion) -> Reader:
         + ("left out." if version.foreign == "dropped" else "sent as text."),
         "pi-ai 0.68.1, 0.69.0, 0.87.1 and 1.5.2 as published; measured on 0.73.1, 0.87.1 and 1.5.2",
         lambda path: read_as(version, path),
+        release=(VERSIONS.index(version),),
         verified=(version.verified,),
         path=pi_path,
     )
