@@ -46,25 +46,40 @@ def advice_word(after: Ending) -> str:
     return PARTIAL if after.words in (REJECTED, WRONG_SILENTLY, UNREADABLE) else RECOMMENDED
 
 
-def advice_lines(names: Sequence[str], safety: str, now: Ending, after: Ending, passing: Sequence[tuple[str, str]]) -> tuple[str, ...]:
-    """Which strategies to choose, a line for each choice: what passes first, then what repairs a part.
+class RepairOption(NamedTuple):
+    """Strategies to choose together. `end`: what becomes of the next request after them, in a few words; "" where it is accepted."""
 
-    `safety`: of all of `names`; `now` and `after`: the end of the next request as it is and after them. `passing`: each after which alone it is
-    accepted, with its safety.
+    names: tuple[str, ...]
+    safety: str
+    end: str
+    word: str
+
+
+def repair_options(names: Sequence[str], safety: str, after: Ending, passing: Sequence[tuple[str, str]]) -> tuple[RepairOption, ...]:
+    """What passes first, then what repairs a part. `safety`: of all of `names`; `after`: the end of the next request after them.
+
+    `passing`: each after which alone it is accepted, with its safety; of those that cost the same the first, which is the one that guesses least.
     """
+    end = "" if after.words == ACCEPTED else Outcome(after.words, _why(after)).text
+    all_named = (RepairOption(tuple(names), safety, end, advice_word(after)),) if names else ()
+    if names and advice_word(after) == RECOMMENDED:
+        return all_named
+    first = {of: name for name, of in reversed(passing)}
+    return (*(RepairOption((name,), of, "", RECOMMENDED) for name, of in passing if first[of] == name), *all_named)
+
+
+def advice_lines(names: Sequence[str], safety: str, now: Ending, after: Ending, passing: Sequence[tuple[str, str]]) -> tuple[str, ...]:
+    """The `repair_options` in words, a line for each. `now`: the end of the next request as it is."""
     if now.words == after.words == ACCEPTED:
         passes = "The next request passes as it is: a repair is for what is found, and for older readers."
         return (passes, f"Still passes: {_joined(names)}, {_but(safety)}.") if names else (passes,)
-    if names and advice_word(after) == RECOMMENDED:
-        end = "Passes" if after.words == ACCEPTED else f"Next request {Outcome(after.words, _why(after)).text}"
-        return (f"{end}: {_joined(names)}, {_but(safety)}.",)
-    # Of those that cost the same the first, which is the one that guesses least.
-    first = {of: name for name, of in reversed(passing)}
-    lines = [f"Passes: `{name}`, {_but(of)}." for name, of in passing if first[of] == name]
-    if names:
-        end = Outcome(after.words, _why(after)).text
-        lines.append(f"{_does(safety).capitalize()}: {_joined(names)}, but {end}.")
-    return tuple(lines)
+    return tuple(map(_line, repair_options(names, safety, after, passing)))
+
+
+def _line(option: RepairOption) -> str:
+    if option.word == PARTIAL:
+        return f"{_does(option.safety).capitalize()}: {_joined(option.names)}, but {option.end}."
+    return f"{f'Next request {option.end}' if option.end else 'Passes'}: {_joined(option.names)}, {_but(option.safety)}."
 
 
 def _does(safety: str) -> str:
