@@ -76,6 +76,8 @@ def test_the_sequence_to_do_comes_first_with_its_cost_and_what_the_rules_find_th
     assert all(code in part(text, "AN-16") for code in ("TOOL102", "THINK204", "MSG401"))
     assert do.index("insert-interrupted-result") < do.index("Would change nothing here: move-results , ")
     assert words(text).count("Cost: One synthetic result per call") == 1, "described once"
+    assert part(text, "AN-16").count("A call of bash at seq 29 has no result") == 1, "as the likely cause"
+    assert re.search(r'data-key="R"\s+href="[^"]+strategy=insert-interrupted-result"', text)
 
 
 def test_it_begins_with_the_decision_and_says_what_to_change_in_the_client(
@@ -237,12 +239,14 @@ def test_the_newest_crash_file_with_this_error_says_its_cause_and_leads_to_the_r
     client: Client, session: Conversation, crash: Conversation
 ) -> None:
     text = words(page(client, ERROR))
+    assert text.index("This very error is in 1 crash file here.") < text.index("Likely cause") < text.index("Explain it with the crash of")
     assert "Likely cause TOOL102 A call of bash at seq 29 has no result" in text
     assert "insert-interrupted-result invented recommended Next request after it: passes all known rules." in text
     preview = f'href="/conversations/{session.oid}/repairs/new/?strategy=insert-interrupted-result">Preview'
     assert preview in page(client, ERROR)
     Conversation.objects.filter(pk=session.pk).update(chunk_count=LARGEST + 1)
     large = page(client, ERROR)
+    assert "This very error is in 1 crash file here." in part(large, "AN-16")
     assert f"target={crash.oid}" in large and "Likely cause" not in large
 
 
