@@ -24,7 +24,16 @@ from inspector.planning.suggested import suggested
 from inspector.presentation.conversation.ending import Ending, ending_without_findings
 from inspector.presentation.packed import packed, unpacked
 from inspector.presentation.repair.alternatives import LARGEST, Attempt, safety_words, strategy_alternatives
-from inspector.presentation.repair.outcomes import RECOMMENDED, SUGGESTED, advice_lines, advice_word, outcome, tone
+from inspector.presentation.repair.outcomes import (
+    RECOMMENDED,
+    SUGGESTED,
+    RepairOption,
+    advice_lines,
+    advice_word,
+    outcome,
+    repair_options,
+    tone,
+)
 from inspector.presentation.repair.preview_part import PreviewPart, PromptWindow, preview_part
 from inspector.profiles.judging import judged_case
 from inspector.programs.formats import Stored
@@ -57,6 +66,8 @@ class Offered:
     """What `recommended` is called: whether the next request passes after all of them. Of a long conversation it is as the preview of them has it, where one is kept; nobody knows else."""
     advice: tuple[str, ...] = ()
     """Which to choose, a line for each choice; of a long conversation of `recommended` alone."""
+    options: tuple[RepairOption, ...] = ()
+    """The same, to be shown otherwise; () where what is recommended would make a request that passes wrong."""
 
 
 class Detected(NamedTuple):
@@ -191,7 +202,8 @@ def _with_advice(
     if tone(now.words) == "yes" and tone(after.words) != "yes":
         # What repairs its findings and makes the next request wrong is nothing to begin with.
         return replace(offer, recommended=(), advice=advice_lines((), "", now, after, passing, read))
-    return replace(offer, word=advice_word(after), advice=advice_lines(offer.recommended, safety, now, after, passing, read))
+    arguments = offer.recommended, safety, now, after, passing, read
+    return replace(offer, word=advice_word(after), advice=advice_lines(*arguments), options=repair_options(*arguments))
 
 
 def request_of_choice(row: Conversation, strategies: tuple[str, ...], mode: str, reader: str, leaf: str) -> RepairRequest:

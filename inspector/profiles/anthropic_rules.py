@@ -353,7 +353,7 @@ RULES = (
     ProviderRule(
         "AN-22",
         "more tokens than the model takes",
-        "prompt is too long: {count} tokens > {limit} maximum",
+        "prompt is too long: {tokens} tokens > {limit} maximum",
         "C",
         ("gbrain source, from production",),
         advice="compact the conversation in its own program, or start a new session from what the command `extract` writes of it",

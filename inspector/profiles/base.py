@@ -29,6 +29,7 @@ _PLACEHOLDERS = {
     "count": r"\d+",
     "length": r"\d+",
     "limit": r"\d+",
+    "tokens": r"\d+",
     "ids": r"(?:[^\s,\"'`\\]+(?:\s*,\s*[^\s,\"'`\\]+)*)?",
     "id": r"[^\s\"'`\\]*",
 }

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
 from typing import Any, NamedTuple
-from urllib.parse import quote
 
 from django.conf import settings
 from django.core.files.uploadedfile import UploadedFile
@@ -45,7 +44,7 @@ from inspector.sources.places import is_dsn
 from inspector.sources.problems import SourceProblem
 from inspector.sources.reach import OutOfReach, limited
 from inspector.sources.uploads import LARGEST
-from inspector.views.pages import as_json, page
+from inspector.views.pages import as_json, own_address, page
 
 ADDRESS = "postgresql://reader@db.example.org/agents"
 """An example of one."""
@@ -217,9 +216,7 @@ class AddPage:
     @property
     def own_address(self) -> str:
         """What the variable is then: "" where it may have a password, and where people sign in, who need not know where Inspector keeps things."""
-        database = settings.DATABASES["default"]
-        is_file = database["ENGINE"] == "django.db.backends.sqlite3"
-        return f"sqlite:///{quote(str(database['NAME']))}" if self.names_database and is_file and settings.INSPECTOR_LOCAL else ""
+        return own_address()
 
     @property
     def allowed(self) -> str:

@@ -1,5 +1,6 @@
 """What a provider's error means, and where in a conversation it points."""
 
+import re
 from dataclasses import dataclass
 from itertools import islice
 from typing import NamedTuple
@@ -31,6 +32,7 @@ from inspector.presentation.explain.advice import (
 from inspector.presentation.explain.answer import (
     Explanation,
     OtherReader,
+    advice_words,
     calls_named,
     explained_in,
     other_readers,
@@ -43,6 +45,7 @@ from inspector.presentation.explain.examples import ShapePair, shape_pair
 from inspector.presentation.explain.meanings import means, own_rule, unrecognized_meaning
 from inspector.presentation.json_text import Json, json_fields
 from inspector.presentation.repair.alternatives import LARGEST
+from inspector.presentation.repair.outcomes import PARTIAL
 from inspector.presentation.visible import folded, visible
 from inspector.profiles.base import EVIDENCE
 from inspector.profiles.catalogue import text_of
@@ -51,11 +54,12 @@ from inspector.programs.registry import program_or_default, programs
 from inspector.readers.catalogue import names as readers_of
 from inspector.rules.base import Case, Finding, Rule
 from inspector.strategies.base import Strategy
+from inspector.strategies.catalogue import STRATEGIES
 from inspector.views.analysis import analysis
 from inspector.views.conversation_list import DAMAGED, STATES, newest_first
 from inspector.views.crashes import Crash, crash_files, crash_links, crash_of
 from inspector.views.judges import chosen_judges
-from inspector.views.pages import as_json, page
+from inspector.views.pages import as_json, own_address, page
 
 LINKABLE = 2000
 """Characters of an error text that an address may carry; a longer one is explained, without a link to it."""
@@ -83,7 +87,18 @@ EXAMPLES = (
     ("Mistral", "Not the same number of function calls and responses"),
 )
 """Texts of providers that an empty form offers, each with its provider."""
+# As lists and the suggestions of the field write it: "title (id)" and "title · id".
+_ID_AFTER_TITLE = re.compile(r"(?:\s\(|\s· )([^\s()]+)\)?\Z")
 NOT_RECOGNISED = "No known rule answers so: paste more of the error, or the whole log line."
+
+
+class RepairRow(NamedTuple):
+    """Strategies to choose together. `end`: what becomes of the next request after them; "" where it is accepted."""
+
+    strategies: tuple[Strategy, ...]
+    end: str
+    word: str
+    """What they are called: whether the next request is right after them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,10 +126,19 @@ class Answer:
     """What is recommended first, then what else would change something."""
     tried_on: Conversation | None
     """The conversation on which they were tried."""
+    shown: frozenset[str] = frozenset()
+    """Strategies that the page describes already."""
 
     @property
     def means(self) -> str:
-        return means(self.explanation.candidate.rule)
+        """What the summary of the rule does not say; "" where that is nothing."""
+        rule = self.explanation.candidate.rule
+        words = means(rule)
+        return "" if words == rule.summary else words
+
+    @property
+    def advice(self) -> str:
+        return advice_words(self.explanation.candidate)
 
     @property
     def ours(self) -> Rule | None:
@@ -133,12 +157,14 @@ class Answer:
     def changing(self) -> tuple[Remedy, ...]:
         """The recommended first, then those that our rule behind the error names."""
         likely = self.ours.repaired_by if self.ours else ()
-        changing = (remedy for remedy in self.remedies if not _is_idle(remedy))
+        changing = (remedy for remedy in self.remedies if not _is_idle(remedy) and remedy.strategy.name not in self.shown)
         return tuple(sorted(changing, key=lambda remedy: (not remedy.is_recommended, remedy.strategy.name not in likely)))
 
     @property
     def first(self) -> tuple[Remedy, ...]:
-        """Of `changing` what is shown at once: one more is not worth a fold."""
+        """Of `changing` what is shown at once: one more is not worth a fold, and next to others that were tried none is."""
+        if self.shown:
+            return ()
         number = max(REMEDIES, sum(remedy.is_recommended for remedy in self.changing))
         return self.changing if len(self.changing) == number + 1 else self.changing[:number]
 
@@ -149,7 +175,7 @@ class Answer:
     @property
     def idle(self) -> tuple[Strategy, ...]:
         """Those that were tried on the conversation and would change nothing."""
-        return tuple(remedy.strategy for remedy in self.remedies if _is_idle(remedy))
+        return tuple(remedy.strategy for remedy in self.remedies if _is_idle(remedy) and remedy.strategy.name not in self.shown)
 
 
 def _is_idle(remedy: Remedy) -> bool:
@@ -195,7 +221,6 @@ class ExplainPage:
     target: str
     heading: str
     row: Conversation | None
-    repairable: Conversation | None
     reader: str
     """The one that the places are counted by; "" where no conversation is named."""
     chosen_reader: str
@@ -205,15 +230,17 @@ class ExplainPage:
     """Whether places count in the crash file, which numbers its chunks for itself."""
     recorded: tuple[Crash, ...]
     """Crash files with this very error, where no conversation is named."""
-    newest: Lookup | None
-    """What the newest of them leads to, or the first of `rejected`, where it is small enough to be analysed before somebody asks for it."""
-    advice: tuple[str, ...]
-    """Which strategies to choose for the conversation that is named, else for the first of `rejected`, a line for each choice."""
+    subject: Lookup
+    """`lookup`; where no conversation is named, what the newest of `recorded` leads to, or the first of `rejected`, where it is small enough to be
+    analysed before somebody asks for it."""
+    repairs: tuple[RepairRow, ...]
+    """What to choose for the conversation of `subject`, what passes first."""
     named: tuple[Conversation, ...]
     """Jobs with a call that the error names, where no conversation is named."""
     rejected: tuple[Conversation, ...]
     """The newest whose next request one of these rules rejects, where nothing of the text leads to one; one more than are shown."""
     problem: str
+    own_address: str
     answers: tuple[Answer, ...]
     offered: tuple[Conversation, ...]
     rejected_now: "tuple[RejectedNow, ...]"
@@ -221,6 +248,10 @@ class ExplainPage:
     is_linkable: bool
     nothing: str = NOT_RECOGNISED
     examples: tuple[tuple[str, str], ...] = EXAMPLES
+
+    @property
+    def repairable(self) -> Conversation | None:
+        return self.subject.repairable[0] if self.subject.repairable else None
 
     @property
     def affected(self) -> Conversation | None:
@@ -255,6 +286,8 @@ def _target(name: str) -> tuple[Conversation | None, str]:
     similar = () if row else _suggested(name)
     if row or len(similar) == 1:
         return row or similar[0], ""
+    if not similar and (with_title := _ID_AFTER_TITLE.search(name)) and (row := _target(with_title[1])[0]):
+        return row, ""
     if similar:
         return None, f"Several conversations have {name[:80]} in their title or id: choose one of them."
     return None, f"There is no conversation {name[:80]}: type a part of its title or id, or leave the field empty."
@@ -282,7 +315,7 @@ def _unfit(row: Conversation | None, reader: str) -> str:
     return ""
 
 
-def _answer(explanation: Explanation, lookup: Lookup, read: dict[str, str]) -> Answer:
+def _answer(explanation: Explanation, lookup: Lookup, read: dict[str, str], shown: frozenset[str]) -> Answer:
     """`lookup` has the conversation that can be repaired, `read` what an address of the one that is pointed at says of its reader."""
     row, case = lookup.repairable or (None, None)
     rule = explanation.candidate.rule
@@ -306,6 +339,7 @@ def _answer(explanation: Explanation, lookup: Lookup, read: dict[str, str]) -> A
         len(explanation.places) - len(spots),
         remedies(explanation, case, lookup.advice),
         row,
+        shown,
     )
 
 
@@ -412,9 +446,18 @@ def _heading(answers: tuple[Answer, ...], crash: CrashMatch | None) -> str:
     return f"{rule.id} at {named.path}, stored at seq {named.stored.seq}: {rule.summary}"
 
 
-def _which(row: Conversation | None) -> tuple[str, ...]:
-    """Which strategies to choose there, as the options of a repair say it; of a large conversation nobody waits for that."""
-    return offered(row, "").advice if row is not None and row.chunk_count <= LARGEST else ()
+def _repairs(subject: Lookup) -> tuple[RepairRow, ...]:
+    """What is recommended; where the next request is not right after it, each choice, as the options of a repair have it."""
+    if subject.repairable is None or subject.advice is None:
+        return ()
+    row, advice = subject.repairable[0], subject.advice
+    is_own = (advice.reader, advice.profile) == (row.source.reader, row.judges[1]) and row.chunk_count <= LARGEST
+    if is_own and not advice.now_passes and (not advice.names or advice.word == PARTIAL):
+        offer = offered(row, "")
+        if offer.recommended == advice.names and offer.options:
+            by_name = {strategy.name: strategy for strategy in STRATEGIES}
+            return tuple(RepairRow(tuple(by_name[name] for name in option.names), option.end, option.word) for option in offer.options)
+    return (RepairRow(advice.strategies, advice.after, advice.word),) if advice.strategies else ()
 
 
 def explain_page(error: str, target: str, reader: str) -> ExplainPage:
@@ -438,8 +481,11 @@ def explain_page(error: str, target: str, reader: str) -> ExplainPage:
     fires = (
         {explanation.candidate.rule.id for explanation in of_newest.explanations if explanation.fires} if of_newest and rejected else set()
     )
+    subject = of_newest if of_newest and (recorded or fires) else lookup
+    repairs = _repairs(subject)
+    described = frozenset(strategy.name for repair in repairs for strategy in repair.strategies)
     answers = tuple(
-        _answer(explanation, of_newest if of_newest and explanation.candidate.rule.id in fires else lookup, read)
+        _answer(explanation, of_newest if of_newest and explanation.candidate.rule.id in fires else lookup, read, described)
         for explanation in lookup.explanations
     )
     return ExplainPage(
@@ -447,18 +493,18 @@ def explain_page(error: str, target: str, reader: str) -> ExplainPage:
         target=target,
         heading=_heading(answers, lookup.crash),
         row=pointed[0] if pointed else row,
-        repairable=lookup.repairable[0] if lookup.repairable else None,
         reader=used or (row.source.reader if row else ""),
         chosen_reader=reader,
         readers=readers,
         lookup=lookup,
         counts_crash=pointed is not None and pointed[0].is_crash,
         recorded=recorded,
-        newest=of_newest,
-        advice=_which(newest if fires else lookup.repairable[0] if lookup.repairable and lookup.advice else None),
+        subject=subject,
+        repairs=repairs,
         named=named,
         rejected=rejected,
         problem=problem,
+        own_address=own_address(),
         answers=answers,
         offered=_suggested("" if row and error else visible(target)),
         rejected_now=()

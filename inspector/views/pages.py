@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial, wraps
 from typing import Any
+from urllib.parse import quote
 
 from django.conf import settings
 from django.contrib.messages import get_messages
@@ -118,6 +119,14 @@ class Link:
 def program_for_pages() -> str:
     """Where people sign in, not everybody is to know where Inspector is installed."""
     return program_from_anywhere() if settings.INSPECTOR_LOCAL else program()
+
+
+def own_address() -> str:
+    """What the variable that names our database is in another terminal, where a command needs it; "" where it may have a password, and where people sign in."""
+    database = settings.DATABASES["default"]
+    is_file = database["ENGINE"] == "django.db.backends.sqlite3"
+    is_shown = settings.INSPECTOR_OWN_DATABASE_NAMED and is_file and settings.INSPECTOR_LOCAL
+    return f"sqlite:///{quote(str(database['NAME']))}" if is_shown else ""
 
 
 def links(path: str, entries: Iterable[tuple[str, str]]) -> list[Link]:

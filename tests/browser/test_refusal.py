@@ -40,7 +40,7 @@ def test_an_error_leads_to_the_chunk_and_to_a_proposed_repair(page: Page, live_s
     expect(page.locator("tr#seq-30")).to_contain_text("The command hung")
     page.goto(explained)
     expect(page.locator("#do")).to_contain_text("Cost: One synthetic result per call")
-    page.get_by_role("link", name="Preview this repair").click()
+    page.get_by_role("link", name="Preview insert-interrupted-result").click()
     expect(page.locator("body")).to_contain_text("passes all known rules")
     page.get_by_role("button", name="Propose this repair").click()
     expect(page.locator("body")).to_contain_text("Rehearsed on a copy")

@@ -8,7 +8,7 @@ import pytest
 
 from inspector.conversation import notation
 from inspector.presentation.explain.advice import is_advice_only
-from inspector.presentation.explain.answer import calls_named, explained_in, explanation_report, recognized, same_refusal
+from inspector.presentation.explain.answer import advice_words, calls_named, explained_in, explanation_report, recognized, same_refusal
 from inspector.presentation.explain.meanings import meaning, own_rule
 from inspector.profiles.base import ProviderRule
 from inspector.profiles.catalogue import PROFILES
@@ -18,7 +18,7 @@ from inspector.rules.base import Case, case_of
 from tests.folding import in_one_test
 
 RULES = list({rule.id: rule for judge in PROFILES for rule in judge.rules}.values())
-VALUES = {"n": 5, "m": 3, "id": "toolu_01AbC", "ids": "toolu_01AbC, toolu_02", "count": 2, "length": 65, "limit": 40}
+VALUES = {"n": 5, "m": 3, "id": "toolu_01AbC", "ids": "toolu_01AbC, toolu_02", "count": 2, "tokens": 9, "length": 65, "limit": 40}
 
 
 def test_what_an_error_means_is_said_in_short_sentences() -> None:
@@ -209,6 +209,20 @@ MISSING = "messages.{}: `tool_use` ids were found without `tool_result` blocks i
 def test_an_error_whose_end_is_cut_off_is_the_same_as_the_whole_one(cut: str, is_same: bool) -> None:
     whole = f"{MISSING.format(1, 'toolu_01X')} Each `tool_use` block must have a corresponding `tool_result` block in the next message."
     assert same_refusal(cut, whole) == is_same
+
+
+@pytest.mark.parametrize(
+    ("tokens", "expected"),
+    [
+        ("210302", "cut at least 10,302 tokens: compact the conversation"),
+        ("200001", "cut at least 1 token: compact the conversation"),
+        ("200000", "compact the conversation"),
+        ("9" * 60, "compact the conversation"),
+    ],
+)
+def test_how_much_is_too_long_follows_from_the_numbers_of_the_text(tokens: str, expected: str) -> None:
+    (candidate,) = recognized(f"prompt is too long: {tokens} tokens > 200000 maximum")
+    assert advice_words(candidate).startswith(expected)
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,16 @@ from tests.profiles.judged import anthropic
 
 PROFILES = (ANTHROPIC_PROFILE, BEDROCK_PROFILE, OPENAI_CHAT, DEEPSEEK_THINKING)
 RULES = [rule for profile in PROFILES for rule in profile.rules]
-VALUES = {"n": "12", "m": "3", "id": "toolu_01-A", "ids": "toolu_01-A, call_2", "count": "5", "limit": "4", "length": "70"} | {
+VALUES = {
+    "n": "12",
+    "m": "3",
+    "id": "toolu_01-A",
+    "ids": "toolu_01-A, call_2",
+    "count": "5",
+    "tokens": "9",
+    "limit": "4",
+    "length": "70",
+} | {
     "documents": "1",
     "column": "14",
     "char": "13",

@@ -51,6 +51,11 @@ def page(client: Client, error: str, target: str = "", status: int = 200) -> str
     return answer.content.decode()
 
 
+def part(text: str, name: str) -> str:
+    """The words of the section with this id."""
+    return words(text.partition(f' id="{name}">')[2].partition("</section>")[0])
+
+
 def words(text: str) -> str:
     return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", text)).split())
 
@@ -65,11 +70,14 @@ def test_the_sentence_of_the_incident_alone_leads_to_the_stored_chunk(client: Cl
 
 def test_the_sequence_to_do_comes_first_with_its_cost_and_what_the_rules_find_there(client: Client, session: Conversation) -> None:
     text = page(client, FIRST_SENTENCE, session.oid)
-    do = words(text[text.index('id="do"') : text.index('id="AN-16"')])
-    assert "insert-interrupted-result invented" in do and "Cost: One synthetic result per call" in do
-    assert all(code in do for code in ("TOOL102", "THINK204", "MSG401"))
-    repairs = words(text[text.index("Suggested repairs") : text.index("What is known, and from where")])
-    assert repairs.index("insert-interrupted-result invented recommended") < repairs.index("Would change nothing here: move-results , ")
+    do = part(text, "do")
+    assert "insert-interrupted-result invented recommended Next request after it: passes all known rules. Inserts" in do
+    assert "Cost: One synthetic result per call" in do
+    assert all(code in part(text, "AN-16") for code in ("TOOL102", "THINK204", "MSG401"))
+    assert do.index("insert-interrupted-result") < do.index("Would change nothing here: move-results , ")
+    assert words(text).count("Cost: One synthetic result per call") == 1, "described once"
+    assert part(text, "AN-16").count("A call of bash at seq 29 has no result") == 1, "as the likely cause"
+    assert re.search(r'data-key="R"\s+href="[^"]+strategy=insert-interrupted-result"', text)
 
 
 def test_it_begins_with_the_decision_and_says_what_to_change_in_the_client(
@@ -81,7 +89,7 @@ def test_it_begins_with_the_decision_and_says_what_to_change_in_the_client(
     assert "Effect messages.5 was made of the stored messages on lines 15-16: 2 responses merged into one turn." in cause
     assert "The provider rejects that with AN-16 ." in cause
     do = text[text.index("What to do") :]
-    assert do.index("Show the request that passes") < do.index("Preview this repair") < do.index("In the client:")
+    assert do.index("Show the request that passes") < do.index("Preview insert-interrupted-result") < do.index("In the client:")
     assert do.startswith("What to do Update the client: as rollouts reads the store, the next request passes.")
     assert do.index("In the client: Put results for interrupted calls") < do.index("conversation Find out why")
     session.source.reader = "rollouts-legacy"
@@ -159,29 +167,60 @@ def test_what_is_rejected_now_has_the_text_of_the_provider_to_match_by(client: C
 def test_the_answer_begins_with_what_the_error_means(client: Client) -> None:
     """It began with what to do in the client, in words of another rule."""
     text = words(page(client, OPENAI))
-    meaning = text.partition("What it means answered by openai-chat ")[2]
+    meaning = text.partition(" Cause ")[2]
     assert meaning.startswith("A tool result in the request had no call before it: the provider rejects the request, on every retry. ")
     assert text.index("on every retry") < text.index("In the client:")
 
 
 def test_repairs_that_change_something_where_it_is_rejected_come_first(client: Client, incident: Conversation) -> None:
     """What usually helps led, and the options of this conversation said that it does not repair it."""
-    repairs = page(client, OPENAI).partition("<h3>Suggested repairs")[2].partition("</section>")[0]
-    assert words(repairs).startswith(", tried on conversation hello Passes: promote-leaked-call , but adds what is stored nowhere.")
-    assert "renumber-messages safe partial Gives each message" in words(repairs)
-    assert f'href="/conversations/{incident.oid}/repairs/new/?strategy=renumber-messages">Preview' in repairs
+    repairs = page(client, OPENAI)
+    assert "Repair the store of hello in one of these ways" in part(repairs, "do")
     idle = words(repairs.partition("Would change nothing here:")[2].partition("</p>")[0])
     assert "adopt-results" in idle and "drop-orphaned-results" in idle
     Conversation.objects.update(is_gone=True)
-    assert "tried on conversation" not in page(client, OPENAI)
+    assert "Repair the store" not in page(client, OPENAI)
+
+
+@pytest.mark.parametrize("is_named", [True, False])
+def test_advice_that_only_partly_helps_has_a_row_for_each_way(client: Client, incident: Conversation, is_named: bool) -> None:
+    """The one that passes was a name in a sentence, without a preview, and the other one was described three times."""
+    text = page(client, OPENAI, incident.oid if is_named else "")
+    rows = text.partition('<table class="list repairs">')[2].partition("</table>")[0].split("<tr>")[1:]
+    promote, renumber = map(words, rows)
+    assert promote.startswith("promote-leaked-call invented accepted The next request passes after it. Turns a call")
+    assert renumber.startswith("renumber-messages safe partial Next request after it: wrong silently (without seq 14). Gives each message")
+    for row, name in zip(rows, ("promote-leaked-call", "renumber-messages"), strict=True):
+        assert f'href="/conversations/{incident.oid}/repairs/new/?strategy={name}">Preview' in row
+        assert f"/conversations/{incident.oid}/prompt/?profile=openai-chat&amp;strategy={name}" in row
+    assert text.count("Gives each message its own msgIdx") == 1 and text.count("/repairs/new/?strategy=renumber-messages") == 1
+
+
+def test_each_part_has_one_heading_in_the_order_of_an_answer(client: Client, incident: Conversation) -> None:
+    for error in [OPENAI, *(text for _, text in EXAMPLES)]:
+        text = page(client, error)
+        headings = [words(heading) for heading in re.findall(r"<h2.*?</h2>", text, re.DOTALL)]
+        assert headings[:3] == ["Cause", "What to do", "Evidence"]
+        title = words(text.partition("<h1>")[2].partition("</h1>")[0]).partition(": ")[2]
+        assert title.capitalize() not in part(text, text.partition('class="panel answer" id="')[2].partition('"')[0])
+
+
+def test_several_rules_with_one_text_are_named_in_one_line_with_links(client: Client, incident: Conversation) -> None:
+    text = page(client, EXAMPLES[0][1])
+    line = next(line for line in re.findall(r"<p.*?</p>", text, re.DOTALL) if "rules answer" in line)
+    assert words(line) == "4 rules answer with this text: AN-1 , AN-3 , AN-4 , AN-4t ."
+    targets = re.findall('href="#([^"]+)"', line)
+    assert targets == ["AN-1.cause", "AN-3.cause", "AN-4.cause", "AN-4t.cause"]
+    assert all(f'id="{target}"' in text for target in targets)
+    assert "rules answer with this text" not in page(client, OPENAI)
 
 
 def test_of_several_rules_only_the_first_is_open(client: Client) -> None:
     text = page(client, EXAMPLES[0][1])
     answers = text.split('<section class="panel answer" id="')[1:]
-    assert [answer.partition('"')[0] for answer in answers] == ["AN-1", "AN-3", "AN-4", "AN-4t"]
-    assert [answer.lstrip().partition(">")[2].lstrip().startswith("<details") for answer in answers] == [False, True, True, True]
-    summaries = [words(answer.partition("<summary>")[2].partition("</summary>")[0]) for answer in answers[1:]]
+    assert [answer.partition('"')[0] for answer in answers] == ["AN-1", "do", "evidence", "AN-3", "AN-4", "AN-4t"]
+    assert [answer.lstrip().partition(">")[2].lstrip().startswith("<details") for answer in answers] == [False] * 3 + [True] * 3
+    summaries = [words(answer.partition("<summary>")[2].partition("</summary>")[0]) for answer in answers[3:]]
     assert summaries[0].startswith("AN-3 Something else is before the results") and all("Suggested" not in line for line in summaries)
 
 
@@ -200,12 +239,14 @@ def test_the_newest_crash_file_with_this_error_says_its_cause_and_leads_to_the_r
     client: Client, session: Conversation, crash: Conversation
 ) -> None:
     text = words(page(client, ERROR))
+    assert text.index("This very error is in 1 crash file here.") < text.index("Likely cause") < text.index("Explain it with the crash of")
     assert "Likely cause TOOL102 A call of bash at seq 29 has no result" in text
-    assert "repair the store by insert-interrupted-result invented : passes all known rules." in text
-    preview = f'href="/conversations/{session.oid}/repairs/new/?strategy=insert-interrupted-result">Preview this repair'
+    assert "insert-interrupted-result invented recommended Next request after it: passes all known rules." in text
+    preview = f'href="/conversations/{session.oid}/repairs/new/?strategy=insert-interrupted-result">Preview'
     assert preview in page(client, ERROR)
     Conversation.objects.filter(pk=session.pk).update(chunk_count=LARGEST + 1)
     large = page(client, ERROR)
+    assert "This very error is in 1 crash file here." in part(large, "AN-16")
     assert f"target={crash.oid}" in large and "Likely cause" not in large
 
 
@@ -226,6 +267,18 @@ def test_a_conversation_is_chosen_by_a_part_of_its_title(client: Client, session
     assert (none.status_code, none.content.decode().strip()) == (200, '<datalist id="known"></datalist>')
 
 
+@pytest.mark.parametrize("typed", ["{title} ({oid})", "{title} · {short}", "{title} ({native})", "a title of before ({oid})"])
+def test_a_conversation_is_found_by_its_title_with_its_id_as_lists_write_it(client: Client, session: Conversation, typed: str) -> None:
+    Conversation.objects.filter(pk=session.pk).update(title="Rename (the depot)", names="rename (the depot)")
+    names = {"oid": session.oid, "short": session.short_native_id, "native": SESSION, "title": "Rename (the depot)"}
+    assert "stored at seq 30" in page(client, FIRST_SENTENCE, typed.format(**names))
+
+
+@pytest.mark.parametrize("typed", ["no such (000000000000)", "no such · 000000000000", "()", "x (", "a" * 400 + " (" * 400])
+def test_a_title_with_an_id_that_nothing_has_is_named_whole(client: Client, session: Conversation, typed: str) -> None:
+    assert f"There is no conversation {typed[:80]}:" in html.unescape(page(client, FIRST_SENTENCE, typed, 400))
+
+
 def test_the_start_lists_what_is_rejected_however_old_it_is(
     client: Client, incident: Conversation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -237,9 +290,9 @@ def test_the_start_lists_what_is_rejected_however_old_it_is(
 
 def test_the_repairs_that_fit_an_error_are_among_the_first(client: Client, session: Conversation) -> None:
     text = page(client, OPENAI)
-    first = text.partition("Suggested repairs")[2].partition("<details")[0]
+    first = text.partition(' id="do">')[2].partition("<details")[0]
     assert re.findall(r'href="/strategies/([\w-]+)/"', first) == ["adopt-results", "drop-orphaned-results", "move-results"]
-    one_more = page(client, UNANSWERED).partition("Suggested repairs")[2].partition("</section>")[0]
+    one_more = page(client, UNANSWERED).partition(' id="do">')[2].partition("</section>")[0]
     assert "insert-interrupted-result" in one_more and "more repair" not in one_more, "one more is not worth a fold"
 
 
@@ -249,7 +302,7 @@ def test_without_a_conversation_those_that_are_rejected_so_are_named(client: Cli
     assert f'target={incident.oid}"' in text and "rejected at messages.1: Messages of different roles are read as one" in html.unescape(
         text
     )
-    assert f'href="/conversations/{incident.oid}/repairs/new/?strategy=renumber-messages">Preview renumber-messages</a>' in text
+    assert f'href="/conversations/{incident.oid}/repairs/new/">' not in text, "its repairs are below"
     Conversation.objects.filter(pk=incident.pk).update(chunk_count=LARGEST + 1)
     assert f'href="/conversations/{incident.oid}/repairs/new/">Preview a repair</a>' in page(client, OPENAI)
     assert "is rejected so" not in page(client, OPENAI, incident.oid)
@@ -263,9 +316,11 @@ def test_what_no_stored_history_shows_has_its_advice_and_no_repair(client: Clien
     too_long = "prompt is too long: 210302 tokens > 200000 maximum"
     for target in ("", incident.oid):
         text = page(client, too_long, target)
-        note = text.partition("<b>Next:</b>")[2].partition("</p>")[0]
-        assert "compact the conversation in its own program" in note and "No repair of the store helps." in note
-        assert "/repairs/new/" not in text and "Suggested repairs" not in text and "What to do</h2>" not in text
+        note = part(text, "do")
+        assert "Cut at least 10,302 tokens: compact the conversation in its own program" in note and "No repair of the store helps." in note
+        command = html.unescape(text.partition('<pre class="type" id="extract">')[2].partition("</pre>")[0])
+        assert command.endswith(f" extract {target or 'ID'} --out context.md") and 'data-copies="extract"' in text
+        assert "/repairs/new/" not in text and "Cost:" not in text and "Would change nothing here" not in text
         assert "the index or the id that" not in text, "it names none"
     assert "the next request of" in note and "rejected at messages.1" in note
     assert "recommended" not in client.get("/explain.json", {"error": too_long, "target": incident.oid}).json()
@@ -288,7 +343,7 @@ def test_the_crash_itself_says_that_the_rule_fires_and_offers_the_repair_of_its_
 def test_without_a_conversation_the_rule_its_evidence_and_its_strategies_are_told(client: Client) -> None:
     text = words(page(client, f"Error: 400 {OPENAI}"))
     assert "OC-2" in text and "quoted in a public issue" in text and "as of 2026-" in text
-    assert "Where the error points" not in text and "/strategies/" in page(client, OPENAI)
+    assert 'class="list places"' not in text and "/strategies/" in page(client, OPENAI)
     assert not re.search(r'href="https?://', page(client, OPENAI)), "references are text, never links that somebody follows"
 
 
@@ -320,8 +375,11 @@ def test_the_session_and_its_crash_file_are_labeled_where_both_number_a_block(cl
 
 def test_what_was_rejected_is_before_the_verdict_on_what_is_sent_now(client: Client, session: Conversation) -> None:
     text = page(client, FIRST_SENTENCE, session.oid)
-    do = words(text[text.index('id="do"') : text.index('id="AN-16"')])
-    assert f"before Rejected at messages.5.content.3 (AN-16), as the crash file {CRASH} records. now anthropic-2026-07, as rollouts" in do
+    evidence = part(text, "evidence")
+    assert (
+        f"before Rejected at messages.5.content.3 (AN-16), as the crash file {CRASH} records. now anthropic-2026-07, as rollouts"
+        in evidence
+    )
 
 
 def test_a_title_is_no_part_of_a_sentence(client: Client, session: Conversation) -> None:
@@ -356,7 +414,10 @@ def test_a_reader_of_another_program_is_a_sentence(client: Client, session: Conv
 def test_what_passes_by_itself_is_said_to(client: Client, session: Conversation) -> None:
     for target in ("", session.oid):
         text = words(page(client, "API Error: 529 overloaded_error", target))
-        assert "Transient, not your history: the provider is overloaded" in text and "There is nothing to repair." in text
+        assert (
+            "The provider is overloaded: nothing in the history is wrong Transient. Send the same request again later" in text
+            and "There is nothing to repair." in text
+        )
         assert "Not recognized" not in text and "Preview this repair" not in text
 
 

@@ -33,6 +33,7 @@ from inspector.presentation.explain.answer import (
     Candidate,
     Explanation,
     OtherReader,
+    advice_words,
     calls_named,
     explained_in,
     other_readers,
@@ -229,7 +230,11 @@ class Command(AnsweringCommand):
             marks = "; ".join(EVIDENCE[mark] for mark in rule.evidence if mark in EVIDENCE)
             references = f" ({', '.join(rule.references)})" if rule.references else ""
             self.say(f"  known from: {marks}, {rule.date}{references}")
-            for word, words in (("means", rule.advice), ("cannot be judged offline", rule.unjudged), ("obsolete", rule.obsolete)):
+            for word, words in (
+                ("means", advice_words(explanation.candidate)),
+                ("cannot be judged offline", rule.unjudged),
+                ("obsolete", rule.obsolete),
+            ):
                 if words:
                     self.say(f"  {word}: {words}")
             for name, path, seqs in explanation.fires[:PLACES_SHOWN]:

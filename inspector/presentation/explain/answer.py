@@ -231,6 +231,13 @@ def other_readers(explanations: Sequence[Explanation], case: Case, names: Iterab
     return tuple(sorted(others, key=lambda explanation: not explanation.is_broken))
 
 
+def advice_words(candidate: Candidate) -> str:
+    """The advice of its rule, with how many tokens to cut where the text names both numbers; "" where it has none."""
+    tokens, limit, advice = candidate.values.get("tokens"), candidate.values.get("limit"), candidate.rule.advice
+    excess = int(tokens) - int(limit) if tokens and limit and len(tokens + limit) < 40 else 0
+    return f"cut at least {excess:,} token{'s' if excess > 1 else ''}: {advice}" if excess > 0 else advice
+
+
 def calls_named(text: str) -> frozenset[str]:
     """The ids of calls that the error names, which identify its conversation."""
     return frozenset(name for candidate in recognized(text) for name in candidate.ids)
@@ -257,7 +264,8 @@ def explanation_report(text: str, explanations: Sequence[Explanation], repaired_
 def _report(explanation: Explanation, repaired_by: Mapping[str, Sequence[str]] | None) -> Json:
     rule = explanation.candidate.rule
     return {
-        **json_fields(explanation.candidate, "id=rule.id profiles means=rule.summary text=rule.text advice=rule.advice"),
+        **json_fields(explanation.candidate, "id=rule.id profiles means=rule.summary text=rule.text"),
+        "advice": advice_words(explanation.candidate),
         "evidence": [EVIDENCE[mark] for mark in rule.evidence if mark in EVIDENCE],
         **json_fields(
             explanation.candidate, "date=rule.date unknown=rule.unjudged obsolete=rule.obsolete references=rule.references values"

@@ -23,7 +23,7 @@ SHAPES: dict[str, tuple[str, str]] = {
     "AN-16": _MERGED,
     "BR-1": _UNANSWERED,
     "BR-2": _ORPHAN,
-    "GE-2": ("user: text | model: text | user: result a!", "user: text | model: call a+ | user: result a"),
+    "GE-2": ("user: text | model: call a | user: text | user: result a!", "user: text | model: call a | user: result a+ | user: text"),
     "GE-3": _UNANSWERED_BY_PART,
     "MI-1": (
         "user: text | assistant: call a! | user: text",

@@ -46,28 +46,51 @@ def advice_word(after: Ending) -> str:
     return PARTIAL if after.words in (REJECTED, WRONG_SILENTLY, UNREADABLE) else RECOMMENDED
 
 
+class RepairOption(NamedTuple):
+    """Strategies to choose together. `end`: what becomes of the next request after them, in a few words; "" where it is accepted.
+
+    `read`: messages that are read now and after them, where those are more; else "".
+    """
+
+    names: tuple[str, ...]
+    safety: str
+    end: str
+    word: str
+    read: str = ""
+
+
+def repair_options(
+    names: Sequence[str], safety: str, now: Ending, after: Ending, passing: Sequence[tuple[str, str]], read: tuple[int, int]
+) -> tuple[RepairOption, ...]:
+    """What passes first, then what repairs a part. `safety`: of all of `names`; `now`, `after`: the end of the next request as it is and after them.
+
+    `passing`: each after which alone it is accepted, with its safety; of those that cost the same the first, which is the one that guesses least.
+    `read`: messages that are read now, and after all of `names`.
+    """
+    end = "" if after.words == ACCEPTED else outcome(now, after).text if now.words == after.words else Outcome(after.words, _why(after)).text
+    more = f"{read[0]:,} → {read[1]:,} messages read" if read[1] > read[0] else ""
+    all_named = (RepairOption(tuple(names), safety, end, advice_word(after), more),) if names else ()
+    if names and advice_word(after) == RECOMMENDED:
+        return all_named
+    first = {of: name for name, of in reversed(passing)}
+    return (*(RepairOption((name,), of, "", RECOMMENDED) for name, of in passing if first[of] == name), *all_named)
+
+
 def advice_lines(
     names: Sequence[str], safety: str, now: Ending, after: Ending, passing: Sequence[tuple[str, str]], read: tuple[int, int]
 ) -> tuple[str, ...]:
-    """Which strategies to choose, a line for each choice: what passes first, then what repairs a part.
-
-    `safety`: of all of `names`; `now` and `after`: the end of the next request as it is and after them. `passing`: each after which alone it is
-    accepted, with its safety. `read`: messages that are read now, and after all of `names`.
-    """
+    """The `repair_options` in words, a line for each."""
     if now.words == after.words == ACCEPTED:
         passes = "The next request passes as it is: a repair is for what is found, and for older readers."
         return (passes, f"Still passes: {_joined(names)}, {_but(safety)}.") if names else (passes,)
-    if names and advice_word(after) == RECOMMENDED:
-        end = "Passes" if after.words == ACCEPTED else f"Next request {Outcome(after.words, _why(after)).text}"
-        return (f"{end}: {_joined(names)}, {_but(safety)}.",)
-    # Of those that cost the same the first, which is the one that guesses least.
-    first = {of: name for name, of in reversed(passing)}
-    lines = [f"Passes: `{name}`, {_but(of)}." for name, of in passing if first[of] == name]
-    if names:
-        end = outcome(now, after).text if now.words == after.words else Outcome(after.words, _why(after)).text
-        more = f" ({read[0]:,} → {read[1]:,} messages read)" if read[1] > read[0] else ""
-        lines.append(f"{_does(safety).capitalize()}: {_joined(names)}{more}, but {end}.")
-    return tuple(lines)
+    return tuple(map(_line, repair_options(names, safety, now, after, passing, read)))
+
+
+def _line(option: RepairOption) -> str:
+    if option.word == PARTIAL:
+        more = f" ({option.read})" if option.read else ""
+        return f"{_does(option.safety).capitalize()}: {_joined(option.names)}{more}, but {option.end}."
+    return f"{f'Next request {option.end}' if option.end else 'Passes'}: {_joined(option.names)}, {_but(option.safety)}."
 
 
 def _does(safety: str) -> str:
