@@ -16,6 +16,7 @@ from inspector.presentation.conversation.ending import WRONG_SILENTLY, ending_of
 from inspector.presentation.conversation.profile_verdicts import ProfileVerdict, profile_verdicts
 from inspector.presentation.conversation.recorded_errors import Recorded, latest_rejection
 from inspector.presentation.conversation.verdict import silent_errors
+from inspector.presentation.conversation.whole import Headline
 from inspector.presentation.explain.advice import Advice, advice_of
 from inspector.presentation.prompt.above_cut import AboveCut, above_cut
 from inspector.presentation.prompt.causes import HOW, causes, with_causes
@@ -157,16 +158,16 @@ class PromptPage:
 
     @property
     def _causes_of_silence(self) -> list[tuple[str, str, Finding]]:
-        """Two at most. What is found where the path begins is the effect of a line above it that no program reads."""
+        """The first, and its effect: what is reported where the path begins, below a line that no program reads."""
         case, oids = self.look.case, {finding: oid for oid, finding in self.analysis.findings}
         left_out = {seq for dropped in case.reading.dropped if not dropped.intentional for seq in dropped.seqs}
-        found = silent_errors(case, list(oids)) or [
+        reported = silent_errors(case, list(oids)) or [
             finding for finding in oids if finding.origin is Origin.READER and finding.silent and not left_out.isdisjoint(finding.seqs)
         ]
         damaged = self.above_cut.damaged if self.above_cut else frozenset()
         first = case.conversation.chunks[0].seq if case.conversation.chunks else None
-        is_effect = len(found) > 1 and not damaged.isdisjoint(found[0].seqs) and first in found[1].seqs
-        return [("Effect" if place and is_effect else "Cause", oids[finding], finding) for place, finding in enumerate(found[:2])]
+        is_effect = len(reported) > 1 and not damaged.isdisjoint(reported[0].seqs) and first in reported[1].seqs
+        return [(word, oids[finding], finding) for word, finding in zip(("Cause", "Effect"), reported[: 1 + is_effect], strict=False)]
 
     @property
     def chosen_leaf(self) -> str:
@@ -175,9 +176,11 @@ class PromptPage:
 
     @property
     def recommended_attempts(self) -> list[Attempt]:
-        """What each recommended strategy alone makes of a request that goes wrong silently."""
-        is_silent = bool(self.silence) and self.look.judgement.sendable and not self.look.strategies
-        return [one for one in self.strategies if is_silent and one.name in self.recommended]
+        """Of a request that goes wrong silently: what each recommended strategy alone makes of it, where that is accepted or sends more."""
+        if not self.silence or self.look.strategies:
+            return []
+        sent = len(self.look.prompt.messages)
+        return [one for one in self.strategies if one.name in self.recommended and (one.is_fine or one.count > sent)]
 
     @property
     def fuller_readers(self) -> list[Attempt]:
@@ -294,7 +297,8 @@ def _page(request: OperatorRequest, row: Conversation, choice: Choice, analysis:
     body = request_list(look.prompt)
     text = json.dumps(body, indent=2, ensure_ascii=False) if count <= WHOLE else jsontext.compact(body)
     chosen = request.GET.getlist("strategy")
-    silence, repairs, why_not = _advised(row, choice, analysis, look)
+    headline = kept_headline(row, choice)
+    silence, repairs, why_not = _advised(headline, analysis, look)
     return PromptPage(
         row=row,
         choice=choice,
@@ -325,17 +329,16 @@ def _page(request: OperatorRequest, row: Conversation, choice: Choice, analysis:
         is_cut=len(text) > TEXT_SHOWN,
         answered=_answered(look) if is_small else None,
         advice=_advice(session, choice) if session else None,
-        above_cut=_above_cut(row, choice, analysis, look),
+        above_cut=_above_cut(headline, analysis, look),
         entries=len(entries(tree)) if tree and is_small and content is tree else 0,
         waiting=Repair.waiting_of(session or row).first(),
     )
 
 
-def _advised(row: Conversation, choice: Choice, analysis: Analysis, look: Look) -> tuple[str, tuple[str, ...], str]:
+def _advised(headline: Headline | None, analysis: Analysis, look: Look) -> tuple[str, tuple[str, ...], str]:
     """Why the request goes wrong silently, what is recommended, and why that does not satisfy the profile; of a large conversation as its page has it."""
     if analysis.observed:
         return "", (), ""
-    headline = kept_headline(row, choice)
     if headline is None or look.strategies:
         end = ending_without_findings(look.case, look.judgement)
     else:
@@ -343,8 +346,8 @@ def _advised(row: Conversation, choice: Choice, analysis: Analysis, look: Look) 
     return end.silence, *((analysis.recommended, analysis.why_not) if headline is None else (headline.recommended, ""))
 
 
-def _above_cut(row: Conversation, choice: Choice, analysis: Analysis, look: Look) -> AboveCut | None:
-    tree, headline = look.case.tree, kept_headline(row, choice)
+def _above_cut(headline: Headline | None, analysis: Analysis, look: Look) -> AboveCut | None:
+    tree = look.case.tree
     if tree is None or analysis.observed:
         return None
     if headline is not None:

@@ -237,6 +237,8 @@ def test_the_prompt_of_a_cut_path_names_the_cause_the_effect_and_what_is_lost(ge
         r"Cause STORE501 The line at seq 4 is torn.* Effect TREE101 The entry 'u3' \(seq 5\).* Repair reparent-orphan-entry", chain
     )
     assert "Reader As it is, read by openclaw-2026.9" in chain
+    whole = shown(get(found, "?reader=openclaw-2026.9", ending="/prompt/"))
+    assert "Cause STORE501" in whole and "TREE101" not in whole, "this reader goes on: it lacks only the torn line"
     assert lost(page) == [
         ("1", "model change modelId m", "setting, not sent by design"),
         ("2", "user go", "above the cut at line 5"),

@@ -91,15 +91,15 @@ def verdict(case: Case, findings: Sequence[Finding], judgement: Judgement) -> Ve
     how = "silently " if any(finding.silent and finding.origin is Origin.READER for finding in serious) else ""
     is_stored = any(finding.origin is Origin.STORE for finding in serious)
     read = f"{case.reading.reader} {how}{' and '.join(done)}" if done else ""
-    found_on_path = of_path(case, serious)
-    omitted, lost = _intentional_omissions(case, found_on_path)
+    of_own_path = of_path(case, serious)
+    omitted, lost = _intentional_omissions(case, of_own_path)
     lead = "of the rest, " if masked else ""
     symptom, limits = _symptom(case, serious), f"{_not_read(unread)}{_unknown(masked)}"
     before = f"{limits}{f'{symptom}; ' if symptom else ''}{lead}"
     joined = f", {'and' if is_stored else 'but'} {read}" if read else ""
-    following, ending = _next(case, found_on_path, judgement, left_out, lost)
+    following, ending = _next(case, of_own_path, judgement, left_out, lost)
     # A list has next to it what becomes of the next request, so what causes that is first, and how many messages are read.
-    if cause := _cause(case, found_on_path, judgement, following):
+    if cause := _cause(case, of_own_path, judgement, following):
         also = f"; {symptom}" if symptom and cause.rule != LEAKED else ""
         listed = _sentence(limits, lead, _summarized(serious, cause), also, omitted)
     else:
