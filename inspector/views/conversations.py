@@ -21,7 +21,7 @@ from inspector.presentation.conversation.placed import BLOCK
 from inspector.presentation.conversation.profile_verdicts import Profiles
 from inspector.presentation.conversation.timeline import Timeline, timeline
 from inspector.presentation.conversation.verdict import FROM_STREAM, INTACT, REJECTED
-from inspector.presentation.conversation.windows import Filter, shown
+from inspector.presentation.conversation.windows import Filter, has_seq, shown
 from inspector.presentation.tree.text import tree_lines, tree_report
 from inspector.presentation.tree.view import SMALL, TreeView, tree_view
 from inspector.presentation.visible import size, visible
@@ -73,6 +73,8 @@ class ConversationPage:
     overview: Overview
     timeline: Timeline
     selected: SelectedFinding | None
+    off_path: frozenset[str]
+    """Ids of findings on other branches than the one that a person chose."""
     shared_finding: str
     """What links that leave the machine name the finding of the address by; "" where it names none by an id."""
     findings: Sequence[tuple[str, Finding]]
@@ -137,7 +139,7 @@ class ConversationPage:
     @property
     def damage(self) -> str:
         """What is wrong with a tree, in place of how many of its messages are read: the first sentence of its most dangerous finding, unless that is said below; and what the model gets instead."""
-        if not self.tree or not self.worst or self.choice.finding:
+        if not self.tree or not self.worst or self.choice.finding or self.worst[0] in self.off_path:
             return ""
         finding = self.worst[1]
         first, _, rest = finding.message.partition(". ")
@@ -164,8 +166,11 @@ class ConversationPage:
     @property
     def is_tree_open(self) -> bool:
         """Whether the address is about the tree, or most of a small one is what the reader does not reach: then that is what happened, and the table does not have it."""
-        is_chosen = bool(self.choice.leaf or self.choice.tree_start or self.choice.unfolded is not None)
-        return is_chosen or (self.tree is not None and self.tree.entries <= SMALL and self.tree.reached * 2 < self.tree.entries)
+        is_chosen = bool(self.choice.tree_start or self.choice.unfolded is not None)
+        is_of_leaf = self.tree is not None and bool(self.tree.chosen)
+        return is_chosen or (
+            not is_of_leaf and self.tree is not None and self.tree.entries <= SMALL and self.tree.reached * 2 < self.tree.entries
+        )
 
 
 def _filter(row: Conversation, choice: Choice) -> Filter:
@@ -199,6 +204,18 @@ def _selected(choice: Choice, findings: Findings, total: int) -> SelectedFinding
         after_seq=after_seq,
         about=rule(finding.code),
         repairs=repairs,
+    )
+
+
+def _off_path(content: Content, selected: SelectedFinding | None) -> frozenset[str]:
+    """Of the first findings and the selected one. What is found above a cut in the path is not off it."""
+    tree = content.overview.tree
+    if tree is None or not tree.chosen:
+        return frozenset()
+    above = {entry.seq for entry in tree.above_cut}
+    some = [*content.findings.first(FINDINGS_SHOWN), *([(selected.oid, selected.finding)] if selected else [])]
+    return frozenset(
+        oid for oid, finding in some if finding.seqs and not any(seq in above or has_seq(content.blocks, seq) for seq in finding.seqs)
     )
 
 
@@ -240,6 +257,7 @@ def _page(row: Conversation, choice: Choice, content: Content) -> ConversationPa
         overview=overview,
         timeline=timeline(rows.window, overview.inserted, highlighted, is_last and not overview.observed),
         selected=selected,
+        off_path=_off_path(content, selected),
         shared_finding=_shared(row, choice, selected),
         findings=content.findings.first(FINDINGS_SHOWN) if overview.findings > 1 else (),
         readers=names(row.source.format),

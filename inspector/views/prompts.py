@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from django.http import Http404, HttpResponse
 
 from inspector.conversation.model import Chunk
+from inspector.conversation.tree import LEAF, entries
 from inspector.middleware import OperatorRequest
 from inspector.models import Conversation, Repair
 from inspector.planning.recommend import composed
@@ -14,12 +15,16 @@ from inspector.presentation.conversation import show
 from inspector.presentation.conversation.ending import WRONG_SILENTLY, ending_of, ending_without_findings
 from inspector.presentation.conversation.profile_verdicts import ProfileVerdict, profile_verdicts
 from inspector.presentation.conversation.recorded_errors import Recorded, latest_rejection
+from inspector.presentation.conversation.verdict import silent_errors
+from inspector.presentation.conversation.whole import Headline
 from inspector.presentation.explain.advice import Advice, advice_of
+from inspector.presentation.prompt.above_cut import AboveCut, above_cut
 from inspector.presentation.prompt.causes import HOW, causes, with_causes
 from inspector.presentation.prompt.provider_request import request_list
 from inspector.presentation.prompt.side_by_side import MissingResult, SideBySide, SideBySideRow, elsewhere, place_of, side_by_side
 from inspector.presentation.repair.alternatives import LARGEST, Attempt, reader_alternatives, strategy_alternatives
 from inspector.presentation.repair.outcomes import PARTIAL, advice_word
+from inspector.presentation.tree.view import tree_view
 from inspector.presentation.visible import beginning, visible
 from inspector.presentation.whatif.differences import candidates
 from inspector.profiles.base import Judgement, Violation
@@ -28,7 +33,7 @@ from inspector.profiles.judging import judged
 from inspector.projections.base import Prompt
 from inspector.projections.catalogue import all_projections
 from inspector.readers.catalogue import names
-from inspector.rules.base import Case, Finding, Severity
+from inspector.rules.base import Case, Finding, Origin, Severity
 from inspector.strategies.catalogue import STRATEGIES
 from inspector.text import jsontext
 from inspector.text.error_words import words_of_error
@@ -93,6 +98,10 @@ class PromptPage:
     """What the provider refused last, where that is recorded, and another rule than the first of this verdict."""
     advice: Advice | None
     """What to do with the session of a crash file."""
+    above_cut: AboveCut | None
+    """What damage cuts off the path; None where nothing does, or of a large session of which nothing is kept."""
+    entries: int
+    """Of a tree of which each reader takes its own path; 0 where no reader is tried."""
     waiting: Repair | None
     """The newest repair of what the page offers to repair that waits for a decision or to be applied."""
     largest: int = LARGEST
@@ -135,15 +144,52 @@ class PromptPage:
 
     @property
     def causes(self) -> list[tuple[str, str, Finding]]:
-        """Errors of the store of which a repair makes the request acceptable, each after what it is and its id."""
-        if self.look.strategies or self.analysis.observed or self.look.judgement.sendable:
+        """Errors of the store of which a repair makes the request acceptable, or that make it wrong silently, each after what it is and its id."""
+        if self.look.strategies or self.analysis.observed:
             return []
+        if self.look.judgement.sendable:
+            return self._causes_of_silence if self.silence and self.readers else []
         passing = {one.name for one in self.passing_strategies}
         if not passing:
             return []
         oids = {one: oid for oid, one in self.analysis.findings if one.severity is Severity.ERROR and passing & set(one.repaired_by)}
         named = causes(self.analysis.case.conversation.chunks, self.look.judgement.violations[0].seqs, list(oids))
         return [(word, oids[one], one) for word, one in zip(("Cause", "Effect"), named, strict=False)]
+
+    @property
+    def _causes_of_silence(self) -> list[tuple[str, str, Finding]]:
+        """The first, and its effect: what is reported where the path begins, below a line that no program reads."""
+        case, oids = self.look.case, {finding: oid for oid, finding in self.analysis.findings}
+        left_out = {seq for dropped in case.reading.dropped if not dropped.intentional for seq in dropped.seqs}
+        reported = silent_errors(case, list(oids)) or [
+            finding for finding in oids if finding.origin is Origin.READER and finding.silent and not left_out.isdisjoint(finding.seqs)
+        ]
+        damaged = self.above_cut.damaged if self.above_cut else frozenset()
+        first = case.conversation.chunks[0].seq if case.conversation.chunks else None
+        is_effect = len(reported) > 1 and not damaged.isdisjoint(reported[0].seqs) and first in reported[1].seqs
+        return [(word, oids[finding], finding) for word, finding in zip(("Cause", "Effect"), reported[: 1 + is_effect], strict=False)]
+
+    @property
+    def chosen_leaf(self) -> str:
+        """The entry of the tree that the address chooses, as it is shown; "" where it chooses none that is there."""
+        return visible((self.look.case.tree.fact(LEAF) if self.look.case.tree else None) or "")
+
+    @property
+    def recommended_attempts(self) -> list[Attempt]:
+        """Of a request that goes wrong silently: what each recommended strategy alone makes of it, where that is accepted or sends more."""
+        if not self.silence or self.look.strategies:
+            return []
+        sent = len(self.look.prompt.messages)
+        return [one for one in self.strategies if one.name in self.recommended and (one.is_fine or one.count > sent)]
+
+    @property
+    def fuller_readers(self) -> list[Attempt]:
+        """Of a request that goes wrong silently: two other readers of which it does not, else that reach more of the tree, both with the same outcome."""
+        if not self.silence or self.look.strategies:
+            return []
+        reached = max((one.reached for one in self.readers if one.chosen), default=0)
+        fuller = [one for one in self.passing_readers if one.is_fine or one.reached > reached]
+        return [one for one in fuller if (one.count, one.words) == (fuller[0].count, fuller[0].words)][:2]
 
     @property
     def following(self) -> list[str]:
@@ -226,7 +272,10 @@ def _verdict_after(look: Look, silence: str) -> str:
 
 
 def _verdict(analysis: Analysis) -> str:
-    return f"{analysis.case.reading.reader} could not open it" if analysis.case.reading.failure else analysis.judgement.verdict
+    if analysis.case.reading.failure:
+        return f"{analysis.case.reading.reader} could not open it"
+    silence = ending_without_findings(analysis.case, analysis.judgement).silence
+    return f"{WRONG_SILENTLY}: {silence}" if silence else analysis.judgement.verdict
 
 
 def _page(request: OperatorRequest, row: Conversation, choice: Choice, analysis: Analysis) -> PromptPage:
@@ -241,12 +290,15 @@ def _page(request: OperatorRequest, row: Conversation, choice: Choice, analysis:
         place = place_of(base, look.case.conversation, look.prompt, dropped, first[0])
         start = place - LEAD if place > NEAR else 0
     table = side_by_side(base, look.case.conversation, look.prompt, dropped, look.judgement, start, WINDOW)
-    count, is_small = len(base.chunks), len(base.chunks) <= LARGEST and not analysis.observed
+    count, tree = len(base.chunks), look.case.tree
+    is_small = len((tree or base).chunks) <= LARGEST and not analysis.observed
+    content = tree if tree and not look.strategies else look.case.conversation
     session, stored = _session(row)
     body = request_list(look.prompt)
     text = json.dumps(body, indent=2, ensure_ascii=False) if count <= WHOLE else jsontext.compact(body)
     chosen = request.GET.getlist("strategy")
-    silence, repairs, why_not = _advised(row, choice, analysis, look)
+    headline = kept_headline(row, choice)
+    silence, repairs, why_not = _advised(headline, analysis, look)
     return PromptPage(
         row=row,
         choice=choice,
@@ -258,7 +310,9 @@ def _page(request: OperatorRequest, row: Conversation, choice: Choice, analysis:
         session=session,
         loose=elsewhere(look.judgement, look.prompt),
         profile_verdicts=_profile_verdicts(row, analysis, look),
-        readers=tuple(reader_alternatives(look.case, names(row.source.format), choice.projection, choice.profile)) if is_small else (),
+        readers=tuple(reader_alternatives(look.case, content, names(row.source.format), choice.projection, choice.profile))
+        if is_small
+        else (),
         strategies=tuple(strategy_alternatives(analysis.case, chosen, choice.projection, choice.profile)) if is_small else (),
         recommended=repairs,
         is_partial=is_small and not look.strategies and _is_partial(analysis.case, repairs, choice),
@@ -275,20 +329,33 @@ def _page(request: OperatorRequest, row: Conversation, choice: Choice, analysis:
         is_cut=len(text) > TEXT_SHOWN,
         answered=_answered(look) if is_small else None,
         advice=_advice(session, choice) if session else None,
+        above_cut=_above_cut(headline, analysis, look),
+        entries=len(entries(tree)) if tree and is_small and content is tree else 0,
         waiting=Repair.waiting_of(session or row).first(),
     )
 
 
-def _advised(row: Conversation, choice: Choice, analysis: Analysis, look: Look) -> tuple[str, tuple[str, ...], str]:
+def _advised(headline: Headline | None, analysis: Analysis, look: Look) -> tuple[str, tuple[str, ...], str]:
     """Why the request goes wrong silently, what is recommended, and why that does not satisfy the profile; of a large conversation as its page has it."""
     if analysis.observed:
         return "", (), ""
-    headline = kept_headline(row, choice)
     if headline is None or look.strategies:
         end = ending_without_findings(look.case, look.judgement)
     else:
         end = ending_of(headline.overview.verdict.next_request, look.judgement)
     return end.silence, *((analysis.recommended, analysis.why_not) if headline is None else (headline.recommended, ""))
+
+
+def _above_cut(headline: Headline | None, analysis: Analysis, look: Look) -> AboveCut | None:
+    tree = look.case.tree
+    if tree is None or analysis.observed:
+        return None
+    if headline is not None:
+        view = headline.overview.tree
+    else:
+        view = tree_view(analysis.branches) if len(tree.chunks) <= WHOLE and analysis.branches else None
+    sent = {chunk.key.rpartition(".")[0] or chunk.key for chunk in look.case.conversation.chunks} if look.strategies else frozenset[str]()
+    return above_cut(tree, view, sent) if view and view.above_cut else None
 
 
 def _is_partial(case: Case, repairs: Sequence[str], choice: Choice) -> bool:

@@ -166,11 +166,11 @@ def test_a_leaf_is_chosen_by_its_address_and_the_timeline_follows(get: Get, tmp_
     (address,) = re.findall(r'class="id" href="(\?leaf=r1[^"]*)"', get(found))
     page = get(found, unescape(address))
     assert seqs(page) == [1, 2, 3]
-    assert "leaf chosen by you" in page
+    assert re.search(r'Path to your leaf <b class="mono">r1</b>', page)
     assert rows(page)[0] == ("chosen", "u1") and ("chosen", "r1") in rows(page), "and not the live one"
     # Other choices on the page keep it, and there is a way back.
     assert '<input type="hidden" name="leaf" value="r1">' in page
-    assert re.search(r'href="\?[^"]*">Back to the leaf that pi-1.5 takes</a>', page)
+    assert re.search(r'href="\?[^"]*">Back to that of pi-1.5</a>', page)
     assert seqs(get(found)) == [1, 2, 4]
 
 
@@ -214,6 +214,74 @@ def test_a_chosen_path_lacks_nothing_of_what_comes_after_it(get: Get, tmp_path: 
         "a change of the model is no message"
     )
     assert "Nothing of this path" in prompt and "every chunk is in the prompt" not in prompt
+
+
+def test_a_chosen_path_folds_the_tree_and_says_what_is_found_elsewhere(get: Get, tmp_path: Path) -> None:
+    torn = json.dumps(u("u2", "a1")).encode()[:80]
+    found = session(tmp_path, header(), u("u1", None), a("a1", "u1", text("ok")), torn, u("u3", "u2"), u("u4", "u3"), u("u5", "u4"))
+    chosen, below = get(found, "?leaf=a1"), get(found, "?leaf=u5")
+    assert '<details class="fold"><summary>Tree: 3/5 entries off path</summary>' in chosen
+    assert '<details class="fold"><summary>Tree: 2/5 entries off path</summary>' in below
+    assert "not on this path" not in get(found) and "not on this path" not in below, "the torn line cuts this path"
+    assert chosen.count("not on this path") == 3, "the selected finding, and both in the list of all"
+    assert "<b>Stored</b> 2</span>" in chosen, "nothing of it is damaged"
+
+
+def test_the_prompt_of_a_cut_path_names_the_cause_the_effect_and_what_is_lost(get: Get, tmp_path: Path) -> None:
+    control = {"type": "model_change", "id": "m1", "parentId": None, "timestamp": "2026-01-01T00:00:00Z", "provider": "p", "modelId": "m"}
+    torn = json.dumps(u("u2", "a1")).encode()[:80]
+    found = session(tmp_path, header(), control, u("u1", "m1"), a("a1", "u1", text("ok")), torn, u("u3", "u2"))
+    page = get(found, ending="/prompt/")
+    chain = shown(page.partition('<dl class="pairs chain">')[2].partition("</dl>")[0])
+    assert re.match(
+        r"Cause STORE501 The line at seq 4 is torn.* Effect TREE101 The entry 'u3' \(seq 5\).* Repair reparent-orphan-entry", chain
+    )
+    assert "Reader As it is, read by openclaw-2026.9" in chain
+    whole = shown(get(found, "?reader=openclaw-2026.9", ending="/prompt/"))
+    assert "Cause STORE501" in whole and "TREE101" not in whole, "this reader goes on: it lacks only the torn line"
+    assert lost(page) == [
+        ("1", "model change modelId m", "setting, not sent by design"),
+        ("2", "user go", "above the cut at line 5"),
+        ("3", "assistant ok", "above the cut at line 5"),
+        ("4", f"torn {torn.decode()}", "no program reads it"),
+    ]
+    assert "Lost above: seq 2-4" in page, "a setting is no loss"
+    (address, place) = re.findall(r'<a class="link" href="/conversations/\w+/(\?at=5)#(branch-\d+)">3<', page)[0]
+    assert f'id="{place}"' in get(found, address)
+    repaired = get(found, "?strategy=reparent-orphan-entry", ending="/prompt/")
+    assert [seq for seq, _, _ in lost(repaired)] == ["4"] and "before: wrong silently: content lost" in shown(repaired)
+
+
+def test_each_reader_is_tried_on_its_own_path(get: Get, tmp_path: Path) -> None:
+    torn = json.dumps(u("u2", "a1")).encode()[:80]
+    found = session(tmp_path, header(), u("u1", None), a("a1", "u1", text("ok")), torn, u("u3", "u2"))
+    page = shown(get(found, ending="/prompt/").partition("Under each reader")[2])
+    assert "pi-1.5 shown 1 1 of 3 wrong silently" in page and "openclaw-2026.9 3 3 of 3 wrong silently" in page
+
+
+def test_the_prompt_of_a_chosen_leaf_names_it_and_leads_back(get: Get, tmp_path: Path) -> None:
+    control = {"type": "model_change", "id": "m1", "parentId": None, "timestamp": "2026-01-01T00:00:00Z", "provider": "p", "modelId": "m"}
+    found = session(tmp_path, header(), control, u("u1", "m1"), a("a1", "u1", text("ok")), u("u2", "a1"))
+    page = get(found, "?leaf=a1", ending="/prompt/")
+    title = page.partition("<h1>")[2].partition("</h1>")[0]
+    assert shown(title) == "anthropic-2026-07: passes all known rules 2 messages , chosen leaf a1 · back to the live path"
+    assert 'href="?">back to the live path' in title and f'href="/conversations/{found.oid}/?leaf=a1"' in page
+    assert '<input type="hidden" name="leaf" value="a1">' in page, "another reader or profile is asked about the same path"
+    row = re.findall(r'<tr class="c" id="seq-1">.*?</tr>', page, re.DOTALL)[0]
+    assert "setting, not sent by design" in row and "no role" not in row and "cut" not in row, "no loss"
+    assert "chosen leaf" not in get(found, ending="/prompt/")
+    assert "No entry of this content is called" in get(found, "?leaf=gone", ending="/prompt/")
+
+
+def shown(page: str) -> str:
+    return " ".join(unescape(re.sub(r"<[^>]*>", " ", page)).split())
+
+
+def lost(page: str) -> list[tuple[str, str, str]]:
+    """Seqs, words and why of each entry that is lost above a cut."""
+    table = page.partition('<table class="above-cut">')[2].partition("</table>")[0]
+    rows = [[shown(cell) for cell in re.findall(r"<td[^>]*>(.*?)</td>", row, re.DOTALL)] for row in table.split("<tr")[2:]]
+    return [(seqs, words, why) for seqs, words, why in rows]
 
 
 def test_a_chosen_path_has_what_is_found_on_it_wherever_it_is_in_the_file(get: Get, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from inspector.presentation.conversation.panels import Ending, JobLine
 from inspector.presentation.conversation.placed import Inserted, LedgerCell, inserted
 from inspector.presentation.conversation.recorded_errors import Recorded, recorded_errors
 from inspector.presentation.conversation.resuming import is_pending, pending_words
-from inspector.presentation.conversation.verdict import NextRequest, Verdict, unless_unnoticed
+from inspector.presentation.conversation.verdict import NextRequest, Verdict, of_path, unless_unnoticed
 from inspector.presentation.tree.model import Branches
 from inspector.presentation.tree.own_leaves import OwnLeaf
 from inspector.presentation.tree.session_facts import session_facts
@@ -166,6 +166,7 @@ def overview(
     trace = observed_trace(case) if observed else None
     step = trace.step(observed.step_id) if trace and observed else None
     ledger = case.program.panels.ledger_lane(case)
+    of_own_path = of_path(case, findings)
     return Overview(
         native_id=case.conversation.native_id,
         format=case.conversation.format,
@@ -192,11 +193,11 @@ def overview(
         lost_on_the_way=len(all_columns.calls_lost),
         lost_from=_first_seq(prompt.lost),
         reads_otherwise=reads_otherwise(all_columns, case.reading.grouped),
-        damaged_from=_damaged_from(findings),
-        stored_severity=_worst(findings, *STORED),
-        read_severity=_worst(findings, Origin.READER),
+        damaged_from=_damaged_from(of_own_path),
+        stored_severity=_worst(of_own_path, *STORED),
+        read_severity=_worst(of_own_path, Origin.READER),
         read_otherwise_from=next((chunk.seq for chunk in chunks if chunk.key in all_columns.departs), None),
-        silent_from=_silent_from(findings),
+        silent_from=_silent_from(of_own_path),
         live_from=_live_from(chunks, all_columns, findings),
         inserted=inserted(all_columns),
         recorded=recorded_errors(case, findings),

@@ -91,15 +91,15 @@ def verdict(case: Case, findings: Sequence[Finding], judgement: Judgement) -> Ve
     how = "silently " if any(finding.silent and finding.origin is Origin.READER for finding in serious) else ""
     is_stored = any(finding.origin is Origin.STORE for finding in serious)
     read = f"{case.reading.reader} {how}{' and '.join(done)}" if done else ""
-    of_path = _of_path(case, serious)
-    omitted, lost = _intentional_omissions(case, of_path)
+    of_own_path = of_path(case, serious)
+    omitted, lost = _intentional_omissions(case, of_own_path)
     lead = "of the rest, " if masked else ""
     symptom, limits = _symptom(case, serious), f"{_not_read(unread)}{_unknown(masked)}"
     before = f"{limits}{f'{symptom}; ' if symptom else ''}{lead}"
     joined = f", {'and' if is_stored else 'but'} {read}" if read else ""
-    following, ending = _next(case, of_path, judgement, left_out, lost)
+    following, ending = _next(case, of_own_path, judgement, left_out, lost)
     # A list has next to it what becomes of the next request, so what causes that is first, and how many messages are read.
-    if cause := _cause(case, of_path, judgement, following):
+    if cause := _cause(case, of_own_path, judgement, following):
         also = f"; {symptom}" if symptom and cause.rule != LEAKED else ""
         listed = _sentence(limits, lead, _summarized(serious, cause), also, omitted)
     else:
@@ -107,7 +107,7 @@ def verdict(case: Case, findings: Sequence[Finding], judgement: Judgement) -> Ve
     return Verdict(_sentence(before, _where(serious), joined, omitted), following, ending, listed, left_out)
 
 
-def _of_path(case: Case, serious: Sequence[Finding]) -> Sequence[Finding]:
+def of_path(case: Case, serious: Sequence[Finding]) -> Sequence[Finding]:
     """Of a path that a person chose, without what is found on others: the request lacks nothing of that. A cut in it is found at its first entry."""
     if case.tree is None or not case.tree.fact(LEAF):
         return serious
@@ -267,6 +267,16 @@ def _unnoticed(serious: Sequence[Finding]) -> Finding | None:
     """The first silent error of which its rule says what a request that passes lacks. What a stream delivered wrongly is in the request, as it is stored."""
     errors = (finding for finding in serious if finding.silent and finding.severity is Severity.ERROR and finding.code in _UNNOTICED)
     return next((finding for finding in errors if finding.origin is not Origin.STREAM), None)
+
+
+def silent_errors(case: Case, findings: Sequence[Finding]) -> list[Finding]:
+    """Of a request that passes, what makes it wrong silently: the first error of each rule, those of the reader and those that lose what is stored."""
+    first_of_rule: dict[str, Finding] = {}
+    for finding in of_path(case, findings):
+        is_of_store = finding.code in _UNNOTICED and finding.origin is not Origin.STREAM
+        if finding.silent and finding.severity is Severity.ERROR and (finding.origin is Origin.READER or is_of_store):
+            first_of_rule.setdefault(finding.code, finding)
+    return list(first_of_rule.values())
 
 
 def _next(case: Case, serious: Sequence[Finding], judgement: Judgement, left_out: str, lost: str) -> tuple[NextRequest, str]:

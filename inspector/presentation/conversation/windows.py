@@ -129,6 +129,11 @@ def _place(blocks: Blocks, total: int, at: int | None) -> int | None:
     return number * BLOCK + next(place for place, row in enumerate(blocks.block(number).rows) if row.seq >= at)
 
 
+def has_seq(blocks: Blocks, seq: int) -> bool:
+    number = blocks.reaching(seq)
+    return number is not None and any(row.seq == seq for row in blocks.block(number).rows)
+
+
 def _per_block(blocks: Blocks, choice: Filter) -> list[tuple[int, int]]:
     """(number, rows that are let through) of each block that has such rows."""
     counted = [(summary.number, _count(blocks, choice, summary)) for summary in blocks.summaries(choice)]

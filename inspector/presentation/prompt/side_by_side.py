@@ -7,8 +7,9 @@ from itertools import groupby
 from typing import Any
 
 from inspector.conversation.model import Chunk, Conversation, Dropped, Kind
+from inspector.conversation.tree import about_of
 from inspector.presentation.conversation.placed import has_words_of, role_of
-from inspector.presentation.conversation.row_words import letter
+from inspector.presentation.conversation.row_words import hue, letter
 from inspector.presentation.visible import beginning
 from inspector.profiles.base import Judgement, Violation
 from inspector.projections.base import Prompt, PromptPart
@@ -78,6 +79,19 @@ class SideBySideRow:
     covered: bool = False
     missing: tuple[MissingResult, ...] = ()
     ends_message: bool = False
+
+    @property
+    def by_design(self) -> str:
+        """Why nothing is sent of a chunk that is no loss; "" of all others."""
+        return by_design(self.chunk) if self.chunk and not (self.lost or self.blocks or self.covered) else ""
+
+
+def by_design(chunk: Chunk) -> str:
+    """Why no program sends a chunk that only controls the session; "" of all others."""
+    if chunk.kind is not Kind.CONTROL or chunk.role:
+        return ""
+    is_setting = str(about_of(chunk).get("type", "")).endswith("_change")
+    return f"{'setting' if is_setting else 'no message'}, not sent by design"
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +220,7 @@ def _spanned(
                 covered = bool(place) and span > 1
                 line = SideBySideRow(
                     row.chunk,
-                    letter(row.chunk.role if row.chunk else role),
+                    hue(row.chunk) if row.chunk else letter(role),
                     row.change,
                     row.lost,
                     row.is_synthetic,

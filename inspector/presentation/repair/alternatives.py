@@ -4,6 +4,8 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from inspector.conversation.edits import apply
+from inspector.conversation.model import Conversation
+from inspector.conversation.tree import entries
 from inspector.presentation.conversation.ending import ACCEPTED, Ending, ending_without_findings
 from inspector.profiles.base import Judgement
 from inspector.profiles.judging import judged
@@ -29,6 +31,8 @@ class Attempt:
     """Why nothing can be read; then the judgement is of nothing."""
     edits: int = 0
     chosen: bool = False
+    reached: int = 0
+    """Entries on the path of a reader; 0 where the conversation is no tree, and for a strategy."""
 
     @property
     def words(self) -> str:
@@ -43,13 +47,24 @@ class Attempt:
         return self.ending.words == ACCEPTED
 
 
-def reader_alternatives(case: Case, names: Iterable[str], own_projection: str, profile_name: str) -> Iterator[Attempt]:
+def reader_alternatives(
+    case: Case, content: Conversation, names: Iterable[str], own_projection: str, profile_name: str
+) -> Iterator[Attempt]:
+    """`content` is what the other readers read: a whole tree, of which each takes its own path, or what strategies made of the path of the case."""
     for name in names:
-        other = case if name == case.reading.reader else case.with_conversation(case.conversation, name)
+        other = case if name == case.reading.reader else case.with_conversation(content, name)
         prompt, judgement = judged(other.reading, other.conversation, profile_name, own_projection)
         is_own = name == case.reading.reader
         yield Attempt(
-            name, "", "", judgement, len(prompt.messages), ending_without_findings(other, judgement), other.reading.failure, 0, is_own
+            name,
+            "",
+            "",
+            judgement,
+            len(prompt.messages),
+            ending_without_findings(other, judgement),
+            other.reading.failure,
+            chosen=is_own,
+            reached=len(entries(other.conversation)) if other.tree else 0,
         )
 
 

@@ -230,7 +230,7 @@ def tree_view(
     leaf = None if tree.leaf is None else placed(tree.leaf, Mark("leaf", "", tree.leaf, False), tree.leaf)
     states = Counter(tree.state)
     return TreeView(
-        tree.unit, tree.chosen, tree.leaf_shown, len(tree.path), rows, start, len(runs), max(0, start - WINDOW) if start else None, start + WINDOW if start + WINDOW < len(runs) else None,
+        tree.unit, tree.chosen, tree.leaf_shown, len({index for index in tree.path if tree.nodes[index].is_entry}), rows, start, len(runs), max(0, start - WINDOW) if start else None, start + WINDOW if start + WINDOW < len(runs) else None,
         own, tree.entries, len(tree.leaves), len(forks(tree)), sum(node.type == "compaction" for node in tree.nodes),
         states[LOST], states[UNREAD],
         tuple(placed(index, mark, index) for index, mark in damage[:SHOWN_MARKS]), len(damage),
