@@ -67,7 +67,9 @@ def repair_options(
     `passing`: each after which alone it is accepted, with its safety; of those that cost the same the first, which is the one that guesses least.
     `read`: messages that are read now, and after all of `names`.
     """
-    end = "" if after.words == ACCEPTED else outcome(now, after).text if now.words == after.words else Outcome(after.words, _why(after)).text
+    end = (
+        "" if after.words == ACCEPTED else outcome(now, after).text if now.words == after.words else Outcome(after.words, _why(after)).text
+    )
     more = f"{read[0]:,} → {read[1]:,} messages read" if read[1] > read[0] else ""
     all_named = (RepairOption(tuple(names), safety, end, advice_word(after), more),) if names else ()
     if names and advice_word(after) == RECOMMENDED:
