@@ -14,6 +14,7 @@ from inspector.middleware import OperatorRequest, accepts
 from inspector.models.transactions import one_snapshot
 from inspector.presentation.check.report import checked_report
 from inspector.presentation.diagnose.pasted import Kind, NotRecognized, Pasted, pasted
+from inspector.presentation.diagnose.stream import PastedStream, pasted_stream
 from inspector.presentation.json_text import Json
 from inspector.presentation.stream.report import StreamAnalysis, StreamFinding, analysed, stream_report
 from inspector.presentation.visible import visible
@@ -50,7 +51,7 @@ class DiagnosePage:
     what: str = ""
     sessions: tuple[Checked, ...] = ()
     problems: tuple[Problem, ...] = ()
-    streams: tuple[StreamAnalysis, ...] = ()
+    streams: tuple[PastedStream, ...] = ()
     more: bool = False
     largest: int = LARGEST
 
@@ -59,7 +60,7 @@ class DiagnosePage:
     @property
     def worst(self) -> StreamFinding | None:
         """Of the streams."""
-        return next((finding for stream in self.streams for finding in stream.findings), None)
+        return next((finding for stream in self.streams for finding in stream.analysis.findings), None)
 
     @property
     def needs_folder(self) -> bool:
@@ -147,7 +148,8 @@ def _answered(request: OperatorRequest, given: Pasted) -> HttpResponse:
         return page(request, "check.html", content, status=status)
     if given.kind is Kind.STREAM:
         streams = _streams(given.data)
-        return page(request, "diagnose.html", DiagnosePage(what=given.what, streams=streams[:MOST], more=len(streams) > MOST))
+        shown = tuple(map(pasted_stream, streams[:MOST]))
+        return page(request, "diagnose.html", DiagnosePage(what=given.what, streams=shown, more=len(streams) > MOST))
     sessions, problems, more = _sessions(given.data)
     return page(request, "diagnose.html", DiagnosePage(what=given.what, sessions=sessions, problems=problems, more=more))
 

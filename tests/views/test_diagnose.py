@@ -1,6 +1,8 @@
 """One box for whatever somebody has: each kind is answered by its view, and nothing is kept."""
 
 import json
+import re
+from html import unescape
 from pathlib import Path
 
 import pytest
@@ -102,8 +104,28 @@ def test_a_session_whose_repair_is_a_new_file_needs_no_folder(client: Client) ->
 
 def test_a_stream_is_judged(client: Client) -> None:
     page = post(client, STREAM)
-    assert "STREAM" in page and "<h1>A captured stream: " in page and "<b>In code:</b>" in page
+    title = page.partition("<h1>")[2].partition("</h1>")[0]
+    assert "STREAM" in title and "A captured stream · " in page and "<b>In code:</b>" in page
     assert 'href="/sources/add/#paste">add it as text or a file</a>' in page and "repair it with undo" not in page
+
+
+def test_a_stream_shows_its_events_with_what_is_wrong_there_and_how_it_should_have_been(client: Client) -> None:
+    text = dict(EXAMPLES)["A stream"]
+    page = post(client, text)
+    events = re.findall(r"<tr>\s*<td class=\"n\">(.*?)</td>(.*?)</tr>", page.partition("<h3>Events</h3>")[2], re.DOTALL)
+    assert [(number, "STREAM108" in row) for number, row in events] == [("0", False), ("1", True)]
+    assert page.count("Choice 0 has content and got no finish reason.") == 1, "the sentence is there once"
+    corrected = unescape(page.partition('id="corrected-1">')[2].partition("</pre>")[0])
+    assert '"finish_reason":"length"' in corrected and 'data-copies="corrected-1"' in page
+    right = post(client, corrected)
+    assert "As it should have been" not in right and "STREAM108" not in right and "<h3>Events</h3>" in right
+
+
+def test_of_a_long_stream_the_events_around_what_is_wrong_are_listed(client: Client) -> None:
+    piece = 'data: {"choices":[{"index":0,"delta":{"content":"a"},"finish_reason":null}]}\n\n: ping\n\n'
+    page = post(client, piece * 40 + "data: [DONE]\n\n")
+    numbers = re.findall(r'<td class="n">(.*?)</td>', page.partition("<h3>Events</h3>")[2])
+    assert 1 < len(numbers) <= 16 and numbers[-1] == "80" and re.search(r"\d+ events with nothing wrong are left out", page)
 
 
 def test_a_file_is_taken_as_text_is(client: Client, tmp_path: Path) -> None:
