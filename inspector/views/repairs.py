@@ -184,6 +184,11 @@ class NewRepairPage:
         )
 
     @property
+    def in_part(self) -> frozenset[str]:
+        """Codes of the rules of which what is ticked leaves some findings."""
+        return frozenset(rule.code for rule in self.expected.counts if 0 < rule.after < rule.before) if self.expected else frozenset()
+
+    @property
     def also(self) -> "tuple[AlsoRepairs, ...]":
         """What repairs rules that remain."""
         choice = RepairChoice(self.ticked, self.mode, self.reader, self.leaf)

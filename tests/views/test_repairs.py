@@ -782,3 +782,13 @@ def test_what_would_repair_a_crash_file_is_chosen_for_its_session(client: Client
     assert answer["Location"] == f"/conversations/{session.oid}/repairs/new/?strategy=order-blocks"
     session.delete()
     assert "Which to choose" not in text(client, f"/conversations/{row.oid}/repairs/new/"), "where it is not here"
+
+
+def test_what_is_repaired_in_part_is_not_said_to_be_repaired(client: Client, kept: Kept) -> None:
+    kept("programs", of_programs)
+    row = Conversation.objects.get(title__startswith="Find out why resumed sessions", is_crash=False)
+    page = text(client, f"/conversations/{row.oid}/repairs/new/")
+    words = unescape(" ".join(re.sub("<[^>]+>", " ", page).split()))
+    assert "MSG401 2 → 1" in words and "also repairs MSG401 in part THINK204 Inserts" in words
+    assert words.count("insert-interrupted-result, above, repairs some of these too.") == 1
+    assert words.count("insert-interrupted-result, above, repairs it too.") == 1, "of the other rule nothing is left"
