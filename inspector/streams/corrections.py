@@ -294,7 +294,7 @@ STREAM_STRATEGIES = (
     StreamStrategy(
         RE_ENCODE,
         "The stream is re-encoded in its protocol, one record for each item.",
-        "Times, read boundaries, comments and members that are no part of the message (log probabilities, fingerprints) are left out.",
+        "Times, read boundaries, comments and members that are no part of the message (log probabilities, fingerprints) are left out; an id that the capture does not have is made up, and so is a time.",
         _re_encode,
         always=True,
     ),

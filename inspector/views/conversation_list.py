@@ -208,6 +208,14 @@ def rows_of(conversations: Iterable[Conversation], q: str = "") -> tuple[Convers
     )
 
 
+def live_request(conversation: Conversation, leaf: str, reader: str) -> NextRequest:
+    """What becomes of the next request of the path that the program takes, next to that of a leaf that a person chose; nothing without one, or for another reader."""
+    if not leaf or reader != conversation.source.reader:
+        return NextRequest()
+    silent_errors = ConversationRule.objects.filter(conversation=conversation, silent=True, severity="error").order_by("code")
+    return unless_unnoticed(NextRequest(*conversation.next_request), silent_errors.values_list("code", flat=True))
+
+
 def waiting_of(conversations: Iterable[int | None]) -> dict[int, Repair]:
     """Conversation -> its newest repair that waits."""
     rows = Repair.objects.filter(conversation__in=conversations, state__in=Repair.WAITING).order_by("pk")

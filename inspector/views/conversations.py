@@ -20,7 +20,7 @@ from inspector.presentation.conversation.overview import Overview, recorded_step
 from inspector.presentation.conversation.placed import BLOCK
 from inspector.presentation.conversation.profile_verdicts import Profiles
 from inspector.presentation.conversation.timeline import Timeline, timeline
-from inspector.presentation.conversation.verdict import FROM_STREAM, INTACT, REJECTED
+from inspector.presentation.conversation.verdict import FROM_STREAM, INTACT, REJECTED, NextRequest
 from inspector.presentation.conversation.windows import Filter, has_seq, shown
 from inspector.presentation.tree.text import tree_lines, tree_report
 from inspector.presentation.tree.view import SMALL, TreeView, tree_view
@@ -39,6 +39,7 @@ from inspector.views.advice import RepairAdvice, advice
 from inspector.views.analysis import Analysis
 from inspector.views.choice import LEDGER, STAGES, Choice, analysed, looked_up, looked_up_for
 from inspector.views.content import Content, Findings, content, then_and_now
+from inspector.views.conversation_list import live_request
 from inspector.views.crashes import CrashLinks, crash_links
 from inspector.views.live import live
 from inspector.views.pages import absolute, as_json, as_markdown, origin_of, page, unless_unchanged
@@ -106,6 +107,8 @@ class ConversationPage:
     tree: TreeView | None
     stages: tuple[str, ...]
     stale_since: datetime | None
+    live: NextRequest
+    """Of the path that the program takes, where another one is chosen."""
 
     @property
     def is_long(self) -> bool:
@@ -254,6 +257,7 @@ def _page(row: Conversation, choice: Choice, content: Content) -> ConversationPa
     return ConversationPage(
         row=row,
         choice=choice,
+        live=live_request(row, choice.leaf, choice.reader),
         overview=overview,
         timeline=timeline(rows.window, overview.inserted, highlighted, is_last and not overview.observed),
         selected=selected,

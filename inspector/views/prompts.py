@@ -15,7 +15,7 @@ from inspector.presentation.conversation import show
 from inspector.presentation.conversation.ending import WRONG_SILENTLY, ending_of, ending_without_findings
 from inspector.presentation.conversation.profile_verdicts import ProfileVerdict, profile_verdicts
 from inspector.presentation.conversation.recorded_errors import Recorded, latest_rejection
-from inspector.presentation.conversation.verdict import silent_errors
+from inspector.presentation.conversation.verdict import NextRequest, silent_errors
 from inspector.presentation.conversation.whole import Headline
 from inspector.presentation.explain.advice import Advice, advice_of
 from inspector.presentation.prompt.above_cut import AboveCut, above_cut
@@ -43,6 +43,7 @@ from inspector.views.analysis import analysis as analysis_of
 from inspector.views.choice import Choice, looked_up
 from inspector.views.chunks import TEXT_SHOWN
 from inspector.views.content import kept_headline
+from inspector.views.conversation_list import live_request
 from inspector.views.crashes import crash_links
 from inspector.views.pages import as_json, page, unless_unchanged
 
@@ -102,6 +103,8 @@ class PromptPage:
     """What damage cuts off the path; None where nothing does, or of a large session of which nothing is kept."""
     entries: int
     """Of a tree of which each reader takes its own path; 0 where no reader is tried."""
+    live: NextRequest
+    """Of the path that the program takes, where another one is chosen."""
     waiting: Repair | None
     """The newest repair of what the page offers to repair that waits for a decision or to be applied."""
     largest: int = LARGEST
@@ -302,6 +305,7 @@ def _page(request: OperatorRequest, row: Conversation, choice: Choice, analysis:
     return PromptPage(
         row=row,
         choice=choice,
+        live=live_request(row, choice.leaf, choice.reader),
         analysis=analysis,
         look=look,
         silence=silence,

@@ -223,7 +223,9 @@ def test_a_chosen_path_folds_the_tree_and_says_what_is_found_elsewhere(get: Get,
     assert '<details class="fold"><summary>Tree: 3/5 entries off path</summary>' in chosen
     assert '<details class="fold"><summary>Tree: 2/5 entries off path</summary>' in below
     assert "not on this path" not in get(found) and "not on this path" not in below, "the torn line cuts this path"
-    assert chosen.count("not on this path") == 3, "the selected finding, and both in the list of all"
+    findings = chosen.replace("The damage of this file is not on this path; 2 of 5 message chunks are read, 3 are not on this path", "")
+    assert findings != chosen and findings.count("not on this path") == 3, "the selected finding, and both in the list of all"
+    assert 'whose next request is: <b class="caution">content lost</b>' in chosen and "whose next request is" not in get(found)
     assert "<b>Stored</b> 2</span>" in chosen, "nothing of it is damaged"
 
 
@@ -264,12 +266,14 @@ def test_the_prompt_of_a_chosen_leaf_names_it_and_leads_back(get: Get, tmp_path:
     found = session(tmp_path, header(), control, u("u1", "m1"), a("a1", "u1", text("ok")), u("u2", "a1"))
     page = get(found, "?leaf=a1", ending="/prompt/")
     title = page.partition("<h1>")[2].partition("</h1>")[0]
-    assert shown(title) == "anthropic-2026-07: passes all known rules 2 messages , chosen leaf a1 · back to the live path"
-    assert 'href="?">back to the live path' in title and f'href="/conversations/{found.oid}/?leaf=a1"' in page
+    assert shown(title) == "anthropic-2026-07: passes all known rules 2 messages from leaf a1"
+    below = page.partition("</h1>")[2].partition("</p>")[0]
+    assert shown(below) == "What would be sent if pi-1.5 went on from there. Back to its live path , whose next request is: passes"
+    assert 'href="?">Back to its live path' in below and f'href="/conversations/{found.oid}/?leaf=a1"' in page
     assert '<input type="hidden" name="leaf" value="a1">' in page, "another reader or profile is asked about the same path"
     row = re.findall(r'<tr class="c" id="seq-1">.*?</tr>', page, re.DOTALL)[0]
     assert "setting, not sent by design" in row and "no role" not in row and "cut" not in row, "no loss"
-    assert "chosen leaf" not in get(found, ending="/prompt/")
+    assert "went on from there" not in get(found, ending="/prompt/")
     assert "No entry of this content is called" in get(found, "?leaf=gone", ending="/prompt/")
 
 

@@ -434,7 +434,7 @@ def test_what_gets_worse_is_in_the_headline_in_a_column_and_first_in_the_list(cl
         ("rollouts", "rollouts-before-cd8a0c9", "older", "Older than what runs now: do not go back."),
         ("pi-0.69", "pi-0.68", "older", "read the same"),
         ("claude-code-2.1.92", "claude-code", "newer", "claude-code"),
-        ("gbrain-naive", "gbrain-head", "newer", "Nothing is worse than now."),
+        ("gbrain-naive", "gbrain-head", "newer", "Nothing is worse than now, but a retry would run a tool first in 1"),
         ("gbrain-naive", "gbrain-pr1934", "proposed", "and repair them before it ships."),
         ("dispatch-legacy", "dispatch-legacy+keep-thinking", "proposed", "gets worse"),
         ("openclaw-2026.9", "openclaw-pr3565", "withdrawn", "never shipped"),

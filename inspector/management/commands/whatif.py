@@ -123,6 +123,8 @@ class Command(AnsweringCommand):
         for label, sentences in (("better", difference.better), ("worse", difference.worse)):
             for sentence in sentences:
                 self.say(f"  {label}: {sentence}")
+        if difference.retry:
+            self.say(f"  {difference.retry}, before the next request")
         if difference.still_merged:
             self.say(f"  still merged: seq {span_text(difference.still_merged)}")
         for label, findings in (("gone", difference.go), ("new", difference.come)):

@@ -104,7 +104,8 @@ def verdict(case: Case, findings: Sequence[Finding], judgement: Judgement) -> Ve
         listed = _sentence(limits, lead, _summarized(serious, cause), also, omitted)
     else:
         listed = _sentence(before, _summarized(serious), "" if is_stored else joined, omitted)
-    return Verdict(_sentence(before, _where(serious), joined, omitted), following, ending, listed, left_out)
+    where = _where(serious) if of_own_path or not serious else "the damage of this file is not on this path"
+    return Verdict(_sentence(before, where, joined, omitted), following, ending, listed, left_out)
 
 
 def of_path(case: Case, serious: Sequence[Finding]) -> Sequence[Finding]:
@@ -139,6 +140,11 @@ def _unknown(masked: Sequence[Finding]) -> str:
     if not masked:
         return ""
     return f"telemetry masked the thinking at seq {span_text(masked[0].seqs, NAMED)}, and what was sent is unknown; "
+
+
+def _elsewhere(case: Case) -> str:
+    """Of a path that a person chose, what a cut hides from it may be off it too."""
+    return "not on this path" if case.tree is not None and case.tree.fact(LEAF) else "on other branches"
 
 
 def _symptom(case: Case, serious: Sequence[Finding]) -> str:
@@ -225,7 +231,7 @@ def _intentional_omissions(case: Case, serious: Sequence[Finding]) -> tuple[str,
     parts = [
         *([f"{before:,} {'is' if before == 1 else 'are'} before the {bound}"] if before else []),
         *([f"{edited:,} {'is' if edited == 1 else 'are'} left out or replaced on purpose"] if edited else []),
-        *([f"{off:,} {'is' if off == 1 else 'are'} on other branches"] if off > 0 else []),
+        *([f"{off:,} {'is' if off == 1 else 'are'} {_elsewhere(case)}"] if off > 0 else []),
     ]
     stored = {chunk.key for chunk in chunks}
     read_keys = [chunk.key for message in case.reading.messages for chunk in message.chunks if chunk.key in stored]
@@ -279,6 +285,15 @@ def silent_errors(case: Case, findings: Sequence[Finding]) -> list[Finding]:
     return list(first_of_rule.values())
 
 
+def retry_words(runs: Sequence[str]) -> str:
+    """What a retry does before the next request; `runs`: names of tools, as the reader reports them. "" of none."""
+    if not runs:
+        return ""
+    names = ", ".join(repr(beginning(name, 60)) for name in dict.fromkeys(runs[:NAMED]))
+    more = f" and {len(runs) - NAMED} more" if len(runs) > NAMED else ""
+    return f"a retry would run {names}{more}, if {'it is' if len(runs) == 1 else 'they are'} registered"
+
+
 def _next(case: Case, serious: Sequence[Finding], judgement: Judgement, left_out: str, lost: str) -> tuple[NextRequest, str]:
     if case.running:
         return NextRequest("", NOT_JUDGED, "a turn is running"), "a turn is running, so its open end is not judged"
@@ -293,10 +308,7 @@ def _next(case: Case, serious: Sequence[Finding], judgement: Judgement, left_out
             NextRequest(REJECTED, f"rejected at {path}", f"{rule} of {judgement.profile}"),
             f"the next request is rejected by {judgement.profile} at {path} ({rule})",
         )
-    if runs := case.reading.report.get("wouldRun"):
-        names = ", ".join(repr(beginning(name, 60)) for name in dict.fromkeys(runs[:NAMED]))
-        more = f" and {len(runs) - NAMED} more" if len(runs) > NAMED else ""
-        retry = f"a retry would run {names}{more}, if {'it is' if len(runs) == 1 else 'they are'} registered"
+    if retry := retry_words(case.reading.report.get("wouldRun", ())):
         return NextRequest("", "after a retry", retry), f"{retry}, before the next request"
     if case.reading.report.get("terminal"):
         return NextRequest("", "none", "a retry returns the stored answer"), "a retry returns the stored answer and makes no request"

@@ -125,7 +125,7 @@ def event_bytes(exchange: Exchange, side: Side, number: int) -> Iterator[bytes] 
 
 def with_bytes(exchange: Exchange, window: LaneWindow) -> LaneWindow:
     """The same rows, each with the bytes of its events."""
-    raw = {side: _raw(exchange, side, _events(window, side)) for side in exchange.sides}
+    raw = {side: raw_events(exchange, side, _events(window, side)) for side in exchange.sides}
 
     def cell_with(cell: LaneCell | None) -> LaneCell | None:
         events = _of_cell(cell)
@@ -144,7 +144,8 @@ def _events(window: LaneWindow, side: Side) -> set[int]:
     return {event for cell in cells for event in _of_cell(cell)}
 
 
-def _raw(exchange: Exchange, side: Side, wanted: Container[int]) -> dict[int, str]:
+def raw_events(exchange: Exchange, side: Side, wanted: Container[int]) -> dict[int, str]:
+    """The bytes of these events as text, each cut at `OF_ONE` and without parts of secrets."""
     masks = split_secrets(exchange, side)
     events = [observed for observed in run(exchange, side) if observed.frame.index in wanted]
     data, at, first = defaultdict[int, bytearray](bytearray), 0, 0

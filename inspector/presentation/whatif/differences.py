@@ -12,7 +12,7 @@ from inspector.conversation.model import Chunk, Kind, Message
 from inspector.conversation.queries import span_text, turns
 from inspector.presentation.conversation import row_words
 from inspector.presentation.conversation.ending import ending_without_findings
-from inspector.presentation.conversation.verdict import PASSES, REJECTED, SILENT
+from inspector.presentation.conversation.verdict import PASSES, REJECTED, SILENT, retry_words
 from inspector.presentation.visible import beginning
 from inspector.profiles.base import Violation
 from inspector.profiles.judging import judged
@@ -140,6 +140,8 @@ class Outcome:
     """The first rule that rejects the next request."""
     chunks: Mapping[str, Chunk] = field(default_factory=dict)
     """All that it read, by key."""
+    retry: str = ""
+    """Which tools a retry would run before the next request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +188,8 @@ class Difference:
     """Messages that each inserts, which no row has."""
     violation_a: Violation | None = None
     violation_b: Violation | None = None
+    retry: str = ""
+    """Which tools a retry would run with B, and not with A."""
 
     @property
     def differs(self) -> bool:
@@ -222,7 +226,8 @@ class Difference:
         """(worse, better or otherwise; sentence): a next request that only fails in another way is neither a loss nor a gain."""
         marked = [("worse", sentence) for sentence in self.worse] + [("better", sentence) for sentence in self.better]
         is_other = self.next_request in NEITHER_WAY
-        return tuple(("otherwise" if is_other and sentence.startswith(_REQUEST) else mark, sentence) for mark, sentence in marked)
+        retry = [("otherwise", f"{self.retry}, before the next request")] if self.retry else []
+        return (*retry, *(("otherwise" if is_other and sentence.startswith(_REQUEST) else mark, sentence) for mark, sentence in marked))
 
     @property
     def kind(self) -> str:
@@ -304,6 +309,7 @@ def outcome(case: Case, name: str, projection: str, profile: str) -> Outcome:
         why_silent,
         None if reading.failure or not is_known else next(iter(judgement.violations), None),
         {chunk.key: chunk for message in reading.messages for chunk in message.chunks},
+        retry_words(reading.report.get("wouldRun", ())),
     )
 
 
@@ -355,6 +361,7 @@ def between(a: Outcome, b: Outcome, stored: int) -> Difference:
         inserted_b=sum(not seqs for _, seqs, _ in b.messages),
         violation_a=a.violation,
         violation_b=b.violation,
+        retry="" if b.retry == a.retry else b.retry,
     )
 
 
@@ -542,6 +549,8 @@ class Summary:
     states: dict[str, tuple[int, int]]
     shrunk: tuple[int, int]
     """Messages that A and B read of the conversations of which B loses some."""
+    retried: int
+    """Conversations of which a retry would run tools with B, and not with A."""
 
 
 def summarize(reader_a: str, reader_b: str, named: Sequence[tuple[str, Difference]]) -> Summary:
@@ -573,4 +582,5 @@ def summarize(reader_a: str, reader_b: str, named: Sequence[tuple[str, Differenc
             for state in STATES
         },
         (sum(one.messages_a for one in differences if one.lost_messages), sum(one.messages_b for one in differences if one.lost_messages)),
+        sum(bool(one.retry) for one in differences),
     )

@@ -17,7 +17,7 @@ def summary_report(summary: Summary) -> Json:
     `kinds` has each conversation once, `next_requests` those whose next request changes; of the tallies before them several may have the same one.
     """
     return {
-        **json_fields(summary, "reader_a reader_b conversations"),
+        **json_fields(summary, "reader_a reader_b conversations retried"),
         "standing": standing(summary.reader_a, summary.reader_b),
         "shrunk": dict(zip("ab", summary.shrunk, strict=True)),
         **{name: json_fields(getattr(summary, name), "count examples") for name in _TALLIES},
@@ -41,7 +41,7 @@ def difference_report(oid: str, native_id: str, difference: Difference) -> Json:
         "next_request": json_fields(difference, "a=state_a b=state_b change=next_request"),
         "verdict": json_fields(difference, "a=verdict_a b=verdict_b"),
         "violation": {"a": _violation(difference.violation_a), "b": _violation(difference.violation_b)},
-        **json_fields(difference, "better worse"),
+        **json_fields(difference, "better worse retry"),
         "still_merged": list(difference.still_merged[:SEQS]),
         "findings_gone": _findings(difference.go),
         "findings_come": _findings(difference.come),
