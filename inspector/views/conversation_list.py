@@ -133,6 +133,15 @@ class Filters:
         return bool(self.q or self.since or self.until or self.by)
 
     @property
+    def counted_of(self) -> dict[str, Any]:
+        """How stored counts are asked of its source: what the query of these depends on is named, its values are not."""
+        return {"is_demo": True} if self.source == DEMO else {}
+
+    @property
+    def own_source(self) -> tuple[str, ...]:
+        return (self.source,) if self.source and self.source != DEMO else ()
+
+    @property
     def as_query(self) -> str:
         """The text filter of a conversation's own page."""
         return urlencode({"q": self.q})
@@ -315,7 +324,9 @@ def _total(filters: Filters, conversations: QuerySet[Conversation], states: Stat
     if filters.rule and (filters.state or filters.gone):
         return _of_rule(filters).count()
     counted = (
-        _with_the_rule(filters.rule, *filter(None, [filters.source]))["n"] if filters.rule else states[_count_name(filters, filters.state)]
+        _with_the_rule(filters.rule, *filters.own_source, **filters.counted_of)["n"]
+        if filters.rule
+        else states[_count_name(filters, filters.state)]
     )
     return counted or 0
 
@@ -329,7 +340,7 @@ def _state_counts(filters: Filters) -> StateCounts:
     if filters.q or filters.rule:
         return {}
     if not filters.is_uncounted:
-        return _by_state(*filter(None, [filters.source]))
+        return _by_state(*filters.own_source, **filters.counted_of)
     rows = chosen(replace(filters, state=""))
     # Apart, since each has its index.
     return {
@@ -342,14 +353,14 @@ def _state_counts(filters: Filters) -> StateCounts:
 
 
 @totals
-def _by_state(*source: str) -> tuple[QuerySet[ConversationCount], dict[str, Aggregate]]:
+def _by_state(*source: str, is_demo: bool = False) -> tuple[QuerySet[ConversationCount], dict[str, Aggregate]]:
     """How many conversations are in each state, from stored counts; those that are gone from their stores apart."""
     sums: dict[str, Aggregate] = {
         f"{name}_{state}": Sum("conversations", filter=Q(is_gone=is_gone, **columns))
         for name, is_gone in (("n", False), ("gone", True))
         for state, (_, columns) in STATES.items()
     }
-    return ConversationCount.objects.counted(*source), sums
+    return ConversationCount.objects.counted(*_source(source, is_demo)), sums
 
 
 def _tabs(filters: Filters, states: StateCounts) -> tuple[StateTab, ...]:
@@ -361,8 +372,8 @@ def _tabs(filters: Filters, states: StateCounts) -> tuple[StateTab, ...]:
 
 
 @totals
-def _with_the_rule(code: str, *source: str) -> tuple[QuerySet[RuleCount], dict[str, Aggregate]]:
-    return RuleCount.objects.counted(*source).filter(code=code), {"n": Sum("conversations")}
+def _with_the_rule(code: str, *source: str, is_demo: bool = False) -> tuple[QuerySet[RuleCount], dict[str, Aggregate]]:
+    return RuleCount.objects.counted(*_source(source, is_demo)).filter(code=code), {"n": Sum("conversations")}
 
 
 def _window(
@@ -377,8 +388,12 @@ def _window(
 
 def _rules(filters: Filters) -> tuple[tuple[str, str], ...]:
     """Those that are found somewhere, and the chosen one; what is gone from its store is not counted by rule, so that there every rule is offered."""
-    occurring = {filters.rule, *(code for (code,) in _occurring(*filter(None, [filters.source])))}
+    occurring = {filters.rule, *(code for (code,) in _occurring(*filters.own_source, **filters.counted_of))}
     return tuple((rule.code, f"{rule.code} {rule.name}") for rule in RULES if filters.gone or rule.code in occurring)
+
+
+def _source(source: tuple[str, ...], is_demo: bool) -> tuple[str, ...]:
+    return (DEMO,) if is_demo else source
 
 
 def is_of_demo(source: str) -> bool:
@@ -392,8 +407,8 @@ def _sources() -> QuerySet[Source, Any]:
 
 
 @prepared
-def _occurring(*source: str) -> QuerySet[RuleCount, Any]:
-    return RuleCount.objects.counted(*source).filter(conversations__gt=0).order_by().values_list("code").distinct()
+def _occurring(*source: str, is_demo: bool = False) -> QuerySet[RuleCount, Any]:
+    return RuleCount.objects.counted(*_source(source, is_demo)).filter(conversations__gt=0).order_by().values_list("code").distinct()
 
 
 def _page(request: OperatorRequest) -> ConversationListPage:

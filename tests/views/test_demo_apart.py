@@ -82,6 +82,11 @@ def test_next_to_another_source_it_is_counted_nowhere(client: Client, demo: tupl
     assert 'The demo is not counted: <a class="link" href="/?source=demo">show it</a>' in client.get("/").content.decode()
     listed = {problem["source"] for problem in client.get("/index.json?source=demo").json()["problems"]}
     assert listed and listed <= {source.oid for source in demo}, "all of it, and nothing else"
+    of_demo = client.get("/conversations.json?source=demo").json()
+    assert of_demo["total"] == len(of_demo["conversations"]) > 0
+    for more in ("&state=damaged", "&rule=MSG101", "&rule=MSG101&state=damaged", "&q=quetzal"):
+        chosen = client.get(f"/conversations.json?source=demo{more}").json()
+        assert chosen["total"] == len(chosen["conversations"]) > 0, more
     for page in ("/conversations/?source=demo", "/streams/?source=demo"):
         assert "The demo is not listed" not in (listed_ := client.get(page).content.decode()) and "<tbody>" in listed_
     assert '<option value="demo" selected>the demo</option>' in client.get("/?source=demo").content.decode()

@@ -432,6 +432,7 @@ def test_what_gets_worse_is_in_the_headline_in_a_column_and_first_in_the_list(cl
             "Older than what runs now: do not go back. Next: read the 4 that change and do not pass .",
         ),
         ("rollouts", "rollouts-before-cd8a0c9", "older", "Older than what runs now: do not go back."),
+        ("rollouts-before-cd8a0c9+filter", "rollouts-before-cd8a0c9", "older", "going back makes 1 fail differently."),
         ("pi-0.69", "pi-0.68", "older", "read the same"),
         ("claude-code-2.1.92", "claude-code", "newer", "claude-code"),
         ("gbrain-naive", "gbrain-head", "newer", "Nothing is worse than now, but a retry would run a tool first in 1"),

@@ -82,7 +82,9 @@ def going_back(summary: Summary, losses: str) -> str:
     """Of a reader that is older than what runs now: what going back to it comes to; "" of another."""
     if standing(summary.reader_a, summary.reader_b) != "older":
         return ""
-    return f"Older than what runs now: {'do not go back' if losses else 'going back makes nothing worse'}."
+    others = summary.worse.count
+    so = "do not go back" if losses else f"going back makes {others:,} fail differently" if others else "going back makes nothing worse"
+    return f"Older than what runs now: {so}."
 
 
 def state_words(summary: Summary) -> str:
