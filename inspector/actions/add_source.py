@@ -24,8 +24,8 @@ from inspector.sources.within import stores_within
 
 OWN_FOLDERS = ("uploads", "demo")
 """Folders in our data folder that pages may read whatever INSPECTOR_SOURCES lists: what is in them was brought or written by pages."""
-LINE = 400
-"""Bytes of a first line that is shown."""
+LINE = 64 << 10
+"""Bytes of a first line that is quoted: of a cut one a secret might not be recognized."""
 OUTSIDE_OF_HOMES = "In local mode pages add only what is in the folders where programs keep their sessions; the command import_source reads what you may read."
 
 
@@ -118,9 +118,10 @@ def brought_before(name: str) -> str:
 
 
 def first_line(path: str) -> str:
-    """Of what was brought, as far as it is short."""
+    """Of what was brought; "" where it is longer than `LINE`."""
     with Path(path).open("rb") as file:
-        return file.readline(LINE).decode("utf-8", "replace").strip()
+        line = file.readline(LINE + 1)
+    return "" if len(line) > LINE else line.decode("utf-8", "replace").strip()
 
 
 def name_of_brought(path: str) -> str:

@@ -484,7 +484,7 @@ def _end_of_key(text: str, at: int, end: re.Match[str]) -> Iterator[Span]:
         yield Span(end.start() - len(before) + line.start(), end.end(), "private-key")
 
 
-_USER_INFO = re.compile(r"://[^\s:/?#@\"'<>\\]{0,64}+:([^\s\"'`<>\[\\\0]{1,200}+)|://([0-9a-f]{32})@")
+_USER_INFO = re.compile(r"://[^\s:/?#@\"'<>\\]{0,64}+:([^\s\"'`<>\[\\\0]{1,4096}+)|://([0-9a-f]{32})@")
 _HOST = re.compile(r"[\w.-]*+(?::\d{1,5})?+(?=[/?#,)\];&|]|$)|\[[0-9a-fA-F:]{2,45}\]")
 _PORT = re.compile(r"\d{1,5}(?:[/?#,;)\]&|]|$)")
 

@@ -35,6 +35,7 @@ from inspector.masked_answers import own_content
 from inspector.middleware import OperatorRequest, accepts, web_limit
 from inspector.models import Source
 from inspector.presentation.json_text import json_fields
+from inspector.presentation.masking import masked
 from inspector.presentation.typed import NOTHING, Typed, refused
 from inspector.presentation.visible import visible
 from inspector.programs.base import Program
@@ -333,7 +334,7 @@ def _tried(request: OperatorRequest) -> HttpResponse:
     is_path = known_as(path) == path
     tried = replace(_add_page(request), tried=path if is_path else "", brought="" if is_path else name_of_brought(path), trials=answers)
     if not tried.can_import:
-        tried = tried if is_path else replace(tried, begins=first_line(path))
+        tried = tried if is_path else replace(tried, begins=masked(first_line(path)))
         forget(path)
     return page(request, "source_add.html", tried, twins=("json",))
 

@@ -646,5 +646,9 @@ def test_text_that_is_no_store_is_quoted_and_diagnose_takes_it(client: Client) -
     page = said(client, text="just some notes\nof mine", name="notes.txt", do="try")
     tested = page.partition('id="tested"')[2].partition("</section>")[0]
     assert '<q class="mono">just some notes</q>' in tested and "of mine" not in tested and 'href="/diagnose/"' in tested
+    password = "7JoC2uCv" * 60
+    secret = said(client, text=f"postgres://u:{password}@h/db", name="notes.txt", do="try")
+    assert password[:8] not in secret.partition('id="tested"')[2].partition("</section>")[0]
+    assert "It begins with" not in said(client, text="x" * 70_000, name="notes.txt", do="try")
     known = said(client, text=SESSION, name="a.jsonl", do="try").partition('id="tested"')[2].partition("</section>")[0]
     assert "Recognized as" in known and "It begins with" not in known

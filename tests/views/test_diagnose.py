@@ -125,7 +125,7 @@ def test_of_a_long_stream_the_events_around_what_is_wrong_are_listed(client: Cli
     piece = 'data: {"choices":[{"index":0,"delta":{"content":"a"},"finish_reason":null}]}\n\n: ping\n\n'
     page = post(client, piece * 40 + "data: [DONE]\n\n")
     numbers = re.findall(r'<td class="n">(.*?)</td>', page.partition("<h3>Events</h3>")[2])
-    assert 1 < len(numbers) <= 16 and numbers[-1] == "80" and re.search(r"\d+ events with nothing wrong are left out", page)
+    assert 1 < len(numbers) <= 24 and numbers[-1] == "80" and re.search(r"\d+ more events are not shown", page)
 
 
 def test_a_file_is_taken_as_text_is(client: Client, tmp_path: Path) -> None:
@@ -196,3 +196,27 @@ def test_a_name_that_leads_nowhere_is_said(client: Client, known: Conversation) 
     # A word of a title, or a number after a word, is no place: it may be an error.
     for text in ("One 400", "one", "javascript:alert(1)", "//evil.example/x"):
         assert client.post("/diagnose/", {"text": text}).status_code == 400, text
+
+
+def deltas(*pieces: str) -> str:
+    return "".join(
+        f'data: {{"choices":[{{"index":0,"delta":{{"content":{json.dumps(piece)}}},"finish_reason":null}}]}}\n\n' for piece in pieces
+    )
+
+
+def test_a_secret_that_came_in_pieces_is_masked_in_the_corrected_stream_too(client: Client) -> None:
+    key = "sk-ant-api03-Zq9Xw8Vu7Ts6Rq5Po4Nm3Lk2Ji1Hg0Fe9Dc8Ba7Yz6Xw5Vu4Ts3Rq2Po1Nm0Lk9Ji8Hg7Fe6Dc5Ba4Yz3-AbCdEfGhAA"
+    page = unescape(post(client, deltas("The key is ", *(key[at : at + 4] for at in range(0, len(key), 4)), " of Ada.")))
+    corrected = page.partition('id="corrected-1">')[2].partition("</pre>")[0]
+    assert "[masked" in corrected and "of Ada." in corrected
+    assert not any(f'"{key[at : at + 4]}"' in page for at in range(4, len(key) - 4, 4))
+
+
+def test_what_is_not_shown_of_a_stream_is_not_said_to_be_right(client: Client) -> None:
+    broken = 'data: {"choices":[{"broken\n\n'
+    page = post(client, "".join(f"{broken}{deltas(str(number), 'b')}: ping\n\n" for number in range(30)))
+    assert "nothing wrong" not in page and re.search(r"\d+ more events are not shown", page)
+    assert "cannot be" in page.partition("<h3>Events</h3>")[2] or "As it should have been" in page, "why there is none is said"
+    late = post(client, deltas("a") + "data: [DONE]\n\n" + "".join(deltas(f"late{number}") + "data: [DONE]\n\n" for number in range(12)))
+    rows = re.findall(r'<tr>\s*<td class="n">(.*?)</tr>', late.partition("<h3>Events</h3>")[2], re.DOTALL)
+    assert all("STREAM" in row or "more</div>" in row for row in rows if "late" in row)

@@ -7,43 +7,48 @@ from inspector.presentation.stream.corrected import MOST_EVENTS
 from inspector.presentation.stream.event import raw_events
 from inspector.presentation.stream.lanes import LaneCell, lanes
 from inspector.presentation.stream.report import StreamAnalysis
+from inspector.presentation.stream.split_secrets import bytes_without_secrets, split_secrets
 from inspector.streams.correcting import CannotCorrect, Correction, correct
-from inspector.streams.model import Read
+from inspector.streams.model import Exchange, Read
+from inspector.streams.run import run
 
-CELLS = 16
+CELLS = 24
 """Rows of a table of events; neighboring events of one kind are one row."""
 LONGEST = 20_000
-"""Characters of a corrected stream that a page shows."""
+"""Bytes of a corrected stream that a page shows."""
 
 
 @dataclass(frozen=True, slots=True)
 class PastedStream:
-    """`cells` are all of the events, of many those that violate a rule and what is next to them, each with the bytes of its first event; `left_out` counts the others. `corrected` is "" where nothing is, or it is too long."""
+    """`cells` are all of the events, of many the worst that violate a rule and what is next to them, each with the bytes of its first event; `left_out` counts the others.
+
+    `corrected` is "" where nothing is, and where it is too long to be shown; `why_not` says in a sentence why there are no events or no corrected stream.
+    """
 
     analysis: StreamAnalysis
     cells: tuple[LaneCell, ...] = ()
     left_out: int = 0
-    corrected: str = ""
     correction: Correction | None = None
+    corrected: str = ""
+    why_not: str = ""
 
 
 def pasted_stream(analysis: StreamAnalysis) -> PastedStream:
     if analysis.events > MOST_EVENTS:
-        return PastedStream(analysis)
+        return PastedStream(analysis, why_not=f"Of more than {MOST_EVENTS:,} events neither a table nor a corrected stream is shown here.")
     cells = [cell for band in lanes(analysis).bands for cell in band.cells.values() if cell.ended is None]
     shown = _with_bytes(analysis, _shown(cells))
     left_out = sum(cell.count for cell in cells) - sum(cell.count for cell in shown)
     try:
         correction = correct(analysis.exchange)
-    except CannotCorrect:
-        return PastedStream(analysis, shown, left_out)
-    reads = (event.data for event in correction.exchange.happenings() if isinstance(event, Read))
-    text = b"".join(reads).decode("utf-8", "replace") if correction.total else ""
-    return PastedStream(analysis, shown, left_out, text if len(text) <= LONGEST else "", correction)
+    except CannotCorrect as problem:
+        return PastedStream(analysis, shown, left_out, why_not=str(problem) if analysis.findings else "")
+    text = _text(correction.exchange) if correction.total else ""
+    why_not = "The corrected stream is too long to be shown here." if correction.total and not text else ""
+    return PastedStream(analysis, shown, left_out, correction, text, why_not)
 
 
 def _with_bytes(analysis: StreamAnalysis, cells: Sequence[LaneCell]) -> tuple[LaneCell, ...]:
-    """Each with the bytes of its first event."""
     raw = {
         side: raw_events(analysis.exchange, side, {cell.first for cell in cells if cell.side is side}) for side in analysis.exchange.sides
     }
@@ -53,5 +58,21 @@ def _with_bytes(analysis: StreamAnalysis, cells: Sequence[LaneCell]) -> tuple[La
 def _shown(cells: Sequence[LaneCell]) -> tuple[LaneCell, ...]:
     if len(cells) <= CELLS:
         return tuple(cells)
-    near = {place + step for place, cell in enumerate(cells) if cell.marks for step in (-1, 0, 1)} or set(range(CELLS))
-    return tuple(cells[place] for place in sorted(near & set(range(len(cells))))[:CELLS])
+    marked = sorted((min(mark.weight for mark in cell.marks), place) for place, cell in enumerate(cells) if cell.marks)
+    wrong = [place for _, place in marked] + [place for place, cell in enumerate(cells) if cell.more and not cell.marks]
+    near = [other for place in wrong or range(CELLS) for other in (place - 1, place, place + 1) if 0 <= other < len(cells)]
+    return tuple(cells[place] for place in sorted(list(dict.fromkeys(near))[:CELLS]))
+
+
+def _text(exchange: Exchange) -> str:
+    """Of its one side, without secrets that are in pieces; "" where it is too long."""
+    data = b"".join(event.data for event in exchange.happenings() if isinstance(event, Read))
+    if len(data) > LONGEST:
+        return ""
+    (side,) = exchange.sides
+    masks, parts, at = split_secrets(exchange, side), list[bytes](), 0
+    for observed in run(exchange, side) if masks else ():
+        frame = observed.frame
+        parts += [data[at : frame.start], bytes_without_secrets(data[frame.start : frame.end], observed, masks)]
+        at = frame.end
+    return b"".join([*parts, data[at:]]).decode("utf-8", "replace")
