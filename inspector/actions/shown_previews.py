@@ -22,12 +22,14 @@ from inspector.planning.preview import DiffRow
 from inspector.planning.recommend import LARGE, RepairCandidate, included, without_waiting
 from inspector.planning.suggested import suggested
 from inspector.presentation.conversation.ending import Ending, ending_without_findings
+from inspector.presentation.conversation.verdict import silent_errors
 from inspector.presentation.packed import packed, unpacked
 from inspector.presentation.repair.alternatives import LARGEST, Attempt, safety_words, strategy_alternatives
 from inspector.presentation.repair.outcomes import (
     RECOMMENDED,
     SUGGESTED,
     RepairOption,
+    Tried,
     advice_lines,
     advice_word,
     outcome,
@@ -129,7 +131,9 @@ def _advised_by_preview(row: Conversation, offer: Offered) -> Offered:
     choice = _by_default(row, offer.recommended)
     if choice is None or not is_kept(row, *choice) or (part := shown_of_choice(row, *choice).part) is None:
         return replace(offer, word=SUGGESTED)
-    return _with_advice(offer, part.before.ending, part.after.ending, part.safety, (), part.read)
+    return _with_advice(
+        offer, part.before.ending, Tried(offer.recommended, part.safety, part.after.ending, part.read, "", part.invents_no_words), ()
+    )
 
 
 def _analysis(row: Conversation) -> analyses.Stored | None:
@@ -192,18 +196,28 @@ def _advised(
     after = ending_without_findings(candidate.case, judged_case(candidate.case, profile, projection)[1])
     passing = [(attempt.name, attempt.safety) for attempt in attempts if tone(attempt.ending.words) == "yes"]
     safety = safety_words({kind for strategy in candidate.strategies for kind in strategy.safety})
-    return _with_advice(offer, now, after, safety, passing, (len(case.reading.messages), len(candidate.case.reading.messages)))
+    read = len(case.reading.messages), len(candidate.case.reading.messages)
+    stays = {finding.code: finding for finding in silent_errors(candidate.case, all_findings(candidate.case))}
+    places = ", ".join(f"{code} at seq {finding.seqs[0]}" for code, finding in stays.items() if finding.seqs)
+    return _with_advice(
+        offer, now, Tried(offer.recommended, safety, after, read, places, not _has_new_words(case, candidate.case)), passing
+    )
 
 
-def _with_advice(
-    offer: Offered, now: Ending, after: Ending, safety: str, passing: Sequence[tuple[str, str]], read: tuple[int, int]
-) -> Offered:
-    """`now` and `after` are ends of the next request, after all that is recommended; `safety` is that of all of it."""
-    if tone(now.words) == "yes" and tone(after.words) != "yes":
+def _has_new_words(before: Case, after: Case) -> bool:
+    """Whether a chunk of `after` is stored nowhere, or was of another kind."""
+    kinds = {chunk.key: chunk.kind for chunk in (before.tree or before.conversation).chunks}
+    return any(kinds.get(chunk.key) is not chunk.kind for chunk in after.conversation.chunks)
+
+
+def _with_advice(offer: Offered, now: Ending, tried: Tried, passing: Sequence[tuple[str, str]]) -> Offered:
+    """`now`: the end of the next request as it is; `tried`: all that is recommended."""
+    if tone(now.words) == "yes" and tone(tried.after.words) != "yes":
         # What repairs its findings and makes the next request wrong is nothing to begin with.
-        return replace(offer, recommended=(), advice=advice_lines((), "", now, after, passing, read))
-    arguments = offer.recommended, safety, now, after, passing, read
-    return replace(offer, word=advice_word(after), advice=advice_lines(*arguments), options=repair_options(*arguments))
+        return replace(offer, recommended=(), advice=advice_lines(Tried((), "", tried.after), now, passing))
+    return replace(
+        offer, word=advice_word(tried.after), advice=advice_lines(tried, now, passing), options=repair_options(tried, now, passing)
+    )
 
 
 def request_of_choice(row: Conversation, strategies: tuple[str, ...], mode: str, reader: str, leaf: str) -> RepairRequest:

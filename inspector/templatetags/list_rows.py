@@ -179,6 +179,11 @@ def _seen(row: Any) -> str:
 @register.simple_tag
 def outcome(row: Any) -> SafeString:
     """Of a problem: what becomes of the next request of the conversations that have it."""
+    if row.silently:
+        several = row.problem.conversations > 1
+        words = f"{row.silently:,} wrong silently" if several else "wrong silently"
+        others = row.unnoticed or (f"{row.rejected:,} rejected" if several and row.rejected else "")
+        return format_html('<span class="caution">{}</span><div class="quiet">{}</div>', words, others)
     if row.unnoticed:
         return format_html(
             '<span class="caution" title="The next request passes all known rules, and nothing reports this">{}</span>', row.unnoticed
@@ -197,6 +202,10 @@ def repair_of(row: Any, is_linked: bool = True) -> SafeString:
     words, waiting = row.progress_words, row.waiting
     if not words:
         # What is chosen depends on what else is wrong in a conversation, and no list works that out.
+        if row.consequence:
+            return format_html(
+                '<span class="quiet" title="Nothing repairs it; a rule that it leads to has repairs">by {}</span>', row.consequence
+            )
         return format_html('<span class="quiet" title="Or others: the preview chooses">{}, …</span>', row.repair) if row.repair else NOTHING
     if is_linked and waiting and row.problem.conversations == 1:
         return waiting_repair(waiting)

@@ -32,6 +32,7 @@ from inspector.models.problem import SEVERITIES, WORST_FIRST
 from inspector.planning.suggested import suggested
 from inspector.presentation import markdown
 from inspector.presentation.conversation import scan
+from inspector.presentation.conversation.ending import WRONG_SILENTLY
 from inspector.presentation.conversation.verdict import REJECTED, SILENT
 from inspector.presentation.json_text import Json, json_fields
 from inspector.presentation.visible import clipped
@@ -259,6 +260,8 @@ def _inbox(request: OperatorRequest) -> InboxPage:
     rows = problem_list.rows_of(
         here.rows, problem_list.last_day_for(own_source) if own_source else problem_list.last_day_of_all(filters.source)
     )
+    if filters.next_request and NEXT_REQUESTS[filters.next_request] == WRONG_SILENTLY:
+        rows = problem_list.counted_silently(rows)
     listed_demo = not is_without_demo(sources, "")
     stores = [source for source in sources if not source.is_trace and (listed_demo or not source.is_demo)]
     is_review = filters.tab == problem_list.REVIEW

@@ -144,6 +144,8 @@ class ProblemRow:
     """Of the same conversation; of a problem of streams nothing."""
     rejected: int | None
     """Conversations that have it now and whose next request is rejected; None where they are too many to be counted here."""
+    silently: int = 0
+    """Of the same those whose next request goes wrong silently, where a list is of these."""
 
     @property
     def waiting(self) -> Repair | None:
@@ -229,6 +231,11 @@ class ProblemRow:
         return next(iter(self.repairs), "")
 
     @property
+    def consequence(self) -> str:
+        """The code of the rule that it leads to and that has repairs, where it has none itself."""
+        return "" if self.repairs or self.about is None else next(iter(self.about.leads_to), "")
+
+    @property
     def progress(self) -> dict[str, int]:
         """Conversations by what their repair is: those that were repaired, at most as many as do not have it now, then those for which one waits."""
         counts, now = self.own_repairs.counts, self.problem.conversations
@@ -273,7 +280,7 @@ class ProblemRow:
             3
             + len((self.unnoticed or self.outcomes).split())
             + len(self.progress_words.split())
-            + (2 if self.left else bool(self.repair and not self.progress_words))
+            + (2 if self.left or self.consequence else bool(self.repair and not self.progress_words))
             + problem.is_of_streams
             + min(3, len(problem.source.name.split()))
             + aged
@@ -469,6 +476,17 @@ def rows_of(problems: Iterable[Problem], last: date) -> tuple[ProblemRow, ...]:
         )
         for problem in problems
     )
+
+
+def counted_silently(rows: Iterable[ProblemRow]) -> tuple[ProblemRow, ...]:
+    """With how many of its conversations go wrong silently. One query."""
+    rows = list(rows)
+    opened = Occurrence.objects.filter(problem__in=[row.problem.pk for row in rows], state=Occurrence.State.OPEN)
+    silent, passes = (Q(following__startswith=_stored(state)) for state in (SILENT, PASSES))
+    unnoticed = Q(problem__rank=0, problem__code__in=_UNNOTICED)
+    wrong = opened.annotate(following=Cast("conversation__next_request", TextField())).filter(silent | (passes & unnoticed))
+    counts = dict(wrong.order_by().values_list("problem").annotate(n=Count("pk")))
+    return tuple(replace(row, silently=counts.get(row.problem.pk, 0)) for row in rows)
 
 
 def _repairs_of(problems: Iterable[Problem]) -> dict[tuple[int, str], RepairsOfProblem]:

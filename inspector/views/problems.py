@@ -33,7 +33,7 @@ from inspector.models import (
 )
 from inspector.models.problem import WORST_FIRST
 from inspector.presentation import markdown
-from inspector.presentation.conversation.excerpt import Excerpt, excerpt_of_block, excerpts
+from inspector.presentation.conversation.excerpt import Excerpt, above_cut, excerpt_of_block, excerpts
 from inspector.presentation.conversation.verdict import REJECTED, NextRequest, unless_unnoticed
 from inspector.presentation.conversation.whole import LARGE
 from inspector.presentation.json_text import Json, json_fields
@@ -47,6 +47,7 @@ from inspector.projections.catalogue import UnknownProjection
 from inspector.readers.catalogue import UnknownReader
 from inspector.views import problem_list
 from inspector.views.conversation_list import forks_of, forks_with, waiting_of
+from inspector.views.crashes import Crash, crash_of
 from inspector.views.live import live
 from inspector.views.pages import absolute, as_json, as_markdown, origin_of_source, page
 from inspector.views.paging import ListWindow, window
@@ -54,7 +55,7 @@ from inspector.views.problem_list import ProblemRow, left_less
 from inspector.views.repair_rows import RepairRow
 from inspector.views.repair_rows import rows_of as rows_of_repairs
 
-VERSIONS, EVENTS, CHOSEN = 5, 50, 200
+VERSIONS, EVENTS, ALSO, CHOSEN = 5, 50, 6, 200
 """How many are shown, and how many problems one form may choose."""
 _OID = re.compile(r"[0-9a-f]{12}")
 _State = Occurrence.State
@@ -167,6 +168,10 @@ class ProblemPage:
     """The one repair, or the one group, that is there; None where there are others."""
     other_repairs: tuple[str, ...]
     """Ids of those that wait and do not leave less of it."""
+    crash: Crash | None
+    """Of the example, where that is a crash file: what it recorded, and its session."""
+    also: tuple[tuple[str, str], ...]
+    """(code, id) of other problems of the example that are errors."""
     consequence: Problem | None
     """Where nothing repairs this one: a problem of the same source that it leads to, and that has repairs."""
 
@@ -197,6 +202,7 @@ def _page(request: OperatorRequest, oid: str) -> ProblemPage:
     here = window(occurrences, WORST_FIRST, problem.total, request.GET)
     waiting_for, review, reviewed, others = (0, "", None, ()) if problem.is_of_streams else _waiting(problem)
     rows = (_of_streams if problem.is_of_streams else _of_conversations)(problem, here.rows)
+    example = _example(rows)
     return ProblemPage(
         row=row,
         problem=problem,
@@ -207,7 +213,7 @@ def _page(request: OperatorRequest, oid: str) -> ProblemPage:
         days=row.days,
         here=here,
         rows=rows,
-        example=_example(rows),
+        example=example,
         repairs=() if problem.is_of_streams else _repairs_of(problem, here.rows),
         versions=_most(problem, "client_version"),
         models=_most(problem, "model"),
@@ -216,8 +222,23 @@ def _page(request: OperatorRequest, oid: str) -> ProblemPage:
         review=review,
         reviewed=reviewed,
         other_repairs=others,
+        crash=_crash(example),
+        also=_also(example, problem),
         consequence=None if row.repairs or row.about is None else _consequence(problem, row.about.leads_to),
     )
+
+
+def _crash(example: Example | None) -> Crash | None:
+    subject = example.row.subject if example else None
+    return crash_of(subject, loading.stored(subject).conversation) if isinstance(subject, Conversation) and subject.is_crash else None
+
+
+def _also(example: Example | None, problem: Problem) -> tuple[tuple[str, str], ...]:
+    subject = example.row.subject if example else None
+    if not isinstance(subject, Conversation):
+        return ()
+    others = Occurrence.objects.filter(conversation=subject, state=_State.OPEN, problem__rank__lt=2).exclude(problem=problem)
+    return tuple(others.order_by("problem__code").values_list("problem__code", "problem__oid")[:ALSO])
 
 
 def _consequence(problem: Problem, codes: Collection[str]) -> Problem | None:
@@ -256,6 +277,8 @@ def _example_of_large(row: OccurrenceRow, conversation: Conversation) -> Example
     if kept is None or number is None:
         return Example(row, Excerpt())
     excerpt = excerpt_of_block(kept.block(number), row.seqs, is_filled=True)
+    if rows := kept.block(0).rows:
+        excerpt = above_cut(excerpt, kept.headline().overview.tree, row.seqs, rows[0].seq)
     first = kept.headline().overview.judged.first if row.next_request.state == REJECTED else None
     at = kept.reaching(first.seqs[0]) if first and first.seqs else None
     if first is None or at is None:

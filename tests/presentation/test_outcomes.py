@@ -4,7 +4,7 @@ import pytest
 
 from inspector.presentation.conversation.ending import Ending, ending_of
 from inspector.presentation.conversation.verdict import NextRequest
-from inspector.presentation.repair.outcomes import advice_lines, advice_word, outcome, tone
+from inspector.presentation.repair.outcomes import Tried, advice_lines, advice_word, outcome, tone
 from inspector.profiles.base import Judgement, Violation
 
 PASSES = Judgement("openai-chat", (), ())
@@ -90,24 +90,31 @@ PASSING = [("promote-leaked-call", "invented"), ("promote-guessed-call", "invent
     ],
 )
 def test_which_strategies_to_choose(names: list[str], after: Ending, passing: list[tuple[str, str]], expected: tuple[str, ...]) -> None:
-    assert advice_lines(names, "safe", REJECTED, after, passing, (3, 9)) == expected
+    assert advice_lines(Tried(tuple(names), "safe", after, (3, 9)), REJECTED, passing) == expected
 
 
 def test_what_a_choice_costs_is_said_where_it_loses_and_adds() -> None:
-    assert advice_lines(["a"], "invented and lossy", REJECTED, ACCEPTED, [], (3, 9)) == (
+    assert advice_lines(Tried(("a",), "invented and lossy", ACCEPTED, (3, 9)), REJECTED, []) == (
         "Passes: `a`, but adds what is stored nowhere and takes words away.",
     )
 
 
 @pytest.mark.parametrize("read", [(9, 9), (9, 3)])
 def test_that_no_more_is_read_is_no_reason_to_choose_it(read: tuple[int, int]) -> None:
-    assert advice_lines(["a"], "safe", SILENT, SILENT, [], read) == (
+    assert advice_lines(Tried(("a",), "safe", SILENT, read), SILENT, []) == (
         "Loses and adds nothing: `a`, but still wrong silently (without seq 14).",
+    )
+
+
+def test_what_stays_is_named_and_a_link_is_no_words() -> None:
+    tried = Tried(("a",), "invented", SILENT, (3, 9), "STORE501 at seq 7", is_wordless=True)
+    assert advice_lines(tried, SILENT, []) == (
+        "Adds a link or a value, no words: `a` (3 → 9 messages read), but still wrong silently (without seq 14: STORE501 at seq 7).",
     )
 
 
 @pytest.mark.parametrize("names", [[], ["a"]])
 def test_where_the_next_request_passes_already_that_is_said_first(names: list[str]) -> None:
-    first, *rest = advice_lines(names, "safe", ACCEPTED, ACCEPTED, PASSING, (9, 9))
+    first, *rest = advice_lines(Tried(tuple(names), "safe", ACCEPTED, (9, 9)), ACCEPTED, PASSING)
     assert first == "The next request passes as it is: a repair is for what is found, and for older readers."
     assert rest == ["Still passes: `a`, loses and adds nothing."] * len(names)

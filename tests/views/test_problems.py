@@ -621,6 +621,23 @@ def test_a_large_conversation_has_the_same_example_and_no_whole_is_read(
     assert "<b>The provider answers</b>" in page and re.findall(r"<i>(\d+)</i> <em", page) == ["2", "3", "10", "11"]
 
 
+def test_of_a_large_conversation_the_example_of_a_cut_has_what_it_hides(
+    client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (examined, problem_views):
+        monkeypatch.setattr(module, "LARGE", 2)
+    of_programs(tmp_path)
+    monkeypatch.setattr(loading, "case", None)
+    source = Conversation.objects.get(title__startswith="The totals of the ledger").source
+    pages = {code: client.get(f"/problems/{source.rule_problems.get(code=code).oid}/").content.decode() for code in ("STORE501", "TREE101")}
+    quoted = {
+        code: re.findall(r'<span( class="around")?><i>(\d+)</i>', page.partition('class="excerpt"')[2]) for code, page in pages.items()
+    }
+    around = ' class="around"'
+    assert quoted["STORE501"] == [(around, "3"), (around, "4"), (around, "6"), ("", "7")], "5 is the call of 4, in one entry"
+    assert quoted["TREE101"] == [(around, "6"), (around, "7"), ("", "8"), (around, "9")]
+
+
 def test_who_is_assigned_and_whether_it_is_fixed_are_changed_next_to_where_they_are_shown(client: Client, problem: Problem) -> None:
     page = client.get(f"/problems/{problem.oid}/").content.decode()
     acts, _, facts = page.partition('aria-label="Facts"')
@@ -1020,11 +1037,34 @@ def test_trends_have_a_row_of_all_that_is_open_and_none_of_what_is_ignored(clien
     assert [row["key"] for row in trends["rows"]] == ["MSG102"] and trends["open"] == 0
 
 
-def test_a_problem_of_a_crash_file_leads_to_the_repair_of_its_session(client: Client, kept: Kept) -> None:
+def test_a_problem_of_a_crash_file_leads_to_its_session_and_says_what_it_recorded(client: Client, kept: Kept) -> None:
     kept("programs", of_programs)
     crash = Conversation.objects.get(is_crash=True)
     problem = Problem.objects.get(source=crash.source, code="MSG403")
     page = client.get(f"/problems/{problem.oid}/").content.decode()
-    assert re.search(rf'class="btn main"\s+href="/conversations/{crash.oid}/repairs/new/"[^>]*>Repair its session</a>', page)
+    session = Conversation.objects.get(title__startswith="Find out why resumed", is_crash=False)
+    assert f'<a class="btn" href="/conversations/{session.oid}/">Open its session, which passes now</a>' in page
+    words = " ".join(unescape(re.sub(r"<[^>]+>", " ", page)).split())
+    assert "A crash file is evidence and is never written" in words and "order-blocks" not in words
+    assert "The provider answered then messages.5.content.3: thinking or redacted_thinking" in words
+    assert "By its rules it answers the same request (anthropic-2026-07, AN-1)" in words and "Also found in it: TOOL102" in words
+    Conversation.objects.filter(pk=session.pk).update(next_request=["rejected", "rejected at messages.1", ""])
+    page = client.get(f"/problems/{problem.oid}/").content.decode()
+    assert f'<a class="btn main" href="/conversations/{session.oid}/repairs/new/">Repair its session</a>' in page
     merged = Problem.objects.filter(code="TREE106").first()
     assert merged and "Repair its session" not in client.get(f"/problems/{merged.oid}/").content.decode()
+
+
+def test_among_what_goes_wrong_silently_each_problem_says_how_many_do(client: Client, kept: Kept) -> None:
+    kept("programs", of_programs)
+
+    def cells(query: str) -> dict[str, str]:
+        rows = re.findall(
+            r'<span class="badge \w+">(\w+)</span>.*?data-label="next request">(.*?)</td>', client.get(query).content.decode()
+        )
+        return {code: " ".join(re.sub("<[^>]+>", " ", cell).split()) for code, cell in rows}
+
+    asked, every = cells("/?next_request=wrong-silently"), cells("/")
+    assert asked["MSG101"] == "1 wrong silently 2 rejected" and every["MSG101"] == "2 of 3 rejected"
+    assert asked["STORE501"] == "wrong silently content lost" and every["STORE501"] == "content lost"
+    assert 'title="Nothing repairs it; a rule that it leads to has repairs">by TREE101</span>' in client.get("/").content.decode()

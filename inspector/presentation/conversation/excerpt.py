@@ -8,6 +8,7 @@ from typing import NamedTuple
 from inspector.conversation.model import Chunk, Kind, Reading
 from inspector.presentation.conversation import row_words
 from inspector.presentation.conversation.placed import Block
+from inspector.presentation.tree.view import TreeView
 from inspector.presentation.visible import beginning
 from inspector.rules.base import Case
 
@@ -95,6 +96,18 @@ def excerpt_of_block(block: Block, seqs: Collection[int], is_filled: bool = Fals
         return place + step if 0 <= place + step < len(rows) else None
 
     return _excerpt(sorted({places[seq] for seq in seqs if seq in places}), read, line, call, next_to if is_filled else None)
+
+
+def above_cut(excerpt: Excerpt, tree: TreeView | None, seqs: Collection[int], first: int) -> Excerpt:
+    """With what a cut hides above the path, where the finding names that or the path's `first` seq: of what is kept of a large conversation the tree has it."""
+    hidden = tree.above_cut if tree else ()
+    if not hidden or not {first, *(entry.seq for entry in hidden)} & {*seqs}:
+        return excerpt
+    lines = [
+        ExcerptLine(entry.seq, "", entry.what, entry.words, "not read", is_named=entry.seq in seqs)
+        for entry in hidden[-max(MOST // 2, MOST - len(excerpt.lines)) :]
+    ]
+    return Excerpt((*lines, *excerpt.lines[: MOST - len(lines)]), excerpt.left)
 
 
 def _excerpt(

@@ -46,61 +46,82 @@ def advice_word(after: Ending) -> str:
     return PARTIAL if after.words in (REJECTED, WRONG_SILENTLY, UNREADABLE) else RECOMMENDED
 
 
+class Tried(NamedTuple):
+    """Strategies that were tried together, and what they cost. `after`: the end of the next request after them; `read`: messages that are read now, and then.
+
+    `stays`: the silent errors that they leave, with their places. `is_wordless`: what they invent is a link or a value, and no words.
+    """
+
+    names: tuple[str, ...]
+    safety: str
+    after: Ending
+    read: tuple[int, int] = (0, 0)
+    stays: str = ""
+    is_wordless: bool = False
+
+
 class RepairOption(NamedTuple):
     """Strategies to choose together. `end`: what becomes of the next request after them, in a few words; "" where it is accepted.
 
-    `read`: messages that are read now and after them, where those are more; else "".
+    `read`: messages that are read now and after them, where those are more; else "". `does`: what they cost, in words.
     """
 
     names: tuple[str, ...]
     safety: str
     end: str
     word: str
+    does: str
     read: str = ""
 
 
-def repair_options(
-    names: Sequence[str], safety: str, now: Ending, after: Ending, passing: Sequence[tuple[str, str]], read: tuple[int, int]
-) -> tuple[RepairOption, ...]:
-    """What passes first, then what repairs a part. `safety`: of all of `names`; `now`, `after`: the end of the next request as it is and after them.
+def repair_options(tried: Tried, now: Ending, passing: Sequence[tuple[str, str]]) -> tuple[RepairOption, ...]:
+    """What passes first, then what repairs a part. `now`: the end of the next request as it is.
 
     `passing`: each after which alone it is accepted, with its safety; of those that cost the same the first, which is the one that guesses least.
-    `read`: messages that are read now, and after all of `names`.
     """
-    end = (
-        "" if after.words == ACCEPTED else outcome(now, after).text if now.words == after.words else Outcome(after.words, _why(after)).text
-    )
-    more = f"{read[0]:,} → {read[1]:,} messages read" if read[1] > read[0] else ""
-    all_named = (RepairOption(tuple(names), safety, end, advice_word(after), more),) if names else ()
-    if names and advice_word(after) == RECOMMENDED:
+    names, word = tried.names, advice_word(tried.after)
+    more = f"{tried.read[0]:,} → {tried.read[1]:,} messages read" if tried.read[1] > tried.read[0] else ""
+    all_named = (RepairOption(names, tried.safety, _end(tried, now), word, _cost(tried), more),) if names else ()
+    if names and word == RECOMMENDED:
         return all_named
     first = {of: name for name, of in reversed(passing)}
-    return (*(RepairOption((name,), of, "", RECOMMENDED) for name, of in passing if first[of] == name), *all_named)
+    return (*(RepairOption((name,), of, "", RECOMMENDED, _does(of)) for name, of in passing if first[of] == name), *all_named)
 
 
-def advice_lines(
-    names: Sequence[str], safety: str, now: Ending, after: Ending, passing: Sequence[tuple[str, str]], read: tuple[int, int]
-) -> tuple[str, ...]:
+def _end(tried: Tried, now: Ending) -> str:
+    after = tried.after
+    if after.words == ACCEPTED:
+        return ""
+    if after.words == WRONG_SILENTLY and tried.stays:
+        after = after._replace(why=f"{after.why}: {tried.stays}")
+    return outcome(now, after).text if now.words == after.words else Outcome(after.words, _why(after)).text
+
+
+def advice_lines(tried: Tried, now: Ending, passing: Sequence[tuple[str, str]]) -> tuple[str, ...]:
     """The `repair_options` in words, a line for each."""
-    if now.words == after.words == ACCEPTED:
+    if now.words == tried.after.words == ACCEPTED:
         passes = "The next request passes as it is: a repair is for what is found, and for older readers."
-        return (passes, f"Still passes: {_joined(names)}, {_but(safety)}.") if names else (passes,)
-    return tuple(map(_line, repair_options(names, safety, now, after, passing, read)))
+        return (passes, f"Still passes: {_joined(tried.names)}, {_but(tried.safety, _cost(tried))}.") if tried.names else (passes,)
+    return tuple(map(_line, repair_options(tried, now, passing)))
 
 
 def _line(option: RepairOption) -> str:
     if option.word == PARTIAL:
         more = f" ({option.read})" if option.read else ""
-        return f"{_does(option.safety).capitalize()}: {_joined(option.names)}{more}, but {option.end}."
-    return f"{f'Next request {option.end}' if option.end else 'Passes'}: {_joined(option.names)}, {_but(option.safety)}."
+        return f"{option.does.capitalize()}: {_joined(option.names)}{more}, but {option.end}."
+    return f"{f'Next request {option.end}' if option.end else 'Passes'}: {_joined(option.names)}, {_but(option.safety, option.does)}."
+
+
+def _cost(tried: Tried) -> str:
+    return "adds a link or a value, no words" if tried.is_wordless and tried.safety == "invented" else _does(tried.safety)
 
 
 def _does(safety: str) -> str:
     return " and ".join(_DOES[word] for word in safety.split(" and "))
 
 
-def _but(safety: str) -> str:
-    return _does(safety) if safety == "safe" else f"but {_does(safety)}"
+def _but(safety: str, does: str) -> str:
+    return does if safety == "safe" else f"but {does}"
 
 
 def _joined(names: Sequence[str]) -> str:
