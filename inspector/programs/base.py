@@ -300,7 +300,7 @@ class Program:
     homes: tuple[Home, ...] = ()
     """Its documented default places, which `doctor` looks at; () for a program that has none of its own."""
     export_command: str = ""
-    """The shell command that writes its database as a file that is read too; "" for a program without one."""
+    """The shell command that writes its database, which is ADDRESS in it, as a file that is read too; "" for a program without one."""
     converters: tuple[str, tuple[str, ...]] = ("", ())
     """Its own projection, and the proposed variants of that."""
     reader_fixes: tuple[str, ...] = ()

@@ -38,21 +38,23 @@ from inspector.presentation.json_text import json_fields
 from inspector.presentation.masking import masked
 from inspector.presentation.typed import NOTHING, Typed, refused
 from inspector.presentation.visible import visible
-from inspector.programs.base import Program
 from inspector.programs.registry import programs
 from inspector.sources.browsing import Entry, entries
 from inspector.sources.places import is_dsn
 from inspector.sources.problems import SourceProblem
 from inspector.sources.reach import OutOfReach, limited
 from inspector.sources.uploads import LARGEST
+from inspector.text.shell_words import shell_word
 from inspector.views.pages import as_json, own_address, page
 
 ADDRESS = "postgresql://reader@db.example.org/agents"
 """An example of one."""
 ROOTS = 3
 """Folders that the hint of a path names."""
-LINES = "lines"
-"""What the button asks for next to a place that pages may not read yet: the lines that allow it."""
+LINES, COMMANDS = "lines", "commands"
+"""What the buttons ask for next to an address and a path that pages may not read yet: what reads it, and the lines that allow it."""
+PASTED, THE_TEXT = "pasted.jsonl", "the pasted text"
+"""The name of a text to which nobody gave another one, and what people know it as."""
 
 
 class DefaultStore(NamedTuple):
@@ -88,11 +90,32 @@ class ProgramCard:
         return slugify(self.title)
 
     @property
+    def state(self) -> str:
+        """What is on this machine of a program with a usual place, where that was looked at."""
+        if not self.places:
+            return ""
+        files = f": {self.files:,} file{'s' * (self.files != 1)}" if self.files else ""
+        return f"found{files}" if self.has_sessions else "empty" if self.stores else "not found"
+
+    @property
     def where(self) -> str:
         """Where sessions of it are, in a few words."""
         return next(
             iter(self.places), "a PostgreSQL database" if self.export_command else "a file or pasted text" if self.is_pasted else "a file"
         )
+
+    @property
+    def file(self) -> str:
+        """What is uploaded of it."""
+        if self.export_command:
+            return f"The file {self.export_command.rpartition('> ')[2]}"
+        place = next(iter(self.places), "")
+        return f"The file {place}" if "." in place.rpartition("/")[2][1:] else f"A file below {place}" if place else "A file"
+
+    @property
+    def is_database_file(self) -> bool:
+        """Whether one of its places is an SQLite database."""
+        return any(place.endswith((".db", ".sqlite")) for place in self.places)
 
     @property
     def has_sessions(self) -> bool:
@@ -153,7 +176,7 @@ class AddPage:
     @property
     def path(self) -> str:
         # Without a list it was looked whether there is something.
-        return self.tried or self.folder or (self.usual if self.has_own_path and self.is_listed else "")
+        return self.tried or self.folder or self.beyond_path or (self.usual if self.has_own_path and self.is_listed else "")
 
     @property
     def has_sessions(self) -> bool:
@@ -163,7 +186,8 @@ class AddPage:
     @property
     def tested(self) -> str:
         """What was tested, as whoever asked knows it."""
-        return self.tried or self.brought.rpartition("/")[2]
+        name = self.brought.rpartition("/")[2]
+        return self.tried or (THE_TEXT if name == PASTED else name)
 
     @property
     def can_import(self) -> bool:
@@ -173,6 +197,7 @@ class AddPage:
     @property
     def cards(self) -> tuple[ProgramCard, ...]:
         """All that may be chosen: those with something on this machine first, then those that have a usual place."""
+        address = shell_word(self.beyond_address or ADDRESS)
         cards = [
             ProgramCard(
                 program.title,
@@ -181,7 +206,7 @@ class AddPage:
                 tuple(dict.fromkeys(home.moved_by for home in program.homes if home.moved_by)),
                 tuple(store for store in self.stores if store.program == program.title),
                 bool(program.wires),
-                program.export_command,
+                program.export_command.replace("ADDRESS", address),
             )
             for program in programs()
         ]
@@ -198,16 +223,33 @@ class AddPage:
     @property
     def example(self) -> str:
         """Of what may be typed as a path."""
+        if self.chosen and self.chosen.places and not self.addresses:
+            # Whose home folder it is may be another's.
+            return f"{visible(self.usual)}/..." if self.usual else f"/...{self.chosen.places[0].lstrip('~.')}"
         return visible(next(iter(self.addresses), f"{self.roots[0]}/..." if self.roots else ""))
 
     @property
     def address(self) -> str:
         return ADDRESS
 
+    unnamed, the_text = PASTED, THE_TEXT
+
+    @property
+    def main_upload(self) -> bool:
+        """Whether the test of a file is the first step."""
+        return not (self.trials or self.beyond) and (
+            self.opened["file"] or (self.has_own_upload and not (self.chosen and self.chosen.export_command))
+        )
+
     @property
     def beyond_address(self) -> str:
         """`beyond` where it is a database."""
         return self.beyond if is_dsn(self.beyond) else ""
+
+    @property
+    def beyond_path(self) -> str:
+        """`beyond` where it is a path."""
+        return "" if is_dsn(self.beyond) else self.beyond
 
     @property
     def names_database(self) -> bool:
@@ -221,10 +263,12 @@ class AddPage:
 
     @property
     def allowed(self) -> str:
-        """The folders from which a path may be typed, where they are not listed to be browsed."""
+        """The folders from which a path may be typed, where they are not listed to be browsed, and what comes of another one."""
+        if self.has_own_path and not self.opens_own_path:
+            return "This page may not open it: you get the commands that do."
         listed, more = ", ".join(map(visible, self.roots[:ROOTS])), len(self.roots) - ROOTS
         return (
-            f"Allowed here: {listed}{f' and {more} more' if more > 0 else ''}, with what is below."
+            f"Allowed here: {listed}{f' and {more} more' if more > 0 else ''}, with what is below. For any other path you get the commands."
             if listed and not self.other_roots
             else ""
         )
@@ -238,29 +282,50 @@ class AddPage:
         return next(iter(places), "")
 
     @property
-    def has_own_path(self) -> bool:
-        """Whether the card of the chosen program has the field for a path: it keeps its sessions in folders, none is found, and pages may open some.
-        An address that is listed is chosen next to the field."""
-        card = self.chosen
-        return bool(
-            card and card.places and not card.has_sessions and not self.addresses and (self.usual or (self.is_listed and self.roots))
-        )
+    def is_looked(self) -> bool:
+        """Whether it was looked where programs keep their sessions on this machine."""
+        return bool(settings.INSPECTOR_LOCAL and not self.is_listed)
+
+    @property
+    def may_open(self) -> bool:
+        """Whether there is a path, or an address, that pages may open."""
+        return bool(self.roots or self.addresses)
+
+    @property
+    def has_own_upload(self) -> bool:
+        """Whether the card of the chosen program has the form for a file."""
+        return bool(self.chosen and not self.chosen.has_sessions)
 
     @property
     def has_own_command(self) -> bool:
-        """Whether the card of the chosen program has the command for a path."""
+        """Whether the card of the chosen program has the commands for a path: it keeps its sessions in folders, and none is found."""
         return bool(self.chosen and self.chosen.places and not self.chosen.has_sessions)
 
     @property
+    def has_own_path(self) -> bool:
+        """Whether that card has the field for a path too. An address that is listed is chosen next to the field."""
+        return self.has_own_command and not self.addresses
+
+    @property
+    def opens_own_path(self) -> bool:
+        """Whether pages may open what is typed there, as far as is known before."""
+        return bool(self.usual or (self.is_listed and self.roots))
+
+    @property
     def opened(self) -> dict[str, bool]:
-        """Which of the ways are not folded: what was just used, and a path where folders or addresses are listed for it."""
+        """Which of the ways are not folded: what was just used, a path where folders or addresses are listed for it, and at first one with a test."""
         return {
-            "path": self.typed.name == "path" or bool(self.folder) or self.is_listed,
-            "file": self.typed.name == "file",
+            "path": self.typed.name == "path" or bool(self.folder) or self.is_listed or (self.is_first and self.may_open),
+            "file": self.typed.name == "file" or (self.is_first and not self.may_open),
             "text": self.typed.name == "text",
             "database": self.typed.name == "elsewhere" or bool(self.beyond_address),
             "elsewhere": bool(self.beyond),
         }
+
+    @property
+    def is_first(self) -> bool:
+        """Whether nothing was chosen, found, tested or sent."""
+        return not (self.chosen or self.present_cards or self.tested or self.typed.name or self.beyond)
 
     @property
     def may_watch(self) -> bool:
@@ -277,9 +342,9 @@ class AddPage:
         return tuple(card for card in self.cards if card.has_sessions)
 
     @property
-    def exported(self) -> tuple[Program, ...]:
-        """Programs of a database that a command writes as a file."""
-        return tuple(program for program in programs() if program.export_command)
+    def exported_cards(self) -> tuple[ProgramCard, ...]:
+        """Those of a database that a command writes as a file."""
+        return tuple(card for card in self.cards if card.export_command)
 
 
 def _add_page(request: OperatorRequest) -> AddPage:
@@ -315,7 +380,7 @@ def add(request: OperatorRequest) -> HttpResponse:
         remove_unused()
         return page(request, "source_add.html", content, twins=("json",), status=400 if content.problem else 200)
     try:
-        if request.POST.get("do") in ("try", LINES):
+        if request.POST.get("do") in ("try", LINES, COMMANDS):
             return _tried(request)
         path = _wanted(request)
         # Each look at a server is a login there: that is chosen on the page of the source.
@@ -333,10 +398,17 @@ def _tried(request: OperatorRequest) -> HttpResponse:
         answers = trials(path)
     is_path = known_as(path) == path
     tried = replace(_add_page(request), tried=path if is_path else "", brought="" if is_path else name_of_brought(path), trials=answers)
-    if not tried.can_import:
-        tried = tried if is_path else replace(tried, begins=masked(first_line(path)))
-        forget(path)
-    return page(request, "source_add.html", tried, twins=("json",))
+    if tried.tested == THE_TEXT:
+        tried = replace(
+            tried, trials=tuple(replace(trial, problem=trial.problem.replace(PASTED, THE_TEXT.capitalize())) for trial in answers)
+        )
+    if tried.can_import or is_path:
+        return page(request, "source_add.html", tried, twins=("json",))
+    typed = Typed(_way(request), {"name": visible(request.POST.get("name", ""))})
+    answer = replace(tried, begins=masked(first_line(path)), typed=typed, text=request.POST.get("text", ""))
+    forget(path)
+    # The text is there again as it was: masked, it would be diagnosed so.
+    return exact(own_content(page(request, "source_add.html", answer, twins=("json",))))
 
 
 def _not_added(request: OperatorRequest, problem: Exception) -> HttpResponse:
@@ -346,7 +418,7 @@ def _not_added(request: OperatorRequest, problem: Exception) -> HttpResponse:
     typed = refused(way, {**request.POST.dict(), "text": ""}, problem, otherwise="path" if way == "elsewhere" else way)
     beyond = visible(str(problem.place)) if isinstance(problem, OutOfReach) else ""
     # The command for a place that pages may not read is what was asked for there.
-    is_answer = bool(beyond) and way == "elsewhere"
+    is_answer = bool(beyond) and request.POST.get("do") in (LINES, COMMANDS)
     content = replace(_add_page(request), typed=NOTHING if is_answer else typed, text=request.POST.get("text", ""), beyond=beyond)
     return exact(own_content(page(request, "source_add.html", content, twins=("json",), status=200 if is_answer else 409)))
 
@@ -380,7 +452,7 @@ def _wanted(request: OperatorRequest) -> str:
     if _way(request) == "brought":
         return brought_before(request.POST["brought"])
     if _way(request) == "text":
-        return brought(request.POST.get("name", ""), _pieces(request.POST["text"]))
+        return brought(request.POST.get("name") or PASTED, _pieces(request.POST["text"]))
     with limited(limit_of_adding(web_limit())):
         return named(request.POST.get("path", ""))
 

@@ -8,6 +8,7 @@ from django.core.files.uploadedfile import UploadedFile
 from django.http import HttpResponse, HttpResponseRedirect
 
 from inspector import checking
+from inspector.cache_headers import exact
 from inspector.checking import Checked, NotAHistory
 from inspector.masked_answers import own_content
 from inspector.middleware import OperatorRequest, accepts
@@ -48,6 +49,8 @@ class DiagnosePage:
     """`what` says as what it was recognized; `more`: there is more in the file than is answered here."""
 
     problem: str = ""
+    text: str = ""
+    """What was pasted and not recognized, whole."""
     what: str = ""
     sessions: tuple[Checked, ...] = ()
     problems: tuple[Problem, ...] = ()
@@ -109,7 +112,9 @@ def diagnose(request: OperatorRequest) -> HttpResponse:
             return HttpResponseRedirect(named.href)
         return _answered(request, _recognized(data))
     except NotRecognized as problem:
-        return page(request, "diagnose.html", DiagnosePage(problem=visible(str(problem))), status=400)
+        content = DiagnosePage(visible(str(problem)), request.POST.get("text", ""))
+        # As it was: masked, it would be diagnosed so at the next attempt.
+        return exact(own_content(page(request, "diagnose.html", content, status=400)))
 
 
 def _lead(data: bytes) -> Lead | None:

@@ -159,7 +159,9 @@ def test_what_is_allowed_is_said_before_and_what_is_missing_there_too(
     for folder in (".claude/projects", ".codex/sessions", ".pi/agent/sessions", ".gemini/tmp"):
         (tmp_path / folder).mkdir(parents=True)
     hint = re.findall(r'<p class="hint" id="path-path-hint">([^<]*)</p>', client.get("/sources/add/").content.decode())
-    assert hint == [f"Allowed here: {', '.join(map(str, roots()[:3]))} and {len(roots()) - 3} more, with what is below."]
+    assert hint == [
+        f"Allowed here: {', '.join(map(str, roots()[:3]))} and {len(roots()) - 3} more, with what is below. For any other path you get the commands."
+    ]
     missing = said(client, path=str(tmp_path / ".claude/projects/none"), do="try")
     assert f"{tmp_path}/.claude/projects/none does not exist" in missing and "is not allowed here yet" not in missing
     (tmp_path / "there").mkdir()
@@ -183,12 +185,16 @@ def panel(page: str) -> str:
 
 @pytest.mark.parametrize(("program", "sentences"), [
     ("codex-cli", ["Not found on this machine. It keeps its sessions in ~/.codex/sessions , or where CODEX_HOME says.",
-                   "In another folder of this machine?", "import_source PATH", "Upload a file of it", "Formats that are read: codex ."]),
-    ("gbrain", ["It keeps its sessions in a PostgreSQL database.", "Its address, without the password Show the command",
-                "Without a login there", "pg_dump -t minion_jobs"]),
-    ("request-bodies", ["It has no usual place. Upload a file , paste the text or type its path ."]),
-    ("evidence-bundle", ["It has no usual place. Upload a file or type its path ."]),
-    ("captured-streams", ["It has no usual place. Upload a file , paste the text or type its path .", "all kinds"]),
+                   "On another machine A file below ~/.codex/sessions, at most 64 MB", "Test without importing Upload and import",
+                   "In another folder of this machine", "scan PATH", "import_source PATH", "Formats that are read: codex ."]),
+    ("gbrain", ["It keeps its sessions in a PostgreSQL database.", "Or allow it for this page : then one button here imports it.",
+                "Its address, without the password Show the commands to test and import", "Without a login there",
+                "pg_dump -t minion_jobs -t &#x27;subagent_*&#x27; postgresql://reader@db.example.org/agents &gt; gbrain.sql",
+                "The file gbrain.sql, at most 64 MB"]),
+    ("opencode", ["The file ~/.local/share/opencode/opencode*.db, at most 64 MB", "Is it an SQLite database in use?"]),
+    ("request-bodies", ["It has no usual place: upload a file, paste the text or type its path ."]),
+    ("evidence-bundle", ["It has no usual place: upload a file or type its path ."]),
+    ("captured-streams", ["It has no usual place: upload a file, paste the text or type its path .", "all kinds"]),
 ])  # fmt: skip
 def test_a_program_that_is_chosen_says_what_to_do_for_it(
     tmp_path: Path, client: Client, settings: Settings, monkeypatch: pytest.MonkeyPatch, program: str, sentences: list[str]
@@ -233,16 +239,23 @@ def test_a_program_without_sessions_has_its_path_and_command_in_its_card_and_the
 
     card, rest = split(client.get("/sources/add/?program=claude-code").content.decode())
     assert re.search(r'id="path-path"[^>]*value=""', card) and 'value="try"' in card and "Import this path" in card
-    assert 'id="path-path"' not in rest and not any(opened(rest, way) for way in ("upload", "paste", "database", "elsewhere"))
+    assert 'id="path-path"' not in rest and not any(opened(rest, way) for way in ("paste", "database"))
+    assert 'id="file-file"' in card and re.findall(r'<button class="btn main"[^>]*>([^<]*)<', card) == ["Test without importing"]
     assert (card + rest).count("import_source PATH</pre>") == 1, "the same command is there once"
     card, rest = split(client.get("/sources/add/?program=codex-cli").content.decode())
-    assert 'id="path-path"' not in card and "import_source PATH</pre>" in card, "pages may not open where it is not"
-    assert 'id="path-path"' in rest and "import_source PATH</pre>" not in rest
-    refused = client.post("/sources/add/?program=claude-code", {"path": "/srv/x", "do": "try"}).content.decode()
-    card, rest = split(refused)
-    assert 'value="/srv/x"' in card and "import_source PATH" not in card
-    assert "import_source /srv/x</pre>" in rest and opened(rest, "elsewhere"), "the answer is not folded away"
-    assert not opened(rest, "upload")
+    assert card.index("scan PATH</pre>") < card.index("import_source PATH</pre>") and "Import this path" not in card, (
+        "pages may not open it"
+    )
+    assert 'placeholder="/.../.codex/sessions"' in card and "claude" not in card.partition("<details")[0], "no folder of another program"
+    assert 'id="path-path"' not in rest and "import_source PATH</pre>" not in rest
+    for asked in ("try", "commands"):
+        answer = client.post("/sources/add/?program=codex-cli", {"path": "/srv/x", "do": asked})
+        card, rest = split(answer.content.decode())
+        assert answer.status_code == (409 if asked == "try" else 200) and ("may not read" in card) is (asked == "try")
+        assert 'value="/srv/x"' in card and "PATH</pre>" not in card + rest
+        assert card.index("scan /srv/x</pre>") < card.index("import_source /srv/x</pre>"), "the answer is where it was asked for"
+    wrong = client.post("/sources/add/?program=codex-cli", {"path": "x", "do": "commands"})
+    assert wrong.status_code == 409 and 'id="path-path-problem">Write the whole path' in split(wrong.content.decode())[0]
 
 
 def test_where_a_list_says_what_pages_may_read_nothing_is_said_not_to_be_found(
@@ -256,11 +269,38 @@ def test_where_a_list_says_what_pages_may_read_nothing_is_said_not_to_be_found(
     assert f'value="{tmp_path}/.claude/projects"' in page
 
 
+def test_each_card_says_what_is_on_this_machine_and_one_test_is_not_folded(
+    tmp_path: Path, client: Client, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.INSPECTOR_SOURCES = []
+    monkeypatch.setenv("HOME", str(tmp_path))
+
+    def cards() -> dict[str, str]:
+        tiles = client.get("/sources/add/").content.decode().partition('class="tiles"')[2].partition("</nav>")[0]
+        return {name: re.sub(r"<[^>]+>", "", words) for name, words in re.findall(r'\?program=([\w-]+)"><b>[^<]*</b> (.*?)</a>', tiles)}
+
+    def test_first() -> list[str]:
+        page = client.get("/sources/add/").content.decode()
+        return [way for way in ("path", "upload", "paste", "database", "elsewhere") if opened(page, way)]
+
+    assert {words.rpartition(" not ")[2] for name, words in cards().items() if name in ("claude-code", "codex-cli", "rollouts")} == {
+        "found"
+    }
+    assert cards()["gbrain"] == "a PostgreSQL database", "nothing was looked for"
+    assert test_first() == ["upload"], "no path may be opened"
+    (tmp_path / ".codex/sessions").mkdir(parents=True)
+    assert cards()["codex-cli"] == "~/.codex/sessions empty" and test_first() == ["path"]
+    (tmp_path / ".codex/sessions/rollout-1.jsonl").write_text("{}")
+    assert next(iter(cards().items())) == ("codex-cli", "~/.codex/sessions found: 1 file"), "what is found comes first"
+    assert test_first() == [], "the test of what is found is on top"
+    settings.INSPECTOR_SOURCES = [tmp_path]
+    assert cards()["codex-cli"] == "~/.codex/sessions" and test_first() == ["path"], "not looked at"
+
+
 def test_each_way_has_a_card_and_the_command_of_a_database_comes_when_it_is_asked_for(client: Client, settings: Settings) -> None:
     settings.INSPECTOR_SOURCES = []
     page = client.get("/sources/add/").content.decode()
     ways = page.partition('class="ways two"')[2]
-    assert not any(opened(page, way) for way in ("path", "upload", "paste", "database", "elsewhere")), "a program is chosen first"
     tiles = page.partition('class="tiles"')[2].partition("</nav>")[0]
     assert len(re.findall(r'href="\?program=', tiles)) == len(programs()) + 1 and "~/<wbr>.claude/<wbr>projects" in tiles
     assert [re.sub(r"<[^>]+>", "", title) for title in re.findall(r"<h3>(.*?)</h3>", ways)] == [
@@ -287,9 +327,11 @@ def test_a_database_that_is_not_allowed_has_three_ways_to_its_import(client: Cli
     assert "may not read" not in page and 'id="elsewhere"' not in page and ' main"' not in place_, "the command is the answer"
     assert "import_source postgresql://reader@db.example/brain</pre>" in elsewhere
     assert re.search(r"INSPECTOR_SOURCES=\S*postgresql://reader@db.example/brain \S+", elsewhere)
-    export = "pg_dump -t minion_jobs -t 'subagent_*' gbrain > gbrain.sql"
-    assert f"{escape(export, quote=False)}</pre>" in elsewhere, "without access to it"
-    assert export in (Path(__file__).parents[2] / "docs/how-to/postgresql.md").read_text(), "the same as in the guide"
+    export = "pg_dump -t minion_jobs -t 'subagent_*' {} > gbrain.sql"
+    assert f"{escape(export.format('postgresql://reader@db.example/brain'), quote=False)}</pre>" in elsewhere, "without access to it"
+    assert export.format("postgresql://USER@HOST/gbrain") in (Path(__file__).parents[2] / "docs/how-to/postgresql.md").read_text(), (
+        "the same as in the guide"
+    )
 
 
 def test_a_path_is_tried_without_an_import(tmp_path: Path, client: Client, settings: Settings) -> None:
@@ -642,13 +684,30 @@ def test_the_demo_is_not_counted_with_others_and_is_where_it_is_alone(client: Cl
     assert counts(client)["trends"] == [demo.name], "who sees nothing else"
 
 
-def test_text_that_is_no_store_is_quoted_and_diagnose_takes_it(client: Client) -> None:
-    page = said(client, text="just some notes\nof mine", name="notes.txt", do="try")
-    tested = page.partition('id="tested"')[2].partition("</section>")[0]
-    assert '<q class="mono">just some notes</q>' in tested and "of mine" not in tested and 'href="/diagnose/"' in tested
+def test_text_that_is_no_store_is_there_again_and_diagnose_takes_it(client: Client) -> None:
+    def tested(page: str) -> str:
+        return page.partition('id="tested"')[2].partition("</section>")[0]
+
+    text = "password = hunter2-and-more\nof mine"
+    answer = client.post("/sources/add/", {"text": text, "name": "pasted.jsonl", "do": "try"})
+    page = answer.content.decode()
+    assert '<q class="mono">password = [masked' in tested(page) and "of mine" not in tested(page)
+    assert (
+        ">the pasted text</span></h2>" in tested(page)
+        and "The pasted text is no store" in tested(page)
+        and "pasted.jsonl" not in tested(page)
+    )
+    assert "open" in opened(page, "paste") and f">{text}</textarea>" in page, "masked, it would be tested so"
+    assert answer["Cache-Control"] == "no-store"
+    assert '<button class="link" form="pasting" formaction="/diagnose/">Diagnose it</button>' in tested(page)
+    assert "csrfmiddlewaretoken" in page.partition('id="pasting"')[2].partition("</form>")[0]
+    named = said(client, text="some notes", name="notes.txt", do="try")
+    assert "notes.txt is no store" in tested(named) and 'value="notes.txt"' in named
+    file = said(client, file=SimpleUploadedFile("notes.txt", b"some notes"), do="try")
+    assert "notes.txt is no store" in tested(file) and 'href="/diagnose/"' in tested(file) and "open" in opened(file, "upload")
+    known = said(client, text=SESSION, name="a.jsonl", do="try")
+    assert "Recognized as" in tested(known) and "It begins with" not in tested(known) and not opened(known, "paste")
     password = "7JoC2uCv" * 60
     secret = said(client, text=f"postgres://u:{password}@h/db", name="notes.txt", do="try")
-    assert password[:8] not in secret.partition('id="tested"')[2].partition("</section>")[0]
-    assert "It begins with" not in said(client, text="x" * 70_000, name="notes.txt", do="try")
-    known = said(client, text=SESSION, name="a.jsonl", do="try").partition('id="tested"')[2].partition("</section>")[0]
-    assert "Recognized as" in known and "It begins with" not in known
+    assert password[:8] not in tested(secret)
+    assert "It begins with" not in tested(said(client, text="x" * 70_000, name="notes.txt", do="try"))

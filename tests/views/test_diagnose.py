@@ -140,6 +140,13 @@ def test_what_cannot_be_used_is_answered_in_a_sentence(client: Client, text: str
     assert "<script>alert" not in page
 
 
+def test_what_is_not_recognized_is_there_again(client: Client) -> None:
+    answer = client.post("/diagnose/", {"text": "password = hunter2-and-more\nno <more>"})
+    assert answer.status_code == 400 and answer["Cache-Control"] == "no-store"
+    assert ">password = hunter2-and-more\nno &lt;more&gt;</textarea>" in answer.content.decode(), "masked, it would be diagnosed so"
+    assert "></textarea>" in client.get("/diagnose/").content.decode()
+
+
 def test_nothing_is_kept(client: Client) -> None:
     for text in (ERROR, json.dumps(LATE), SESSION, STREAM):
         client.post("/diagnose/", {"text": text})
