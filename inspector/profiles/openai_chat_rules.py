@@ -4,7 +4,7 @@ from inspector.profiles.base import UNANSWERED, UNCALLED, ProviderRule, violatio
 
 _UNANSWERED = "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'."
 _NO_RESULT = "Usually the run was interrupted, the result was stored later, or the history was cut."
-_NO_CALL = "Usually the call was cut off with older history, or is stored elsewhere."
+_NO_CALL = "Usually the call was cut off with older history, or is read as part of another message."
 _ELSEWHERE = "another provider's words for {}, by which it is judged"
 
 RULES = (
