@@ -8,6 +8,8 @@ _UNANSWERED = (
     "messages.{n}: `tool_use` ids were found without `tool_result` blocks immediately after: {ids}. "
     "Each `tool_use` block must have a corresponding `tool_result` block in the next message."
 )
+_NO_RESULT = "Usually the run was interrupted, the result was stored later, or the history was cut."
+_NO_CALL = "Usually the call was cut off with older history, or the result was stored twice or too late."
 _CLIENT = "API Error: 400 due to tool use concurrency issues"
 _INDEX = "The number may name the message with the call or the one after it: look one message to each side"
 _PATTERN = "String should match pattern '^[a-zA-Z0-9_-]+$'"
@@ -25,7 +27,10 @@ RULES = (
         "R",
         ("anthropics/claude-code #5060", "anthropics/claude-code #5989", _SHAPES, _EXCHANGES),
         also=(_CLIENT,),
-        advice=_INDEX,
+        cause=(
+            "The assistant's {calls} (messages.{before} or messages.{n}) got no `tool_result` in the next message. " + _NO_RESULT,
+            "A call of the assistant got no `tool_result` in the next message. " + _NO_RESULT,
+        ),
         repaired_by=UNANSWERED,
     ),
     ProviderRule(
@@ -48,6 +53,10 @@ RULES = (
         "IR",
         ("anthropics/claude-code #13460", "decocms/studio #1803", _SHAPES),
         also=(_CLIENT,),
+        cause=(
+            "The `tool_result` for {id} in messages.{n} has no call in the message before it. " + _NO_CALL,
+            "A `tool_result` has no call in the message before it. " + _NO_CALL,
+        ),
         repaired_by=UNCALLED,
     ),
     ProviderRule(
@@ -66,7 +75,8 @@ RULES = (
         "R",
         (_SHAPES, 'the page "Handle tool calls" as quoted by clawdemy.org'),
         also=(_CLIENT,),
-        advice="the results are there, but any other block ends the run of results. " + _INDEX,
+        cause=("The results are there, but another block is before one of them in what the user sends, and ends the run of results.",),
+        advice=_INDEX,
         repaired_by=("order-blocks", "move-results"),
     ),
     ProviderRule(
@@ -76,7 +86,8 @@ RULES = (
         "R",
         (_EXCHANGES,),
         also=(_CLIENT,),
-        advice="the text directly after calls breaks the pair, even where the results follow. " + _INDEX,
+        cause=("Text directly after the calls of a message breaks the pair, even where the results follow.",),
+        advice=_INDEX,
         repaired_by=(*UNANSWERED, "order-blocks"),
         follows=("AN-1", "AN-3"),
     ),
@@ -87,7 +98,8 @@ RULES = (
         "I",
         ("anomalyco/opencode #7002",),
         also=(_CLIENT,),
-        advice="most often two responses run together. Moving thinking is no fix, since its place may be checked (AN-16). " + _INDEX,
+        cause=("Thinking directly after the calls of a message breaks the pair. Most often two responses ran together.",),
+        advice="Moving thinking is no fix, since its place may be checked (AN-16). " + _INDEX,
         repaired_by=(*UNANSWERED, "strip-thinking"),
         follows=("AN-1", "AN-3"),
     ),
@@ -108,6 +120,7 @@ RULES = (
         "C",
         ("litellm source", "vercel/eve #1246", "picoclaw #1793"),
         also=("each `tool_use` must have a single result. Found multiple `tool_result` blocks with id: {id}",),
+        cause=("The request has several results for {id}. Usually one is of a retry, or was inserted before the real one came.",),
         repaired_by=("move-results", "adopt-results", "deduplicate-results", "keep-first-result"),
     ),
     ProviderRule(
@@ -356,6 +369,7 @@ RULES = (
         "prompt is too long: {tokens} tokens > {limit} maximum",
         "C",
         ("gbrain source, from production",),
+        cause=("The request is {excess} ({share}) over the window of {limit}, with system prompt and tools.",),
         advice="compact the conversation in its own program, or start a new session from what the command `extract` writes of it",
         unjudged="tokens are counted by the provider, tools and system prompt included",
     ),

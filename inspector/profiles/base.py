@@ -53,6 +53,8 @@ class ProviderRule:
     also: tuple[str, ...] = ()
     unjudged: str = ""
     obsolete: str = ""
+    cause: tuple[str, ...] = ()
+    """Sentences on what led to it, with placeholders of the texts and of `explain`: the first counts of which the text names every value."""
     advice: str = ""
     """What it means and what repairs it, for `explain`, where the summary is not enough."""
     repaired_by: tuple[str, ...] = ()

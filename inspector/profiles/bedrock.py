@@ -21,7 +21,10 @@ RULES = (
             "messages.{n}: Did not find {count} `tool_result` block(s) at the beginning of this message. "
             "Messages following `tool_use` blocks must begin with a matching number of `tool_result` blocks.",
         ),
-        advice="the number names the message after the call. The wording with a count was used until about May 2025",
+        cause=(
+            "The {calls} in messages.{before} got no `toolResult` in messages.{n}. Usually the run was interrupted, or the result was stored later.",
+            "A call in messages.{before} got no `toolResult` in messages.{n}. Usually the run was interrupted, or the result was stored later.",
+        ),
         repaired_by=UNANSWERED,
     ),
     ProviderRule(
@@ -30,6 +33,9 @@ RULES = (
         "The number of toolResult blocks at messages.{n}.content exceeds the number of toolUse blocks of previous turn.",
         "I",
         ("strands #1435", "pydantic-ai #2327"),
+        cause=(
+            "messages.{n} has more `toolResult` blocks than messages.{before} has calls. Usually a result was stored twice, or a call was cut off.",
+        ),
         repaired_by=("move-results", "deduplicate-results", "keep-first-result", "adopt-results", "drop-orphaned-results"),
     ),
     ProviderRule(

@@ -12,6 +12,7 @@ GE_1 = ProviderRule(
     "Please ensure that function call turn comes immediately after a user turn or after a function response turn.",
     "I",
     ("gemini-cli #26486", "gemini-cli #11814", "adk-python #1581"),
+    cause=("A call is before any turn of the user. Usually the start of the history was cut off.",),
     advice="Model contents in a row are one turn: gemini-3 took a call in each of two, with both results after them, four times.",
     repaired_by=("move-results", "start-with-user", "merge-same-role-messages"),
 )
@@ -21,6 +22,7 @@ GE_2 = ProviderRule(
     "Please ensure that function response turn comes immediately after a function call turn.",
     "I",
     ("langchain #27799",),
+    cause=("Another turn, usually a text of the user, is between the call and its response.",),
     repaired_by=UNCALLED,
 )
 GE_3 = ProviderRule(
@@ -29,6 +31,7 @@ GE_3 = ProviderRule(
     "Please ensure that the number of function response parts is equal to the number of function call parts of the function call turn.",
     "I",
     ("gemini-cli #17208", "gemini-cli #15568", "vertesia/llumiverse #620", "archestra-ai/archestra #7585"),
+    cause=("After its calls, a turn of the model gets fewer or more responses than it has calls. Usually the run was interrupted.",),
     advice="Calls of model contents in a row are counted together. Results of one turn that are split over contents are refused (2.5-flash, 3.1-flash-lite, 3.7-flash).",
     repaired_by=(*UNANSWERED, "deduplicate-results", "keep-first-result", "drop-orphaned-results"),
 )

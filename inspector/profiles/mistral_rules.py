@@ -15,6 +15,10 @@ MI_1 = ProviderRule(
     "Not the same number of function calls and responses",
     "IX",
     ("mistralai/client-ts #106", "mistral-common"),
+    cause=(
+        "Between an assistant's calls and the next assistant message are fewer results than calls, or more of them (before tokenizer v11). "
+        "Usually the run was interrupted, or a result was stored twice.",
+    ),
     repaired_by=UNANSWERED,
 )
 MI_2 = ProviderRule(
@@ -23,6 +27,7 @@ MI_2 = ProviderRule(
     "Unexpected role '{role}' after role '{previous}'",
     "IX",
     ("datapizza-ai #98", "crush #279", "hermes-agent #20154", "mistral-common"),
+    cause=("A message of role {role} comes directly after one of role {previous}.",),
     advice="mistral-common to 1.11.0 refuses a user message after a tool message too, as the API was reported to. The live API answers such a request with 200 now, "
     "and mistral-common 1.12.0 and later allow it: for what is sent to the API, the profile mistral is right.",
     repaired_by=(*UNCALLED, "insert-interrupted-result", "answer-before-user"),

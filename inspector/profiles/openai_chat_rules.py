@@ -3,6 +3,8 @@
 from inspector.profiles.base import UNANSWERED, UNCALLED, ProviderRule, violations_of
 
 _UNANSWERED = "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'."
+_NO_RESULT = "Usually the run was interrupted, the result was stored later, or the history was cut."
+_NO_CALL = "Usually the call was cut off with older history, or is read as part of another message."
 _ELSEWHERE = "another provider's words for {}, by which it is judged"
 
 RULES = (
@@ -12,6 +14,10 @@ RULES = (
         _UNANSWERED + " The following tool_call_ids did not have response messages: {ids}",
         "I",
         ("CLIProxyAPI #2798", "ellmer #459", "litellm #10083"),
+        cause=(
+            "The assistant's {calls} got no tool message directly after it. " + _NO_RESULT,
+            "A call of the assistant got no tool message directly after it. " + _NO_RESULT,
+        ),
         repaired_by=UNANSWERED,
     ),
     ProviderRule(
@@ -20,6 +26,7 @@ RULES = (
         "Invalid parameter: messages with role 'tool' must be a response to a preceeding message with 'tool_calls'.",
         "I",
         ("morphic #136", "open-chat-studio #1659"),
+        cause=("A tool message has no call directly before it. " + _NO_CALL,),
         repaired_by=UNCALLED,
     ),
     ProviderRule(
@@ -28,6 +35,7 @@ RULES = (
         "Invalid parameter: 'tool_call_id' of '{id}' not found in 'tool_calls' of previous message.",
         "C",
         ("several public repositories",),
+        cause=("The tool message for {id} comes after a message that does not have this call. " + _NO_CALL,),
         repaired_by=UNCALLED,
     ),
     ProviderRule(

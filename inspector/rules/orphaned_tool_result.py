@@ -76,5 +76,5 @@ RULE = Rule(
     check=check,
     references=("Dispatch notes/tool-call-in-thinking-bug.md, 2026-06-28",),
     repaired_by=("renumber-messages", "adopt-results", "drop-orphaned-results"),
-    fixed_in_code="If the call is only buried by the reader, repair the grouping (MSG101); a result whose call is gone was cut off by compaction or a deleted row.",
+    fixed_in_code="Where the reader hides the call in another message, correct its grouping (MSG101). Let compaction and deletion take a call only together with its results.",
 )

@@ -34,12 +34,14 @@ from inspector.presentation.explain.answer import (
     OtherReader,
     advice_words,
     calls_named,
+    cause_words,
     explained_in,
     other_readers,
     reader_of_error,
     recognized,
     same_refusal,
     sentence,
+    window,
 )
 from inspector.presentation.explain.examples import ShapePair, shape_pair
 from inspector.presentation.explain.meanings import means, own_rule, unrecognized_meaning
@@ -50,6 +52,7 @@ from inspector.presentation.visible import folded, visible
 from inspector.profiles.base import EVIDENCE
 from inspector.profiles.catalogue import text_of
 from inspector.programs.base import Meaning
+from inspector.programs.formats import UNREAD
 from inspector.programs.registry import program_or_default, programs
 from inspector.readers.catalogue import names as readers_of
 from inspector.rules.base import Case, Finding, Rule
@@ -67,6 +70,7 @@ OFFERED = 30
 """Conversations that the field for one suggests: the newest, or the newest with what is typed in their title or id."""
 REMEDIES = 3
 """Repairs that are shown next to an error; those that are recommended are, however many there are."""
+BYTES_OF_TOKEN = 4
 PLACES_SHOWN = 12
 CRASHES_SEARCHED = 50
 """The newest crash files whose error is compared with a text for which no conversation is named."""
@@ -130,11 +134,13 @@ class Answer:
     """Strategies that the page describes already."""
 
     @property
-    def means(self) -> str:
-        """What the summary of the rule does not say; "" where that is nothing."""
+    def cause(self) -> str:
+        """A sentence; "" where the advice has all that the summary of the rule does not say."""
         rule = self.explanation.candidate.rule
         words = means(rule)
-        return "" if words == rule.summary else words
+        return cause_words(self.explanation.candidate) or (
+            "" if words == rule.summary and rule.advice and not self.is_advice_only else f"{words}."
+        )
 
     @property
     def advice(self) -> str:
@@ -161,10 +167,17 @@ class Answer:
         return tuple(sorted(changing, key=lambda remedy: (not remedy.is_recommended, remedy.strategy.name not in likely)))
 
     @property
+    def usual(self) -> Remedy | None:
+        """The only one that our rule behind the error names, where none was tried."""
+        return self.changing[0] if self.tried_on is None and self.ours and len(self.ours.repaired_by) == 1 and self.changing else None
+
+    @property
     def first(self) -> tuple[Remedy, ...]:
         """Of `changing` what is shown at once: one more is not worth a fold, and next to others that were tried none is."""
         if self.shown:
             return ()
+        if self.usual:
+            return (self.usual,)
         number = max(REMEDIES, sum(remedy.is_recommended for remedy in self.changing))
         return self.changing if len(self.changing) == number + 1 else self.changing[:number]
 
@@ -206,6 +219,22 @@ class Lookup:
     """Of the conversation that can be repaired, at the place."""
     verdict: str = ""
     others: tuple[OtherReader, ...] = ()
+    stored_bytes: int = 0
+    """Of `pointed`, where the text is about the size of a request; 0 where not all of it was read."""
+
+    @property
+    def window(self) -> int:
+        return window(self.explanations[0].candidate) if self.explanations else 0
+
+    @property
+    def tokens(self) -> int:
+        """About as many as `pointed` has stored, and rather too many."""
+        return self.stored_bytes // BYTES_OF_TOKEN
+
+    @property
+    def is_far_below(self) -> bool:
+        """Whether `pointed` can hardly be what is too long: by half of the window, since some texts have more tokens."""
+        return 0 < self.tokens < self.window // 2
 
 
 class RejectedNow(NamedTuple):
@@ -362,7 +391,7 @@ def _look(error: str, row: Conversation | None, reader: str) -> Lookup:
     is_small = len(case.conversation.chunks) <= TRIED and not row.is_crash
     others = other_readers(explanations, case, readers_of(row.source.format), row.source.projection) if is_small else ()
     if repairable is None or is_advice_only(explanations[0]):
-        return Lookup(explanations, None, (row, case), others=others)
+        return Lookup(explanations, None, (row, case), others=others, stored_bytes=_stored_bytes(row))
     names = profile_of(explanations, repairable.judges[1])
     projection, profile = chosen_judges("", names, repairable.judges)
     analysed = analysis(repairable, reader or repairable.source.reader, projection, profile, repairable.revision)
@@ -371,6 +400,11 @@ def _look(error: str, row: Conversation | None, reader: str) -> Lookup:
     seqs = _pointed_at(explanations, crash)
     there = tuple((oid, finding) for oid, finding in analysed.findings if seqs & set(finding.seqs))[:PLACES_SHOWN]
     return Lookup(explanations, None, (row, case), (repairable, analysed.case), crash, advice, there, analysed.verdict.text, others)
+
+
+def _stored_bytes(row: Conversation) -> int:
+    stored = loading.stored(row)
+    return 0 if stored.conversation.fact(UNREAD) else sum(len(record.value.data) for record in stored.records)
 
 
 def _pointed_at(answers: tuple[Explanation, ...], crash: CrashMatch | None) -> set[int]:

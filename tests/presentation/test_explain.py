@@ -3,12 +3,21 @@
 import json
 import re
 from dataclasses import fields
+from string import Formatter
 
 import pytest
 
 from inspector.conversation import notation
 from inspector.presentation.explain.advice import is_advice_only
-from inspector.presentation.explain.answer import advice_words, calls_named, explained_in, explanation_report, recognized, same_refusal
+from inspector.presentation.explain.answer import (
+    advice_words,
+    calls_named,
+    cause_words,
+    explained_in,
+    explanation_report,
+    recognized,
+    same_refusal,
+)
 from inspector.presentation.explain.meanings import meaning, own_rule
 from inspector.profiles.base import ProviderRule
 from inspector.profiles.catalogue import PROFILES
@@ -23,8 +32,8 @@ VALUES = {"n": 5, "m": 3, "id": "toolu_01AbC", "ids": "toolu_01AbC, toolu_02", "
 
 def test_what_an_error_means_is_said_in_short_sentences() -> None:
     for rule in RULES:
-        sentences = re.split(r"(?<=[.:]) ", rule.advice)
-        assert ";" not in rule.advice and all(len(sentence.split()) <= 26 for sentence in sentences), rule.id
+        sentences = [part for text in (rule.advice, *rule.cause) for part in re.split(r"(?<=[.:]) ", text)]
+        assert ";" not in "".join((rule.advice, *rule.cause)) and all(len(sentence.split()) <= 26 for sentence in sentences), rule.id
 
 
 def test_a_rule_with_many_repairs_has_one_of_ours_that_says_which_are_likely() -> None:
@@ -209,6 +218,30 @@ MISSING = "messages.{}: `tool_use` ids were found without `tool_result` blocks i
 def test_an_error_whose_end_is_cut_off_is_the_same_as_the_whole_one(cut: str, is_same: bool) -> None:
     whole = f"{MISSING.format(1, 'toolu_01X')} Each `tool_use` block must have a corresponding `tool_result` block in the next message."
     assert same_refusal(cut, whole) == is_same
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (MISSING.format(5, "toolu_01"), "The assistant's call toolu_01 (messages.4 or messages.5) got no"),
+        (MISSING.format(5, "a, b, c, d, e, f"), "The assistant's calls a, b, c, d and 2 more (messages.4 or messages.5) got no"),
+        (MISSING.format(0, "toolu_01"), "A call of the assistant got no"),
+        ("API Error: 400 due to tool use concurrency issues", "A call of the assistant got no"),
+        ("prompt is too long: 200001 tokens > 200000 maximum", "The request is 1 token (less than 1%) over the window of 200,000"),
+        ("prompt is too long: 200000 tokens > 200000 maximum", ""),
+        ("prompt is too long: 5 tokens > 0 maximum", ""),
+    ],
+)
+def test_a_cause_is_said_with_the_values_of_the_text_and_without_those_that_it_lacks(text: str, expected: str) -> None:
+    cause = cause_words(recognized(text)[0])
+    assert cause.startswith(expected) if expected else cause == ""
+
+
+def test_every_placeholder_of_a_cause_is_one_of_its_texts_or_derived_from_one() -> None:
+    for rule in RULES:
+        named = {name for text in (rule.text, *rule.also) for _, name, _, _ in Formatter().parse(text) if name}
+        derived = {"calls", "before", "excess", "share"}
+        assert {name for cause in rule.cause for _, name, _, _ in Formatter().parse(cause) if name} <= named | derived, rule.id
 
 
 @pytest.mark.parametrize(

@@ -35,6 +35,7 @@ from inspector.presentation.explain.answer import (
     OtherReader,
     advice_words,
     calls_named,
+    cause_words,
     explained_in,
     other_readers,
     reader_of_error,
@@ -231,6 +232,7 @@ class Command(AnsweringCommand):
             references = f" ({', '.join(rule.references)})" if rule.references else ""
             self.say(f"  known from: {marks}, {rule.date}{references}")
             for word, words in (
+                ("cause", cause_words(explanation.candidate)),
                 ("means", advice_words(explanation.candidate)),
                 ("cannot be judged offline", rule.unjudged),
                 ("obsolete", rule.obsolete),

@@ -1,6 +1,7 @@
 """What a provider's error text means: the rules that may have answered so, and the blocks and chunks of a history that they point at."""
 
 import re
+import string
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -173,7 +174,7 @@ def _numbered(
             profile_name,
             top,
             (),
-            f"the error names {top}, and this history has only {len(prompt.messages)} messages as it would be sent now",
+            f"the error names {top}, and this history has only {len(prompt.messages)} message{'s' if prompt.messages[1:] else ''} as it would be sent now",
         )
     around = _WINDOW.get(candidate.rule.id, 0)
     for neighbor in range(number - around, number + around + 1):
@@ -233,9 +234,41 @@ def other_readers(explanations: Sequence[Explanation], case: Case, names: Iterab
 
 def advice_words(candidate: Candidate) -> str:
     """The advice of its rule, with how many tokens to cut where the text names both numbers; "" where it has none."""
-    tokens, limit, advice = candidate.values.get("tokens"), candidate.values.get("limit"), candidate.rule.advice
-    excess = int(tokens) - int(limit) if tokens and limit and len(tokens + limit) < 40 else 0
-    return f"cut at least {excess:,} token{'s' if excess > 1 else ''}: {advice}" if excess > 0 else advice
+    advice, excess = candidate.rule.advice, _excess(candidate)
+    return f"cut at least {excess:,} token{'s' if excess > 1 else ''}: {advice}" if excess else advice
+
+
+def window(candidate: Candidate) -> int:
+    """The tokens that the model takes, where the text says how many more were sent; 0 else."""
+    return int(candidate.values["limit"]) if _excess(candidate) else 0
+
+
+def _excess(candidate: Candidate) -> int:
+    tokens, limit = candidate.values.get("tokens"), candidate.values.get("limit")
+    return max(0, int(tokens) - int(limit)) if tokens and limit and len(tokens + limit) < 40 else 0
+
+
+def cause_words(candidate: Candidate) -> str:
+    """The first cause of its rule of which the text names every value; "" where the rule has none."""
+    values = _values_of_cause(candidate)
+    named = (cause for cause in candidate.rule.cause if all(name in values for _, name, _, _ in string.Formatter().parse(cause) if name))
+    return next((cause.format_map(values) for cause in named), "")
+
+
+def _values_of_cause(candidate: Candidate) -> dict[str, str]:
+    values, ids, excess, limit = dict(candidate.values), candidate.ids, _excess(candidate), window(candidate)
+    if ids:
+        values["calls"] = f"call{'s' if ids[1:] else ''} {', '.join(ids[:4])}" + (f" and {len(ids) - 4} more" if ids[4:] else "")
+    if 0 < len(number := values.get("n", "")) < 9 and int(number):
+        values["before"] = str(int(number) - 1)
+    if excess and limit:
+        share = excess / limit
+        values |= {
+            "excess": f"{excess:,} token{'s' if excess > 1 else ''}",
+            "limit": f"{limit:,}",
+            "share": f"{share:.0%}" if share >= 0.01 else "less than 1%",
+        }
+    return values
 
 
 def calls_named(text: str) -> frozenset[str]:
@@ -265,6 +298,7 @@ def _report(explanation: Explanation, repaired_by: Mapping[str, Sequence[str]] |
     rule = explanation.candidate.rule
     return {
         **json_fields(explanation.candidate, "id=rule.id profiles means=rule.summary text=rule.text"),
+        "cause": cause_words(explanation.candidate),
         "advice": advice_words(explanation.candidate),
         "evidence": [EVIDENCE[mark] for mark in rule.evidence if mark in EVIDENCE],
         **json_fields(

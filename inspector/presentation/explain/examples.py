@@ -27,7 +27,7 @@ SHAPES: dict[str, tuple[str, str]] = {
     "GE-3": _UNANSWERED_BY_PART,
     "MI-1": (
         "user: text | assistant: call a! | user: text",
-        "user: text | assistant: call a | tool: result a+ | assistant: text+ | user: text",
+        "user: text | assistant: call a | tool: result a+ | assistant: text | user: text",
     ),
     "OC-1": _UNANSWERED_BY_TOOL,
     "OC-2": _ORPHAN_OF_TOOL,
