@@ -8,7 +8,7 @@ from itertools import groupby
 from inspector.conversation.model import Conversation
 from inspector.conversation.tree import LEAF, PATH
 from inspector.presentation.tree.model import counted
-from inspector.readers.catalogue import clients, reader
+from inspector.readers.catalogue import clients, reader, reader_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +44,9 @@ def own_leaves(tree: Conversation, format_name: str) -> tuple[OwnLeaf, ...]:
 
 def unless_own(tree: Conversation, reader_name: str) -> Conversation:
     """Without the leaf that a person chose, where the reader takes that path by itself: of one path pages say the same. Raises UnknownReader."""
-    path, leaf = reader(reader_name).path, tree.fact(LEAF)
-    if path is None or not leaf:
+    leaf = tree.fact(LEAF)
+    path = reader_of(reader_name, tree.format).path if leaf else None
+    if path is None:
         return tree
     unchosen = _unchosen(tree)
     own = path(unchosen).chunks
