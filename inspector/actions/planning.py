@@ -126,7 +126,8 @@ def at_leaf(case: Case, leaf: str) -> Case:
     end = leaf_case.conversation.chunks[-1].key.rpartition(".")[0] if leaf_case.conversation.chunks else ""
     if end != key:
         raise Refused(f"{case.reading.reader} cannot end its path at the entry {name}: choose another leaf, or another reader.")
-    return leaf_case
+    # Of the path that the reader takes by itself, what is said is the same as without a choice.
+    return case if leaf_case.conversation.chunks == case.conversation.chunks else leaf_case
 
 
 @at_work()

@@ -24,6 +24,7 @@ from inspector.models.trace import TraceRecord
 from inspector.presentation.conversation.examined import Surroundings, case_in
 from inspector.presentation.stream.report import StreamAnalysis, analysed
 from inspector.presentation.tree.branches import with_leaf
+from inspector.presentation.tree.own_leaves import unless_own
 from inspector.programs.catalogue import format_named
 from inspector.programs.formats import Cell, Format, Stored
 from inspector.programs.formats import Record as StoredRecord
@@ -171,7 +172,7 @@ def body(name: str) -> bytes | None:
 
 def case(conversation: Conversation, reader: str, revision: int | None = None, leaf: str = "") -> Case:
     """`leaf`: the entry of a tree that a person chose instead of the reader's own, as an address names it. Raises Revision.DoesNotExist, UnknownReader."""
-    return case_around(conversation, with_leaf(stored(conversation, revision).conversation, leaf), reader)
+    return case_around(conversation, unless_own(with_leaf(stored(conversation, revision).conversation, leaf), reader), reader)
 
 
 def case_around(conversation: Conversation, content: Core, reader: str, ids: Iterable[str] | None = None) -> Case:

@@ -19,7 +19,7 @@ from inspector.presentation.conversation.placed import Mark, PlacedChunk, ReadCe
 from inspector.presentation.conversation.timeline import Piece, SentCell, Timeline, TimelineRow
 from inspector.presentation.masking import presentable
 from inspector.presentation.tree.model import LOST
-from inspector.presentation.tree.view import Offshoot, OffshootEntry, TreeView
+from inspector.presentation.tree.view import ABOVE_CUT, Offshoot, OffshootEntry, TreeView
 from inspector.presentation.visible import clipped, visible
 from inspector.rules.base import Severity
 
@@ -304,7 +304,10 @@ class _Rows:
         words = f"{tree.lost:,} {'entry' if tree.lost == 1 else 'entries'} lost above this cut{f'; the last {last}:' if 0 < last < tree.lost else ''}"
         link = f'<a class="link" href="#tree" title="All of them, in the tree">{words}</a>'
         rows = [self._rest_of_row(f'<tr class="offshoot cut">{_between(rail, "", "", "", link)}', "", "")]
+        unread = [entry for entry in tree.above_cut if entry.state != LOST]
         for entry in tree.above_cut:
+            if entry in unread[:-ABOVE_CUT]:
+                continue
             is_leaf = visible(entry.node.key) == tree.lost_leaf
             address = f"?{self._branch_query}leaf={quote(tree.lost_leaf, safe='')}" if is_leaf else ""
             there, title = f"{address}&amp;at={entry.seq}#seq-{entry.seq}", "Read, judge and repair the path to it"

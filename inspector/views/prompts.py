@@ -161,21 +161,30 @@ class PromptPage:
 
     @property
     def _causes_of_silence(self) -> list[tuple[str, str, Finding]]:
-        """The first, and its effect: what is reported where the path begins, below a line that no program reads."""
+        """The line directly above the path that no program reads, and its effect where the path begins; else the first."""
         case, oids = self.look.case, {finding: oid for oid, finding in self.analysis.findings}
         left_out = {seq for dropped in case.reading.dropped if not dropped.intentional for seq in dropped.seqs}
         reported = silent_errors(case, list(oids)) or [
             finding for finding in oids if finding.origin is Origin.READER and finding.silent and not left_out.isdisjoint(finding.seqs)
         ]
-        damaged = self.above_cut.damaged if self.above_cut else frozenset()
+        cut = self.above_cut.cut if self.above_cut else None
         first = case.conversation.chunks[0].seq if case.conversation.chunks else None
-        is_effect = len(reported) > 1 and not damaged.isdisjoint(reported[0].seqs) and first in reported[1].seqs
-        return [(word, oids[finding], finding) for word, finding in zip(("Cause", "Effect"), reported[: 1 + is_effect], strict=False)]
+        cause = next((finding for finding in reported if cut in finding.seqs), None)
+        effect = next((finding for finding in reported if cause and finding.code != cause.code and first in finding.seqs), None)
+        named = [finding for finding in (cause, effect) if finding] or reported[:1]
+        return [(word, oids[finding], finding) for word, finding in zip(("Cause", "Effect"), named, strict=False)]
 
     @property
     def chosen_leaf(self) -> str:
         """The entry of the tree that the address chooses, as it is shown; "" where it chooses none that is there."""
         return visible((self.look.case.tree.fact(LEAF) if self.look.case.tree else None) or "")
+
+    @property
+    def is_unknown_leaf(self) -> bool:
+        """Whether the address chooses an entry that is not there: of the live path it chooses nothing else."""
+        chunks = self.look.case.conversation.chunks
+        is_live = bool(chunks) and visible(chunks[-1].key.rpartition(".")[0]) == self.choice.leaf
+        return bool(self.choice.leaf and self.look.case.tree and not self.chosen_leaf) and not is_live
 
     @property
     def recommended_attempts(self) -> list[Attempt]:
@@ -359,7 +368,7 @@ def _above_cut(headline: Headline | None, analysis: Analysis, look: Look) -> Abo
     else:
         view = tree_view(analysis.branches) if len(tree.chunks) <= WHOLE and analysis.branches else None
     sent = {chunk.key.rpartition(".")[0] or chunk.key for chunk in look.case.conversation.chunks} if look.strategies else frozenset[str]()
-    return above_cut(tree, view, sent) if view and view.above_cut else None
+    return above_cut(tree, view, sent) if view else None
 
 
 def _is_partial(case: Case, repairs: Sequence[str], choice: Choice) -> bool:

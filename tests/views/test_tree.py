@@ -254,6 +254,96 @@ def test_the_prompt_of_a_cut_path_names_the_cause_the_effect_and_what_is_lost(ge
     assert [seq for seq, _, _ in lost(repaired)] == ["4"] and "before: wrong silently: content lost" in shown(repaired)
 
 
+def torn(name: str, parent: str) -> bytes:
+    """A line that is cut off after its id and its parent."""
+    return json.dumps(u(name, parent)).encode()[:80]
+
+
+def cause_and_effect(page: str) -> list[tuple[str, ...]]:
+    """Of the chain: word, rule and first seq of each."""
+    chain = shown(page.partition('<dl class="pairs chain">')[2].partition("</dl>")[0])
+    return re.findall(r"(Cause|Effect) (\w+) .*?seq (\d+)", chain)
+
+
+def test_of_several_torn_lines_the_cause_is_the_one_directly_above_the_path(get: Get, tmp_path: Path) -> None:
+    branches = (torn("x1", "u1"), u("x2", "x1"), u("b1", "u1"), torn("t1", "b1"), u("u2", "t1"), torn("t2", "u2"), u("u3", "t2"))
+    page = get(session(tmp_path, header(), u("u1", None), *branches), ending="/prompt/")
+    assert cause_and_effect(page) == [("Cause", "STORE501", "7"), ("Effect", "TREE101", "8")]
+    assert [(seq, why) for seq, _, why in lost(page)] == [
+        ("1", "above the cut at line 8"),
+        ("2", "no program reads it"),
+        ("4", "above the cut at line 8"),
+        ("5", "no program reads it"),
+        ("6", "above the cut at line 8"),
+        ("7", "no program reads it"),
+    ], "each torn line of the file, and nothing of the other branch that can be read"
+    assert "Lost above: seq 1, 4-7" in page, "the line of the other branch is not above"
+
+
+def test_a_line_of_nul_bytes_in_the_place_of_the_parent_is_the_cause(get: Get, tmp_path: Path) -> None:
+    page = get(session(tmp_path, header(), u("u1", None), b"\0" * 80, u("u3", "u2")), ending="/prompt/")
+    assert cause_and_effect(page) == [("Cause", "STORE503", "2"), ("Effect", "TREE101", "3")]
+    assert lost(page) == [("1", "user go", "above the cut at line 3"), ("2", "nul", "no program reads it")]
+
+
+def test_the_prompt_names_many_torn_lines_and_counts_the_others(get: Get, tmp_path: Path) -> None:
+    def session_with(count: int) -> Conversation:
+        between = [line for at in range(count) for line in (torn(f"t{at}", f"u{at}"), u(f"u{at + 1}", f"t{at}"))]
+        return session(tmp_path, header(), u("u0", None), *between)
+
+    nine = get(session_with(9), ending="/prompt/")
+    assert [seq for seq, _, why in lost(nine) if why == "no program reads it"] == [str(seq) for seq in range(2, 20, 2)]
+    assert "4 more above these, in the tree" in shown(nine), "of the entries that can be read the last five are shown"
+    many = get(session_with(23), ending="/prompt/")
+    assert "18 more above these, and 3 more lines that no program reads, in the tree" in shown(many)
+    repaired = get(session_with(9), "?strategy=reparent-orphan-entry", ending="/prompt/")
+    assert [why for _, _, why in lost(repaired)] == ["no program reads it"] * 9
+
+
+@pytest.mark.parametrize(
+    ("after", "query"),
+    [
+        ((torn("u2", "a1"),), ""),
+        ((torn("u2", "a1"), u("u3", "u2"), u("b1", "a1")), ""),
+        ((torn("u2", "a1"), u("u3", "u2")), "?reader=openclaw-2026.9"),
+    ],
+    ids=["the last line", "on another branch", "the reader goes on"],
+)
+def test_a_torn_line_that_cuts_nothing_off_is_lost_on_the_way(get: Get, tmp_path: Path, after: tuple[Any, ...], query: str) -> None:
+    page = get(session(tmp_path, header(), u("u1", None), a("a1", "u1", text("ok")), *after), query, ending="/prompt/")
+    assert "wrong silently: content lost" in shown(page) and cause_and_effect(page) == [("Cause", "STORE501", "3")]
+    assert [(seq, why) for seq, _, why in lost(page)] == [("3", "no program reads it")]
+    assert "Nothing of this path" not in page and "Lost above" not in page
+
+
+def test_the_live_leaf_chosen_is_the_live_path(get: Get, tmp_path: Path) -> None:
+    found = session(tmp_path, header(), u("u1", None), torn("u2", "u1"), u("u3", "u2"), u("u4", "u3"))
+    for ending, sent in (("/", r"<b>Sent</b> ([^<]*)"), ("/prompt/", r"wrong silently: ([\w ]*)")):
+        live, chosen = get(found, ending=ending), get(found, "?leaf=u4", ending=ending)
+        assert re.findall(sent, live)[0].strip().startswith("content lost")
+        assert re.findall(sent, chosen) == re.findall(sent, live) and "No entry of this content" not in chosen
+    assert cause_and_effect(get(found, "?leaf=u4", ending="/prompt/")) == [("Cause", "STORE501", "2"), ("Effect", "TREE101", "3")]
+    repair = shown(get(found, "?strategy=reparent-orphan-entry&leaf=u4", ending="/repairs/new/"))
+    assert "Still wrong silently (content lost)" in repair, "what the torn line said is not there after it either"
+
+
+def compacted_above_a_cut(tmp_path: Path) -> Conversation:
+    compaction = entry("compaction", "k1", "a1", summary="said before", firstKeptEntryId="a1", tokensBefore=9)
+    values = (u("u1", None), a("a1", "u1", text("ok")), compaction, torn("u2", "k1"), a("a2", "u2", text("so")), u("u3", "a2"))
+    return session(tmp_path, header(), *values)
+
+
+def test_a_compaction_above_a_cut_is_lost(get: Get, tmp_path: Path) -> None:
+    page = get(compacted_above_a_cut(tmp_path), ending="/prompt/")
+    assert lost(page)[2] == ("3", "compaction said before", "above the cut at line 5")
+    assert "Lost above: seq 1-4" in page
+
+
+def test_what_a_repair_writes_again_is_not_missing_after_it(get: Get, tmp_path: Path) -> None:
+    page = shown(get(compacted_above_a_cut(tmp_path), "?options=open", ending="/repairs/new/"))
+    assert page.count("still wrong silently (content lost)") >= 2 and "without seq" not in page
+
+
 def test_each_reader_is_tried_on_its_own_path(get: Get, tmp_path: Path) -> None:
     torn = json.dumps(u("u2", "a1")).encode()[:80]
     found = session(tmp_path, header(), u("u1", None), a("a1", "u1", text("ok")), torn, u("u3", "u2"))
@@ -282,10 +372,10 @@ def shown(page: str) -> str:
 
 
 def lost(page: str) -> list[tuple[str, str, str]]:
-    """Seqs, words and why of each entry that is lost above a cut."""
+    """Seqs, words and why of each entry that is lost above a cut, and of each line that no program reads."""
     table = page.partition('<table class="above-cut">')[2].partition("</table>")[0]
     rows = [[shown(cell) for cell in re.findall(r"<td[^>]*>(.*?)</td>", row, re.DOTALL)] for row in table.split("<tr")[2:]]
-    return [(seqs, words, why) for seqs, words, why in rows]
+    return [(row[0], row[1], row[2]) for row in rows if len(row) == 3]
 
 
 def test_a_chosen_path_has_what_is_found_on_it_wherever_it_is_in_the_file(get: Get, tmp_path: Path) -> None:
@@ -302,7 +392,7 @@ def test_a_chosen_path_has_what_is_found_on_it_wherever_it_is_in_the_file(get: G
         a("b2", "b1", text("so")),
         u("u4", "u3"),
     )
-    sent = [re.findall(r"<b>Sent</b> ([^<]*)", get(found, f"?leaf={leaf}"))[0] for leaf in ("b2", "u4", "a1")]
+    sent = [re.findall(r"<b>Sent</b> ([^<]*)", get(found, f"?leaf={leaf}"))[0] for leaf in ("b2", "u3", "a1")]
     assert sent == ["passes all known rules", "history hidden, but passes all known rules", "passes all known rules"]
 
 

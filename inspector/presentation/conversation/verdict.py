@@ -238,9 +238,15 @@ def _intentional_omissions(case: Case, serious: Sequence[Finding]) -> tuple[str,
     read = len(read_keys)
     lost = len(chunks) - read - len(intentional) - max(off, 0)
     lost_keys = stored - intentional.keys() - set(read_keys) if parts and off <= 0 and lost > 0 else set()
+    lost_chunks = [chunk for chunk in chunks if chunk.key in lost_keys]
+    if lost_chunks:
+        # A repair writes again what it leads elsewhere, with its time: only the old lines are not read.
+        again = {_written(chunk) for message in case.reading.messages for chunk in message.chunks if chunk.at is not None}
+        left = [chunk for chunk in lost_chunks if _written(chunk) not in again]
+        lost, lost_chunks = lost - len(lost_chunks) + len(left), left
     which = (
-        f"seq {span_text(sorted(chunk.seq for chunk in chunks if chunk.key in lost_keys), 3)}"
-        if lost_keys
+        f"seq {span_text(sorted(chunk.seq for chunk in lost_chunks), 3)}"
+        if lost_chunks
         else f"{lost:,} stored chunk{'' if lost == 1 else 's'}"
     )
     if not parts:
@@ -253,6 +259,10 @@ def _intentional_omissions(case: Case, serious: Sequence[Finding]) -> tuple[str,
         parts.append(f"{lost:,} {'is' if lost == 1 else 'are'} lost")
     text = f"; {read:,} of {len(chunks):,} message chunks are read, {' and '.join(parts)}" if parts else ""
     return text, which if lost > 0 else ""
+
+
+def _written(chunk: Chunk) -> tuple[object, ...]:
+    return chunk.at, chunk.role, chunk.kind, chunk.call_id, chunk.text
 
 
 def _cause(case: Case, serious: Sequence[Finding], judgement: Judgement, following: NextRequest) -> Finding | None:
@@ -276,13 +286,13 @@ def _unnoticed(serious: Sequence[Finding]) -> Finding | None:
 
 
 def silent_errors(case: Case, findings: Sequence[Finding]) -> list[Finding]:
-    """Of a request that passes, what makes it wrong silently: the first error of each rule, those of the reader and those that lose what is stored."""
-    first_of_rule: dict[str, Finding] = {}
-    for finding in of_path(case, findings):
-        is_of_store = finding.code in _UNNOTICED and finding.origin is not Origin.STREAM
-        if finding.silent and finding.severity is Severity.ERROR and (finding.origin is Origin.READER or is_of_store):
-            first_of_rule.setdefault(finding.code, finding)
-    return list(first_of_rule.values())
+    """Of a request that passes, what makes it wrong silently: the errors of the reader and those that lose what is stored."""
+    errors = (finding for finding in of_path(case, findings) if finding.silent and finding.severity is Severity.ERROR)
+    return [
+        finding
+        for finding in errors
+        if finding.origin is Origin.READER or (finding.code in _UNNOTICED and finding.origin is not Origin.STREAM)
+    ]
 
 
 def retry_words(runs: Sequence[str]) -> str:

@@ -1,4 +1,4 @@
-"""What a prompt lacks because damage cuts its path off: the last entries above the cut, and the lines there that no program reads."""
+"""What a prompt lacks because of damage: the last entries above a cut in its path, and the lines that no program reads."""
 
 from bisect import bisect_left
 from collections.abc import Collection
@@ -13,43 +13,57 @@ from inspector.presentation.tree.view import OffshootEntry, TreeView
 
 @dataclass(frozen=True, slots=True)
 class EntryAboveCut:
-    """`seqs` are those of its chunks. `is_lost`: not of what no program sends by design."""
+    """`seqs` are those of its chunks. `is_lost`: not of what no program sends by design. `is_above`: not of a line elsewhere in the file."""
 
     entry: OffshootEntry
     seqs: tuple[int, ...]
     why: str
     is_lost: bool
+    is_above: bool
 
 
 @dataclass(frozen=True, slots=True)
 class AboveCut:
-    """`rows` in the order of the path, a few; `more` entries are above them; `damaged` are the seqs of the lines that no program reads."""
+    """`rows` in the order of the file, a few; `more` entries above the cut and `more_lines` that no program reads are in the tree only.
+
+    `cut` is the seq of the line directly above the path that no program reads; None where there is none.
+    """
 
     rows: tuple[EntryAboveCut, ...]
     more: int
-    damaged: frozenset[int]
+    more_lines: int
+    cut: int | None
 
     @property
     def lost(self) -> list[int]:
-        """Seqs of the rows, but of what is no loss."""
-        return [seq for row in self.rows if row.is_lost for seq in row.seqs]
+        """Seqs of the rows above the cut, but of what is no loss."""
+        return [seq for row in self.rows if row.is_lost and row.is_above for seq in row.seqs]
 
 
 def above_cut(tree: Conversation, view: TreeView, sent: Collection[str]) -> AboveCut:
     """`tree` is the whole content, `view` its branches; `sent` are the keys of entries that a tried strategy puts on the path all the same."""
-    damaged = [entry for entry in view.above_cut if entry.state == UNREAD]
-    cut = f"above the cut at {view.unit} {damaged[-1].node.line}" if damaged else "above a cut"
-    rows: list[EntryAboveCut] = []
-    for entry in view.above_cut:
-        if entry.node.key in sent:
-            continue
-        chunks = _chunks(tree, entry)
-        settings = by_design(chunks[0]) if chunks else ""
-        why = settings or (cut if entry.state == LOST else "no program reads it")
-        rows.append(EntryAboveCut(entry, tuple(chunk.seq for chunk in chunks) or (entry.seq,), why, not settings))
-    is_hidden = any(row.entry.state == LOST for row in rows)
-    shown = sum(entry.state == LOST for entry in view.above_cut)
-    return AboveCut(tuple(rows), view.lost - shown if is_hidden else 0, frozenset(entry.seq for entry in damaged))
+    last = view.above_cut[-1] if view.above_cut and view.above_cut[-1].state == UNREAD else None
+    why = f"above the cut at {view.unit} {last.node.line}" if last else "above a cut"
+    above = {entry.node.index for entry in view.above_cut}
+    # A path that a person chose lacks nothing of a line that is not on it.
+    elsewhere = () if view.chosen else tuple(entry for entry in view.damaged_lines if entry.node.index not in above)
+    shown = [entry for entry in (*view.above_cut, *elsewhere) if entry.node.key not in sent]
+    rows = [_row(tree, entry, why, entry.node.index in above) for entry in shown]
+    hidden, lines = (sum(entry.state == state for entry in shown) for state in (LOST, UNREAD))
+    return AboveCut(
+        tuple(sorted(rows, key=lambda row: row.seqs)),
+        view.lost - sum(entry.state == LOST for entry in view.above_cut) if hidden else 0,
+        0 if view.chosen else max(0, view.unread - lines),
+        last.seq if last else None,
+    )
+
+
+def _row(tree: Conversation, entry: OffshootEntry, cut: str, is_above: bool) -> EntryAboveCut:
+    chunks = _chunks(tree, entry)
+    # What has words of its own is sent, as the summary of a compaction is.
+    settings = by_design(chunks[0]) if chunks and not chunks[0].text else ""
+    why = settings or (cut if entry.state == LOST else "no program reads it")
+    return EntryAboveCut(entry, tuple(chunk.seq for chunk in chunks) or (entry.seq,), why, not settings, is_above)
 
 
 def _chunks(tree: Conversation, entry: OffshootEntry) -> list[Chunk]:

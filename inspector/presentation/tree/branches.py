@@ -249,7 +249,10 @@ def _name_states(tree: Branches) -> None:
     # A line without id ends the path of pi, and so does one that is no object: nothing above it is read.
     is_blind = not tree.path or (tree.link[first] == ROOT and not tree.nodes[first].id)
     if is_blind or tree.link[first] == DANGLING:
-        above = next((at for at in range(first - 1, -1, -1) if tree.nodes[at].is_entry and tree.nodes[at].is_read), -1)
+        read = next((at for at in range(first - 1, -1, -1) if tree.nodes[at].is_entry and tree.nodes[at].is_read), -1)
+        # A line between them that does not say its id may be the parent that is in no line.
+        nameless = (at for at in range(first - 1, read, -1) if tree.nodes[at].chunks[0].kind is Kind.UNREADABLE and not tree.nodes[at].id)
+        above = next((at for at in nameless if not is_blind and tree.up[at] == read), read)
     elif tree.link[first] == CUT:
         above = tree.up[first]
     else:

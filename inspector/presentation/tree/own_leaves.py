@@ -8,7 +8,7 @@ from itertools import groupby
 from inspector.conversation.model import Conversation
 from inspector.conversation.tree import LEAF, PATH
 from inspector.presentation.tree.model import counted
-from inspector.readers.catalogue import clients, reader
+from inspector.readers.catalogue import clients, reader, reader_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class OwnLeaf:
 
 def own_leaves(tree: Conversation, format_name: str) -> tuple[OwnLeaf, ...]:
     """In the order of the catalogue, readers that reach the same entries together. Each path through the tree is walked once."""
-    unchosen = replace(tree, facts={name: fact for name, fact in tree.facts.items() if name != LEAF})
+    unchosen = _unchosen(tree)
     walks: dict[Callable[[Conversation], Conversation], tuple[str, ...]] = {}
     for name in clients(format_name):
         if (path := reader(name).path) is not None:
@@ -40,3 +40,18 @@ def own_leaves(tree: Conversation, format_name: str) -> tuple[OwnLeaf, ...]:
         before = leaves[same].readers if same in leaves else ()
         leaves[same] = OwnLeaf((*before, *readers), conversation.fact(PATH) or "", line, reached)
     return tuple(leaves.values())
+
+
+def unless_own(tree: Conversation, reader_name: str) -> Conversation:
+    """Without the leaf that a person chose, where the reader takes that path by itself: of one path pages say the same. Raises UnknownReader."""
+    leaf = tree.fact(LEAF)
+    path = reader_of(reader_name, tree.format).path if leaf else None
+    if path is None:
+        return tree
+    unchosen = _unchosen(tree)
+    own = path(unchosen).chunks
+    return unchosen if own and own[-1].key.rpartition(".")[0] == leaf and own == path(tree).chunks else tree
+
+
+def _unchosen(tree: Conversation) -> Conversation:
+    return replace(tree, facts={name: fact for name, fact in tree.facts.items() if name != LEAF})

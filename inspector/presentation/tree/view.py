@@ -5,14 +5,29 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
-from inspector.conversation.model import Chunk, Conversation
+from inspector.conversation.model import Chunk, Conversation, Kind
 from inspector.presentation.conversation.placed import TreePlaces
 from inspector.presentation.conversation.row_words import letter
 from inspector.presentation.tree.entry_words import what, words
 from inspector.presentation.tree.missing_results import NO_RESULT
-from inspector.presentation.tree.model import CUT, LINK, LIVE, LOST, OTHER, REBASED, REPLACED, STORED, UNPLACED, UNREAD, Branches, Mark
+from inspector.presentation.tree.model import (
+    CUT,
+    LINK,
+    LIVE,
+    LOST,
+    OTHER,
+    REBASED,
+    REPLACED,
+    STORED,
+    UNPLACED,
+    UNREAD,
+    Branches,
+    Mark,
+    Node,
+)
 from inspector.presentation.tree.own_leaves import OwnLeaf
 from inspector.presentation.visible import visible
+from inspector.text.json_lines import NOT_OBJECT
 
 WINDOW = 300
 SMALL = 40
@@ -21,8 +36,10 @@ CROWDED = 100
 """Rows up to which every branch is shown; beyond, a branch without marks is one row."""
 OFFSHOOTS = 200
 """Branches that the rows of the path name."""
+DAMAGED_LINES = 20
+"""Lines that no program reads, each of which the prompt names."""
 ABOVE_CUT, NEAR_CUT = 5, 200
-"""Of so many lines above a cut, the lost entries and the lines that no program reads that have rows of their own; the tree has the others."""
+"""Of so many lines above a cut, the lost entries, and on the timeline the lines that no program reads, that have rows of their own; the tree has the others."""
 SHOWN_MARKS = 5
 """Damages, and calls without result, that are listed above the tree, with their number."""
 _FOLDED_FROM = 3
@@ -155,6 +172,8 @@ class TreeView:
     compactions: int
     lost: int
     """Entries above a cut in the path: it would reach them if the file were whole."""
+    damaged_lines: tuple[OffshootEntry, ...]
+    """The last lines whose content no program reads, in the order of the file, and how many there are."""
     unread: int
     damage: tuple[PlacedMark, ...]
     damaged: int
@@ -229,14 +248,22 @@ def tree_view(
     missing = [(index, mark) for index, mark in tree.damage if mark.kind == NO_RESULT]
     leaf = None if tree.leaf is None else placed(tree.leaf, Mark("leaf", "", tree.leaf, False), tree.leaf)
     states = Counter(tree.state)
+    unread = [index for index, state in enumerate(tree.state) if state == UNREAD and _has_content(tree.nodes[index])]
+    # The path that the reader takes by itself is nobody's choice.
+    requested_leaf = "" if tree.leaf is not None and visible(tree.nodes[tree.leaf].key) == requested_leaf else requested_leaf
     return TreeView(
         tree.unit, tree.chosen, tree.leaf_shown, len({index for index in tree.path if tree.nodes[index].is_entry}), rows, start, len(runs), max(0, start - WINDOW) if start else None, start + WINDOW if start + WINDOW < len(runs) else None,
         own, tree.entries, len(tree.leaves), len(forks(tree)), sum(node.type == "compaction" for node in tree.nodes),
-        states[LOST], states[UNREAD],
+        states[LOST], tuple(_offshoot_entry(tree, index) for index in unread[-DAMAGED_LINES:]), len(unread),
         tuple(placed(index, mark, index) for index, mark in damage[:SHOWN_MARKS]), len(damage),
         tuple(placed(index, mark, index if mark.to is None else mark.to) for index, mark in missing[:SHOWN_MARKS]), len(missing), leaf, _offshoots(tree),
         "" if tree.last_lost is None else visible(tree.nodes[tree.last_lost].key), _above_cut(tree), requested_leaf,
     )  # fmt: skip
+
+
+def _has_content(node: Node) -> bool:
+    """Of a line that no program reads: a header has none, nor has a value that is no object."""
+    return node.is_entry or (node.chunks[0].kind is Kind.UNREADABLE and node.chunks[0].damage != NOT_OBJECT)
 
 
 def _offshoots(tree: Branches) -> tuple[Offshoot, ...]:
@@ -250,7 +277,8 @@ def _offshoots(tree: Branches) -> tuple[Offshoot, ...]:
 
 def _above_cut(tree: Branches) -> tuple[OffshootEntry, ...]:
     near = list(islice(tree.upward(tree.above_cut), NEAR_CUT))
-    lost, unread = ([index for index in near if tree.state[index] == state][:ABOVE_CUT] for state in (LOST, UNREAD))
+    shown = ((LOST, ABOVE_CUT), (UNREAD, DAMAGED_LINES))
+    lost, unread = ([index for index in near if tree.state[index] == state][:most] for state, most in shown)
     return tuple(_offshoot_entry(tree, index) for index in reversed(near) if index in {*lost, *unread})
 
 
