@@ -32,6 +32,7 @@ def test_json_says_counts_examples_and_places(tmp_path: Path) -> None:
         "reader_a",
         "reader_b",
         "conversations",
+        "retried",
         "standing",
         "shrunk",
         *tallies,
