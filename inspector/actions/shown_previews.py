@@ -26,6 +26,7 @@ from inspector.presentation.conversation.verdict import silent_errors
 from inspector.presentation.packed import packed, unpacked
 from inspector.presentation.repair.alternatives import LARGEST, Attempt, safety_words, strategy_alternatives
 from inspector.presentation.repair.outcomes import (
+    OPTIONAL,
     RECOMMENDED,
     SUGGESTED,
     RepairOption,
@@ -216,7 +217,10 @@ def _with_advice(offer: Offered, now: Ending, tried: Tried, passing: Sequence[tu
         # What repairs its findings and makes the next request wrong is nothing to begin with.
         return replace(offer, recommended=(), advice=advice_lines(Tried((), "", tried.after), now, passing))
     return replace(
-        offer, word=advice_word(tried.after), advice=advice_lines(tried, now, passing), options=repair_options(tried, now, passing)
+        offer,
+        word=OPTIONAL if tone(now.words) == "yes" else advice_word(tried.after),
+        advice=advice_lines(tried, now, passing),
+        options=repair_options(tried, now, passing),
     )
 
 

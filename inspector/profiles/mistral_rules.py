@@ -19,7 +19,7 @@ MI_1 = ProviderRule(
         "Between an assistant's calls and the next assistant message are fewer results than calls, or more of them (before tokenizer v11). "
         "Usually the run was interrupted, or a result was stored twice.",
     ),
-    repaired_by=UNANSWERED,
+    repaired_by=(*UNANSWERED, "deduplicate-results", "keep-first-result"),
 )
 MI_2 = ProviderRule(
     "MI-2",

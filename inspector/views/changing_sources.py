@@ -343,8 +343,8 @@ class AddPage:
 
     @property
     def exported_cards(self) -> tuple[ProgramCard, ...]:
-        """Those of a database that a command writes as a file."""
-        return tuple(card for card in self.cards if card.export_command)
+        """Those of a database that a command writes as a file; none where one of them is chosen, whose card has it."""
+        return () if self.chosen and self.chosen.export_command else tuple(card for card in self.cards if card.export_command)
 
 
 def _add_page(request: OperatorRequest) -> AddPage:

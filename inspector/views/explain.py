@@ -434,11 +434,11 @@ def _named(error: str) -> tuple[Conversation, ...]:
 
 
 def _rejected(explanations: tuple[Explanation, ...]) -> tuple[Conversation, ...]:
-    """By the verdicts of lists, which end in the rule that rejects."""
+    """By the verdicts of lists, which end in the rule that rejects. A crash file has no next request."""
     by_rule = Q()
     for explanation in explanations:
         by_rule |= Q(verdict__contains=f"({explanation.candidate.rule.id})")
-    rows = newest_first(Conversation.objects.counted().filter(by_rule, is_gone=False, refused=True, is_replaced=False))
+    rows = newest_first(Conversation.objects.counted().filter(by_rule, is_gone=False, refused=True, is_replaced=False, is_crash=False))
     return tuple(rows[: REJECTED_SHOWN + 1])
 
 

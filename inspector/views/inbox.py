@@ -273,7 +273,8 @@ def _inbox(request: OperatorRequest) -> InboxPage:
         filters=filters,
         tabs=tuple(Tab(name, words, totals[name], replace(filters, tab=name).query) for name, words in TABS.items()),
         rows=rows,
-        groups={} if filters.sort else tab.of_ranks,
+        # All that is wrong silently in groups of "silent" and "other" errors would say the word in two meanings.
+        groups={} if filters.sort or filters.next_request else tab.of_ranks,
         here=here,
         repairs=rows_of_repairs(repairs[:REVIEWS]),
         without_demo=is_without_demo(sources, filters.source),

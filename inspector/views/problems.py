@@ -170,8 +170,8 @@ class ProblemPage:
     """Ids of those that wait and do not leave less of it."""
     crash: Crash | None
     """Of the example, where that is a crash file: what it recorded, and its session."""
-    also: tuple[tuple[str, str], ...]
-    """(code, id) of other problems of the example that are errors."""
+    also: tuple[tuple[str, str, bool], ...]
+    """(code, id, whether its rule has no repair) of other problems of the example that are errors."""
     consequence: Problem | None
     """Where nothing repairs this one: a problem of the same source that it leads to, and that has repairs."""
 
@@ -233,12 +233,13 @@ def _crash(example: Example | None) -> Crash | None:
     return crash_of(subject, loading.stored(subject).conversation) if isinstance(subject, Conversation) and subject.is_crash else None
 
 
-def _also(example: Example | None, problem: Problem) -> tuple[tuple[str, str], ...]:
+def _also(example: Example | None, problem: Problem) -> tuple[tuple[str, str, bool], ...]:
     subject = example.row.subject if example else None
     if not isinstance(subject, Conversation):
         return ()
     others = Occurrence.objects.filter(conversation=subject, state=_State.OPEN, problem__rank__lt=2).exclude(problem=problem)
-    return tuple(others.order_by("problem__code").values_list("problem__code", "problem__oid")[:ALSO])
+    named = others.order_by("problem__code").values_list("problem__code", "problem__oid")[:ALSO]
+    return tuple((code, oid, (about := problem_list.any_rule(code)) is not None and not about.repaired_by) for code, oid in named)
 
 
 def _consequence(problem: Problem, codes: Collection[str]) -> Problem | None:

@@ -116,5 +116,8 @@ def test_what_stays_is_named_and_a_link_is_no_words() -> None:
 @pytest.mark.parametrize("names", [[], ["a"]])
 def test_where_the_next_request_passes_already_that_is_said_first(names: list[str]) -> None:
     first, *rest = advice_lines(Tried(tuple(names), "safe", ACCEPTED, (9, 9)), ACCEPTED, PASSING)
-    assert first == "The next request passes as it is: a repair is for what is found, and for older readers."
+    assert (
+        first
+        == "The next request passes as it is, so that nothing has to be repaired: a repair is for what is found, and for older readers."
+    )
     assert rest == ["Still passes: `a`, loses and adds nothing."] * len(names)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from inspector.presentation.conversation.ending import ACCEPTED, WRONG_SILENTLY, Ending
 from inspector.presentation.conversation.verdict import NOT_JUDGED, NOT_KNOWN, PASSES_ALL, REJECTED, UNREADABLE
 
-RECOMMENDED, PARTIAL, SUGGESTED = "recommended", "partial", "suggested"
+RECOMMENDED, PARTIAL, SUGGESTED, OPTIONAL = "recommended", "partial", "suggested", "optional"
 _DOES = {"safe": "loses and adds nothing", "invented": "adds what is stored nowhere", "lossy": "takes words away"}
 
 
@@ -100,7 +100,9 @@ def _end(tried: Tried, now: Ending) -> str:
 def advice_lines(tried: Tried, now: Ending, passing: Sequence[tuple[str, str]]) -> tuple[str, ...]:
     """The `repair_options` in words, a line for each."""
     if now.words == tried.after.words == ACCEPTED:
-        passes = "The next request passes as it is: a repair is for what is found, and for older readers."
+        passes = (
+            "The next request passes as it is, so that nothing has to be repaired: a repair is for what is found, and for older readers."
+        )
         return (passes, f"Still passes: {_joined(tried.names)}, {_but(tried.safety, _cost(tried))}.") if tried.names else (passes,)
     return tuple(map(_line, repair_options(tried, now, passing)))
 

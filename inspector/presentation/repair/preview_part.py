@@ -224,6 +224,15 @@ class PreviewPart:
         return changes_of((rule.code, rule.before, rule.after) for rule in self.counts)
 
     @property
+    def fewer(self) -> list[RuleChange]:
+        return [change for change in self.changed if change.after < change.before]
+
+    @property
+    def new(self) -> list[RuleCount]:
+        """The rules of which more is found then."""
+        return [rule for rule in self.counts if rule.after > rule.before]
+
+    @property
     def milder(self) -> list[RuleCount]:
         """The rules that fire as often and less severely."""
         return [
