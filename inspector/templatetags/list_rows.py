@@ -206,7 +206,11 @@ def repair_of(row: Any, is_linked: bool = True) -> SafeString:
             return format_html(
                 '<span class="quiet" title="Nothing repairs it; a rule that it leads to has repairs">by {}</span>', row.consequence
             )
-        return format_html('<span class="quiet" title="Or others: the preview chooses">{}, …</span>', row.repair) if row.repair else NOTHING
+        if not row.repair:
+            return NOTHING
+        return format_html(
+            '<span class="quiet" title="Or others: the preview chooses">{}{}</span>', row.repair, ", …" if len(row.repairs) > 1 else ""
+        )
     if is_linked and waiting and row.problem.conversations == 1:
         return waiting_repair(waiting)
     title = f"Repair {waiting.oid[:6]} {waiting.waits_for}" if waiting else "Written to the store"
