@@ -133,6 +133,10 @@ class Request:
     """Whether it goes on from what the provider stored, so that its list is not all that the model is given."""
 
 
+NOT_MODELED = "is not modeled"
+"""In the note of a judgement by a profile of another endpoint."""
+
+
 @dataclass(frozen=True, slots=True)
 class Judgement:
     profile: str
@@ -204,7 +208,7 @@ class Profile:
     def _notes(self, model: str | None) -> tuple[str, ...]:
         if model is None or not self.models or any(part.startswith(self.models) for part in (model, *model.split("/"))):
             return ()
-        return (f"the endpoint of {model} is not modeled, judged as {self.name}",)
+        return (f"the endpoint of {model} {NOT_MODELED}, judged as {self.name}",)
 
 
 def _index_in(path: str) -> int | None:

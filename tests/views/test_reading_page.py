@@ -42,6 +42,15 @@ def test_three_chips_lead_to_the_first_bad_points(client: Client, incident: Conv
     assert chips(page(client, incident, "?reader=exact%2Bkeep-thinking"))[1][0] == "Read all 9"
 
 
+def test_a_verdict_by_the_rules_of_another_endpoint_says_that_next_to_its_chip(
+    client: Client, incident: Conversation, tmp_path: Path
+) -> None:
+    """It stood in the details alone, and "rejected" was taken for a fact."""
+    words = f'title="The endpoint of {incident.model} is not modeled, judged as openai-chat">{incident.model} is not modeled</span>'
+    assert words in page(client, incident).partition('id="details"')[0]
+    assert "is not modeled" not in page(client, imported(tmp_path / "other.db", Store().append(U("go"), A("ok"))))
+
+
 def test_a_warning_is_never_shown_as_an_error(client: Client, incident: Conversation, tmp_path: Path) -> None:
     """The chip, the badge in the row, the mark where reading goes wrong and the tick of the overview have the severity of what was found."""
     warned = imported(tmp_path / "warned.db", Store().append(U("go"), A(er())))

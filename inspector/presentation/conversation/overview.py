@@ -18,7 +18,7 @@ from inspector.presentation.tree.own_leaves import OwnLeaf
 from inspector.presentation.tree.session_facts import session_facts
 from inspector.presentation.tree.view import TreeView, tree_view
 from inspector.presentation.visible import visible
-from inspector.profiles.base import Judgement, Violation
+from inspector.profiles.base import NOT_MODELED, Judgement, Violation
 from inspector.projections.base import Prompt
 from inspector.projections.observed import NO_PROMPT, ObservedStep
 from inspector.rules.base import Case, Finding, Origin, Severity, observed_trace
@@ -39,6 +39,11 @@ class Judged:
     first: Violation | None
     pending: str = ""
     """What is pending at the end of a session that can be resumed all the same; "" where nothing is."""
+
+    @property
+    def not_modeled(self) -> str:
+        """The note that the endpoint is another than that of the profile; "" where it is the same, or not known."""
+        return next((note for note in self.notes if NOT_MODELED in note), "")
 
 
 @dataclass(frozen=True, slots=True)
