@@ -325,13 +325,9 @@ def test_the_start_lists_what_is_rejected_however_old_it_is(
 def test_the_repairs_that_fit_an_error_are_among_the_first(client: Client, session: Conversation) -> None:
     text = page(client, OPENAI)
     first = text.partition(' id="do">')[2].partition("<details")[0]
-    assert re.findall(r'href="/strategies/([\w-]+)/"', first) == [
-        "adopt-results",
-        "move-results",
-        "drop-orphaned-results",
-        "deduplicate-results",
-        "keep-first-result",
-    ], "what is safe comes first"
+    assert re.findall(r'href="/strategies/([\w-]+)/"', first) == ["adopt-results", "move-results", "drop-orphaned-results"], (
+        "what is safe comes first"
+    )
     one_more = page(client, UNANSWERED).partition(' id="do">')[2].partition("</section>")[0]
     assert "insert-interrupted-result" in one_more and "more repair" not in one_more, "one more is not worth a fold"
 
@@ -374,15 +370,17 @@ def test_no_more_than_three_conversations_of_a_call_are_named(client: Client, tm
     assert text.count("Explain the error there") == 3 and 'href="/conversations/?q=toolu_shared1">2 more</a>.' in text
 
 
-def test_a_conversation_without_the_call_is_said_to_be_without_it(client: Client, session: Conversation, incident: Conversation) -> None:
+def test_a_conversation_without_the_call_is_said_to_be_without_it(client: Client, incident: Conversation, tmp_path: Path) -> None:
     """It counted the message of the error in a conversation that the error is not of, and recommended by rules of another provider."""
+    session = imported_session(tmp_path, incident_files())
     text = words(page(client, MISSING.format("toolu_03roles"), incident.oid))
     assert "Probably the error of another conversation: hello is judged as openai-chat, which has no such answer." in text
-    assert f"toolu_03roles is not in it, but in {session.title[:20]}" in text
+    assert "toolu_03roles is not in it, but in Crash: " in text and session.title[:20] in text
     assert "as the error text says of toolu_03roles, which is not stored here." in text
     assert (
         "by anthropic-2026-07, whose error this is, the next request is rejected until then. Its own pages judge it as openai-chat" in text
     )
+    assert "Repair the store, only if the error is of this conversation : by anthropic" in text
     there = words(page(client, MISSING.format("toolu_03roles"), session.oid))
     assert "Probably the error of another" not in there and "not in it" not in there and "Its own pages" not in there
     assert "toolu_01 is not in it, and in no other conversation here." in words(page(client, MISSING.format("toolu_01"), incident.oid))
