@@ -6,6 +6,7 @@ comparison of the text, also where there is no index or where rows are not in it
 """
 
 import json
+import re
 import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -15,8 +16,9 @@ from typing import Any
 
 from django.db import DatabaseError, connection, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
-from django.db.models import OuterRef, Q, QuerySet, Subquery
+from django.db.models import OuterRef, Q, QuerySet, Subquery, Sum
 
+from inspector.conversation.model import Kind
 from inspector.models import loading
 from inspector.models.conversation import ChunkRow, Conversation, Payload, Record, SearchText
 from inspector.models.prepared import prepared
@@ -33,6 +35,7 @@ FEW = 1_000
 """Rows that are compared one by one. A word that is in more of them is in most conversations, and each needs only its first."""
 LONGEST_INDEXED = 8_000_000
 """Bytes of one text; a longer one is compared at each search."""
+_OF_CALLS = (Kind.TOOL_CALL, Kind.TOOL_RESULT)
 BATCH = 100
 WAITING = 200
 """Rows that may stay out of the index: they are compared in a few milliseconds."""
@@ -64,8 +67,32 @@ def conversations_with(q: str) -> Q:
     """The condition for a conversation that has `q` in its title, its id, or the words of its newest revision. `q` is what a person typed."""
     words = folded(q)
     named = Q(names__contains=words) | Q(oid__startswith=words)
-    conversations = _few(words)
-    return named | Q(pk__in=one_parameter(_many(words) if conversations is None else conversations))
+    texts = _few(words)
+    return named | Q(pk__in=one_parameter(_many(words) if texts is None else list({conversation for _, conversation in texts})))
+
+
+def calls_with(call_id: str) -> dict[int, list[int]] | None:
+    """Conversation -> the seqs of the calls and results of its newest revision that have this id, whole, in their words; None where the index names too
+    many texts to look at, or there is none."""
+    words = folded(call_id)
+    texts = _few(words)
+    if texts is None:
+        return None
+    whole = re.compile(rf"(?<![\w-]){re.escape(words)}(?![\w-])")
+    known = SearchText.objects.filter(pk__in=one_parameter([pk for pk, _ in texts])).order_by("conversation", "position")
+    result: dict[int, list[int]] = {}
+    for conversation, position, count, text in known.values_list("conversation_id", "position", "count", "text").iterator(chunk_size=20):
+        numbers = [number for number, part in enumerate(text.split(END)[:count]) if whole.search(part)]
+        if not numbers:
+            continue
+        before = SearchText.objects.filter(conversation=conversation, until__isnull=True, position__lt=position)
+        first = before.aggregate(chunks=Sum("count"))["chunks"] or 0
+        rows = ChunkRow.objects.filter(conversation=conversation, until__isnull=True, kind__in=_OF_CALLS)
+        places = [first + number for number in numbers[:FEW]]
+        there = rows.filter(position__in=one_parameter(places)).order_by("position").values_list("seq", flat=True)
+        if seqs := [seq for seq in there if seq is not None]:
+            result.setdefault(conversation, []).extend(seqs)
+    return result
 
 
 def counts(q: str, conversations: Sequence[int]) -> dict[int, int]:
@@ -131,13 +158,12 @@ def _many(words: str) -> list[int]:
     return list(first.filter(first__isnull=False).order_by().values_list("pk", flat=True))
 
 
-def _few(words: str) -> list[int] | None:
-    """Conversations with `words`; None where they are in so many texts that each conversation is asked for its first."""
+def _few(words: str) -> list[tuple[int, int]] | None:
+    """(text, conversation) of the texts with `words`; None where they are in so many that each conversation is asked for its first."""
     texts = SearchText.objects.filter(until__isnull=True).order_by()
-    match = texts.filter(text__contains=words)
+    match = texts.filter(text__contains=words).values_list("pk", "conversation_id")
     if connection.vendor == "postgresql":
-        ids = match.filter(is_indexed=True).values_list("conversation_id", flat=True)[:FEW]
-        in_index = list(ids)
+        in_index = list(match.filter(is_indexed=True)[:FEW])
         if len(in_index) == FEW:
             return None
     elif len(words) < 3 or not has_index():
@@ -146,8 +172,8 @@ def _few(words: str) -> list[int] | None:
         candidates = _in_sqlite_index(words)
         if len(candidates) == FEW:
             return None
-        in_index = list(match.filter(pk__in=candidates).values_list("conversation_id", flat=True))
-    return list({*in_index, *match.filter(is_indexed=False).values_list("conversation_id", flat=True)})
+        in_index = list(match.filter(pk__in=candidates))
+    return list({*in_index, *match.filter(is_indexed=False)})
 
 
 def _in_sqlite_index(words: str) -> list[int]:

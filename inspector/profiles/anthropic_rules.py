@@ -9,6 +9,7 @@ _UNANSWERED = (
     "Each `tool_use` block must have a corresponding `tool_result` block in the next message."
 )
 _NO_RESULT = "Usually the run was interrupted, the result was stored later, or the history was cut."
+_OF_CALL = "The call is in messages.{before} or messages.{n}: reports differ in whether the number is that of its message or of the next."
 _NO_CALL = "Usually the call was cut off with older history, or the result was stored twice or too late."
 _CLIENT = "API Error: 400 due to tool use concurrency issues"
 _INDEX = "The number may name the message with the call or the one after it: look one message to each side"
@@ -28,7 +29,7 @@ RULES = (
         ("anthropics/claude-code #5060", "anthropics/claude-code #5989", _SHAPES, _EXCHANGES),
         also=(_CLIENT,),
         cause=(
-            "The assistant's {calls} (messages.{before} or messages.{n}) got no `tool_result` in the next message. " + _NO_RESULT,
+            "The assistant's {calls} got no `tool_result` in the next message. " + _NO_RESULT + " " + _OF_CALL,
             "A call of the assistant got no `tool_result` in the next message. " + _NO_RESULT,
         ),
         repaired_by=UNANSWERED,

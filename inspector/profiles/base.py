@@ -17,7 +17,7 @@ EVIDENCE = {
     "U": "unknown: no report was found",
 }
 
-UNANSWERED = ("move-results", "adopt-results", "rename-repeated-ids", "insert-interrupted-result")
+UNANSWERED = ("move-results", "adopt-results", "rename-repeated-ids", "recover-result-from-trace", "insert-interrupted-result")
 """Strategies that may give a call its result, the gentlest first. A client that pairs by id alone leaves the later call of an id without the result that it has."""
 UNCALLED = ("move-results", "adopt-results", "deduplicate-results", "keep-first-result", "drop-orphaned-results")
 """Strategies for a result that answers no call before it, the gentlest first."""

@@ -19,6 +19,27 @@ PROFILES: tuple[Profile, ...] = (
 )
 
 
+_PROVIDERS = {
+    "AN": "Anthropic",
+    "BR": "Amazon Bedrock",
+    "GE": "Google Gemini",
+    "MI": "Mistral",
+    "OC": "OpenAI",
+    "OR": "OpenAI",
+    "OV-1": "DeepSeek",
+    "OV-1r": "DeepSeek",
+    "OV-4": "DeepSeek",
+    "SDK": "the Vercel AI SDK",
+    "TE": "a chat template",
+}
+"""Who answers by a rule, by the letters of its id, or by its whole id."""
+
+
+def provider_of(rule_id: str) -> str:
+    """In words; "" where the summary of the rule names it."""
+    return _PROVIDERS.get(rule_id) or _PROVIDERS.get(rule_id.partition("-")[0], "")
+
+
 class UnknownProfile(UnknownName):
     def __init__(self, name: str) -> None:
         super().__init__(f"There is no profile {name!r}; `profiles` lists them.")

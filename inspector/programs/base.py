@@ -218,8 +218,6 @@ class Errors:
 
     ruled_out: "Callable[[Case], tuple[tuple[str, str], ...]]" = lambda case: ()
     """Other causes of a model that stops calling tools, and what speaks against each."""
-    job_by_call: bool = False
-    """An error that names calls leads to the conversation that holds them."""
     rules: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Provider rule -> rules that say where its cause is in this store, of an error that the program or its SDK raises."""
     facts: tuple[tuple[str, str], ...] = ()

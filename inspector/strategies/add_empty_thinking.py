@@ -37,6 +37,7 @@ STRATEGY = Strategy(
     name="add-empty-thinking",
     safety=frozenset({Safety.INVENTED}),
     summary="puts empty thinking at the start of each answer that has none",
+    when="an answer has no thinking, and the provider wants it back",
     cost="No words are added: only that there was thinking, and that it is not known.",
     user_visible_effect="Nothing: empty thinking is not shown.",
     pros="DeepSeek wants the reasoning of each answer back and accepts an empty one, as several clients send it.",

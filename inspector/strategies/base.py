@@ -30,6 +30,8 @@ class Strategy:
     manual_only: bool = False
     instead: str = ""
     """What to do first where somebody still has what it takes out or stands in for; "" where nothing is known."""
+    when: str = ""
+    """The clause after "when" that says what it is for, where no rule of ours names it; "" where one does."""
     reads_trace: bool = False
     """It proposes nothing for a store without the traces of its requests."""
 

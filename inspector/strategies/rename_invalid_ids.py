@@ -72,6 +72,7 @@ STRATEGY = (
         name="shorten-ids",
         safety=frozenset(),
         summary="gives every call an id of exactly nine letters and digits, and its results with it",
+        when="the id of a call has other signs than letters and digits, or a length that the provider does not take",
         cost="Only ids change; what was called and what came back stays.",
         user_visible_effect="Nothing: ids are not shown.",
         pros="Mistral's tokenizers up to v11, and templates made for them, take no other form.",

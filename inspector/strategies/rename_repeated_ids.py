@@ -40,6 +40,7 @@ STRATEGY = Strategy(
     name="rename-repeated-ids",
     safety=frozenset(),
     summary="gives the second and each further call of one id, and its result, an id of its own",
+    when="several calls have one id, so that the result of one is taken for that of another",
     cost="Only ids change; what was called and what came back stays.",
     user_visible_effect="Nothing: ids are not shown.",
     pros="One id on two calls makes one result answer both; providers refuse the request, or match the wrong output.",

@@ -29,6 +29,7 @@ STRATEGY = Strategy(
     name="sanitize-tool-names",
     safety=frozenset(),
     summary="puts _ for each run of signs that providers do not take in the name of a tool, and cuts it to 64",
+    when="the name of a tool has signs that providers do not take, or is longer than 64",
     cost="Only the name of the tool in its calls and results changes.",
     user_visible_effect="The tool is shown under the repaired name.",
     pros="One call of a name with a space or a dot makes a provider refuse every later request of the history.",

@@ -58,6 +58,7 @@ STRATEGY = (
         name="strip-old-thinking",
         safety=frozenset({Safety.LOSSY}),
         summary="removes thinking from every turn before that of the last assistant message",
+        when="thinking of an earlier turn has a signature that the provider refuses",
         cost="What the model thought in earlier turns leaves the history.",
         user_visible_effect="Earlier answers are shown without their thinking.",
         pros=(

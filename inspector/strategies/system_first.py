@@ -37,6 +37,7 @@ STRATEGY = Strategy(
     name="system-first",
     safety=frozenset(),
     summary="moves system messages to the front, or to the place that the shape has for them outside of the list",
+    when="a system message is after others",
     cost="No content changes: only where the instruction is.",
     user_visible_effect="Nothing: system messages are not shown.",
     pros="Gemini, Mistral and version 7 of the AI SDK refuse a system message in the middle.",

@@ -134,7 +134,7 @@ def _recognized(data: bytes) -> Pasted:
             ) from None
         if is_name(text):
             raise NotRecognized(
-                f"Nothing here has the id or code {text}: no conversation, finding, stream or repair, and no rule. "
+                f"Nothing here has the id or code {text}: no conversation, call, finding, stream or repair, and no rule. "
                 "Its store was not imported, or with another Inspector."
             ) from None
         raise

@@ -33,7 +33,6 @@ from inspector.presentation.explain.answer import (
     Explanation,
     OtherReader,
     advice_words,
-    calls_named,
     cause_words,
     explained_in,
     other_readers,
@@ -44,24 +43,26 @@ from inspector.presentation.explain.answer import (
     window,
 )
 from inspector.presentation.explain.examples import ShapePair, shape_pair
-from inspector.presentation.explain.meanings import means, own_rule, unrecognized_meaning
+from inspector.presentation.explain.meanings import means, own_rules, unrecognized_meaning
 from inspector.presentation.json_text import Json, json_fields
 from inspector.presentation.repair.alternatives import LARGEST
 from inspector.presentation.repair.outcomes import PARTIAL
 from inspector.presentation.visible import folded, visible
 from inspector.profiles.base import EVIDENCE
-from inspector.profiles.catalogue import text_of
+from inspector.profiles.catalogue import profile as profile_named
+from inspector.profiles.catalogue import provider_of, text_of
 from inspector.programs.base import Meaning
 from inspector.programs.formats import UNREAD
-from inspector.programs.registry import program_or_default, programs
+from inspector.programs.registry import program_or_default
 from inspector.readers.catalogue import names as readers_of
 from inspector.rules.base import Case, Finding, Rule
 from inspector.strategies.base import Strategy
 from inspector.strategies.catalogue import STRATEGIES
 from inspector.views.analysis import analysis
-from inspector.views.conversation_list import DAMAGED, STATES, newest_first
+from inspector.views.conversation_list import STATES, newest_first
 from inspector.views.crashes import Crash, crash_files, crash_links, crash_of
 from inspector.views.judges import chosen_judges
+from inspector.views.leads import NamedCall, named_call
 from inspector.views.pages import as_json, own_address, page
 
 LINKABLE = 2000
@@ -74,8 +75,8 @@ BYTES_OF_TOKEN = 4
 PLACES_SHOWN = 12
 CRASHES_SEARCHED = 50
 """The newest crash files whose error is compared with a text for which no conversation is named."""
-JOBS_SEARCHED = 200
-"""The newest damaged jobs that are searched for the calls which a text names."""
+CALLS_NAMED = 3
+"""Calls of a text that are looked up."""
 REJECTED = STATES["refused"][1]
 REJECTED_SHOWN = 5
 """Conversations that are rejected so, where the text names none of them."""
@@ -147,9 +148,14 @@ class Answer:
         return advice_words(self.explanation.candidate)
 
     @property
-    def ours(self) -> Rule | None:
-        """Our rule that finds in a store what is rejected so."""
-        return own_rule(self.explanation.candidate.rule.id)
+    def ours(self) -> tuple[Rule, ...]:
+        """Our rules that find in a store what is rejected so."""
+        return own_rules(self.explanation.candidate.rule.id)
+
+    @property
+    def likely(self) -> frozenset[str]:
+        """Repairs that these name."""
+        return frozenset(name for rule in self.ours for name in rule.repaired_by)
 
     @property
     def example(self) -> ShapePair | None:
@@ -161,29 +167,34 @@ class Answer:
 
     @property
     def changing(self) -> tuple[Remedy, ...]:
-        """The recommended first, then those that our rule behind the error names."""
-        likely = self.ours.repaired_by if self.ours else ()
+        """The recommended first, then what is safe; of both first those that our rules behind the error name."""
         changing = (remedy for remedy in self.remedies if not _is_idle(remedy) and remedy.strategy.name not in self.shown)
-        return tuple(sorted(changing, key=lambda remedy: (not remedy.is_recommended, remedy.strategy.name not in likely)))
+        return tuple(
+            sorted(changing, key=lambda remedy: (not remedy.is_recommended, not remedy.is_safe, remedy.strategy.name not in self.likely))
+        )
 
     @property
     def usual(self) -> Remedy | None:
-        """The only one that our rule behind the error names, where none was tried."""
-        return self.changing[0] if self.tried_on is None and self.ours and len(self.ours.repaired_by) == 1 and self.changing else None
+        """The only one that our rules behind the error name, where none was tried."""
+        is_only = self.tried_on is None and len(self.likely) == 1
+        return next((remedy for remedy in self.changing if remedy.strategy.name in self.likely), None) if is_only else None
 
     @property
     def first(self) -> tuple[Remedy, ...]:
-        """Of `changing` what is shown at once: one more is not worth a fold, and next to others that were tried none is."""
+        """Of `changing` what is shown at once, up to the last likely one: one more is not worth a fold, and next to others that were tried none is."""
         if self.shown:
             return ()
         if self.usual:
             return (self.usual,)
-        number = max(REMEDIES, sum(remedy.is_recommended for remedy in self.changing))
+        shown = (
+            number for number, remedy in enumerate(self.changing, start=1) if remedy.is_recommended or remedy.strategy.name in self.likely
+        )
+        number = max([REMEDIES, *shown])
         return self.changing if len(self.changing) == number + 1 else self.changing[:number]
 
     @property
     def further(self) -> tuple[Remedy, ...]:
-        return self.changing[len(self.first) :]
+        return tuple(remedy for remedy in self.changing if remedy not in self.first)
 
     @property
     def idle(self) -> tuple[Strategy, ...]:
@@ -264,8 +275,8 @@ class ExplainPage:
     analysed before somebody asks for it."""
     repairs: tuple[RepairRow, ...]
     """What to choose for the conversation of `subject`, what passes first."""
-    named: tuple[Conversation, ...]
-    """Jobs with a call that the error names, where no conversation is named."""
+    calls: tuple[NamedCall, ...]
+    """Calls that the error names: all, or those that the conversation which is named does not have."""
     rejected: tuple[Conversation, ...]
     """The newest whose next request one of these rules rejects, where nothing of the text leads to one; one more than are shown."""
     problem: str
@@ -288,10 +299,28 @@ class ExplainPage:
         return next((crash.session for crash in self.recorded if crash.session), None)
 
     @property
+    def with_calls(self) -> tuple[Conversation, ...]:
+        return tuple(dict.fromkeys(stored.row for call in self.calls for stored in call.stored))
+
+    @property
+    def other_profile(self) -> str:
+        """The profile that judges the conversation on its own pages, where it has no such answer; "" where it is the same or no conversation is named."""
+        own = self.row.judges[1] if self.row and self.answers else ""
+        return "" if own in self.answers[0].explanation.candidate.profiles else own
+
+    @property
+    def is_elsewhere(self) -> bool:
+        """Whether the error is hardly of the conversation: its requests have another shape, and nothing of the text is in it."""
+        if not self.other_profile or self.answers[0].explanation.fires:
+            return False
+        shapes = {profile_named(name).wire for name in self.answers[0].explanation.candidate.profiles}
+        return profile_named(self.other_profile).wire not in shapes and len(self.calls) == len(_ids(self.lookup)[:CALLS_NAMED])
+
+    @property
     def choices(self) -> tuple[Conversation, ...]:
         """Conversations to suggest, those in which the error was found first."""
         sessions = [crash.session for crash in self.recorded if crash.session]
-        return tuple(dict.fromkeys([*sessions, *self.named, *self.rejected, *self.offered]))[:OFFERED]
+        return tuple(dict.fromkeys([*sessions, *self.with_calls, *self.rejected, *self.offered]))[:OFFERED]
 
     @property
     def unanswered(self) -> frozenset[str]:
@@ -422,15 +451,16 @@ def _recorded(error: str) -> tuple[Crash, ...]:
     return tuple(islice((crash for crash in newest if same_refusal(error, crash.error)), 5))
 
 
-def _named(error: str) -> tuple[Conversation, ...]:
-    """The newest damaged jobs with a call that this error names."""
-    ids = calls_named(error)
-    if not ids:
-        return ()
-    rows = newest_first(Conversation.objects.counted().filter(DAMAGED, source__format__in=_jobs(), is_gone=False))
-    newest = rows[:JOBS_SEARCHED]
-    jobs = (job for job in newest if any(chunk.call_id in ids for chunk in loading.stored(job).conversation.chunks))
-    return tuple(islice(jobs, 5))
+def _ids(lookup: Lookup) -> tuple[str, ...]:
+    """Of the calls that the error names."""
+    return tuple(dict.fromkeys(name for explanation in lookup.explanations for name in explanation.candidate.ids))
+
+
+def _calls(lookup: Lookup) -> tuple[NamedCall, ...]:
+    """Those of them that the conversation does not have."""
+    cases = [pair[1] for pair in (lookup.pointed, lookup.repairable) if pair]
+    stored = {chunk.call_id for case in cases for chunk in (case.tree or case.conversation).chunks}
+    return tuple(named_call(name) for name in _ids(lookup)[:CALLS_NAMED] if name not in stored)
 
 
 def _rejected(explanations: tuple[Explanation, ...]) -> tuple[Conversation, ...]:
@@ -447,10 +477,6 @@ def _rejected_now(row: Conversation) -> RejectedNow:
     _, at, by = (*row.next_request, "", "", "")[:3]
     rule_id, _, profile = by.partition(" of ")
     return RejectedNow(row, text_of(profile, rule_id, at))
-
-
-def _jobs() -> list[str]:
-    return [of.name for program in programs() if program.errors.job_by_call for of in program.formats]
 
 
 def _crash(error: str, row: Conversation | None) -> CrashMatch | None:
@@ -474,10 +500,12 @@ def _heading(answers: tuple[Answer, ...], crash: CrashMatch | None) -> str:
     if not answers:
         return ""
     rule = answers[0].explanation.candidate.rule
+    provider = provider_of(rule.id)
+    rule_words = f"{rule.id} of {provider}" if provider else rule.id
     named = next((piece for piece in crash.alignment.named if piece.stored), None) if crash else None
     if named is None or named.stored is None:
-        return answers[0].sentence
-    return f"{rule.id} at {named.path}, stored at seq {named.stored.seq}: {rule.summary}"
+        return rule_words + answers[0].sentence.removeprefix(rule.id)
+    return f"{rule_words} at {named.path}, stored at seq {named.stored.seq}: {rule.summary}"
 
 
 def _repairs(subject: Lookup) -> tuple[RepairRow, ...]:
@@ -507,8 +535,9 @@ def explain_page(error: str, target: str, reader: str) -> ExplainPage:
     used = pointed[1].reading.reader if pointed else ""
     read = {"reader": used} if pointed and used != pointed[0].source.reader else {}
     is_alone = bool(lookup.explanations) and not target
-    recorded, named = (_recorded(error), _named(error)) if is_alone else ((), ())
-    rejected = _rejected(lookup.explanations) if is_alone and not recorded and not named else ()
+    recorded, calls = _recorded(error) if is_alone else (), _calls(lookup)
+    is_stored = any(call.stored for call in calls)
+    rejected = _rejected(lookup.explanations) if is_alone and not recorded and not is_stored else ()
     newest = recorded[0].session if recorded else rejected[0] if rejected else None
     of_newest = _look(error, recorded[0].row if recorded else newest, "") if newest and newest.chunk_count <= LARGEST else None
     # Where nobody named a conversation, repairs are tried on the newest that is rejected so: what usually helps may change nothing there.
@@ -535,7 +564,7 @@ def explain_page(error: str, target: str, reader: str) -> ExplainPage:
         recorded=recorded,
         subject=subject,
         repairs=repairs,
-        named=named,
+        calls=calls,
         rejected=rejected,
         problem=problem,
         own_address=own_address(),

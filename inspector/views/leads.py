@@ -4,12 +4,24 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlencode, urlsplit
 
 from django.db.models import Q, QuerySet
 
-from inspector.models import Conversation, Finding, Problem, Repair, RepairGroup, Source, Stream, StreamFinding, Tombstone
+from inspector.models import (
+    Conversation,
+    Finding,
+    Problem,
+    Repair,
+    RepairGroup,
+    Source,
+    Stream,
+    StreamFinding,
+    Tombstone,
+    searching,
+)
+from inspector.models.visible import one_parameter
 from inspector.presentation.catalogue.entries import rule_named, strategy_named
 from inspector.presentation.visible import folded
 from inspector.profiles.catalogue import PROFILES
@@ -19,6 +31,10 @@ from inspector.strategies.catalogue import UnknownStrategy
 LONGEST = 300
 SHORTEST = 4
 """Characters of an id that are looked for."""
+SHORTEST_OF_CALL = 8
+"""Characters of an id of a call: shorter ones are words of other calls too."""
+PLACES_OF_CALL = 3
+"""Conversations with a call that are named."""
 _PLACE = re.compile(r"(?:(?P<id>(?!seq\b)[^\s#]+?)[\s,:#]+)?(?:#?seq[-\s]?|(?<=[\s:#]))(?P<seq>\d{1,12})", re.IGNORECASE)
 _ID = re.compile(r"[A-Za-z0-9][\w.@:~+/-]*")
 _PAGES = (
@@ -43,6 +59,40 @@ class Lead:
 
     what: str
     href: str
+
+
+class StoredCall(NamedTuple):
+    """A conversation that has a call, and where in it the call and its results are."""
+
+    row: Conversation
+    seqs: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NamedCall:
+    """A call by the id that an error or a person names, with the conversations that have it: the newest, or none.
+
+    `is_common`: it is in too many places to look at each. `more`: conversations that are not listed.
+    """
+
+    id: str
+    stored: tuple[StoredCall, ...] = ()
+    more: int = 0
+    is_common: bool = False
+
+
+def named_call(call_id: str) -> NamedCall:
+    """By the index of the search, so that nothing is read in which the id is not. Of the demo next to other sources only where those do not have it."""
+    if len(call_id) < SHORTEST_OF_CALL:
+        return NamedCall(call_id, is_common=True)
+    seqs = searching.calls_with(call_id)
+    if seqs is None:
+        return NamedCall(call_id, is_common=True)
+    rows = Conversation.objects.filter(pk__in=one_parameter(list(seqs))).prefetch_related("source").order_by("is_gone", "place", "id")
+    listed = list(rows)
+    listed = [row for row in listed if not row.source.is_demo] or listed
+    stored = tuple(StoredCall(row, tuple(seqs[row.pk])) for row in listed[:PLACES_OF_CALL])
+    return NamedCall(call_id, stored, len(listed) - len(stored))
 
 
 def lead(text: str) -> Lead | None:
@@ -104,7 +154,13 @@ def _of_id(text: str) -> Lead | None:
     of_stores = Q(native_id=text) | Q(names__contains=folded(text)) if is_name(text) else Q(native_id=text)
     leads = [Lead("a conversation", href) for href in _hrefs("conversations", Conversation.objects.filter(of_stores))]
     leads += [Lead("a stream", href) for href in _hrefs("streams", Stream.objects.filter(native_id=text))]
-    return Lead("several conversations", f"/conversations/?{urlencode({'q': text})}") if len(leads) > 1 else _one_of(leads)
+    several = Lead("several conversations", f"/conversations/?{urlencode({'q': text})}")
+    if leads or not is_name(text):
+        return several if len(leads) > 1 else _one_of(leads)
+    call = named_call(text)
+    if len(call.stored) > 1:
+        return several
+    return next((Lead("a call", f"/conversations/{row.oid}/?at={seqs[0]}#seq-{seqs[0]}") for row, seqs in call.stored), None)
 
 
 def _ours(text: str) -> Iterator[Lead]:

@@ -17,10 +17,12 @@ from inspector.access.roles import ACTIONS, ROLES, Access, Role, RoleOn, refusal
 from inspector.actions.decide_repair import approve_repair
 from inspector.middleware import parts_within
 from inspector.models import Conversation, Grant, Repair, Source, SourceGroup
+from inspector.models.searching import index_texts
 from inspector.models.visible import Visible
+from inspector.views.leads import named_call
 from tests.access.planted import two_sources
 from tests.accounts import account
-from tests.actions.building import imported, merged, proposed
+from tests.actions.building import A, Store, T, U, imported, merged, proposed, tc, tr
 
 REASONS = {
     "Payload": "bytes by their digest, which no address takes without a conversation or stream that has them",
@@ -72,6 +74,22 @@ def test_rows_of_a_row_have_the_limit_too(tmp_path: Path) -> None:
     many = frozenset(range(10**6, 10**6 + 40_000)) | {shown.pk}
     with limited_to(Access("ann", (RoleOn(Role.VIEWER, many),))):
         assert list(Source.objects.all()) == [shown]
+
+
+@pytest.mark.django_db
+def test_a_call_of_another_source_is_in_no_conversation(tmp_path: Path) -> None:
+    shown, hidden = (imported(tmp_path / f"{name}.db", _with_call("c1", f"call-of-{name}-1")).source for name in ("shown", "hidden"))
+    index_texts()
+    assert [named_call(f"call-of-{name}-1").stored[0].row.source for name in ("shown", "hidden")] == [shown, hidden]
+    with limited_to(Access("ann", (RoleOn(Role.VIEWER, frozenset([shown.pk])),))):
+        assert named_call("call-of-shown-1").stored and not named_call("call-of-hidden-1").stored
+        assert not named_call("call-of-hidden-1").more and not named_call("call-of-hidden-1").is_common
+
+
+def _with_call(name: str, call_id: str) -> Store:
+    store = Store()
+    store.append(U("go"), A("calling", tc(call_id)), T(tr(call_id)), to=name)
+    return store
 
 
 @pytest.mark.django_db

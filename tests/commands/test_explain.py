@@ -77,7 +77,7 @@ def test_what_to_do_comes_before_the_rules_that_may_have_answered_so(rollouts: P
 def test_an_error_that_nothing_recorded_is_before_all_the_same(tmp_path: Path) -> None:
     folder = lay(tmp_path / "openclaw", dict(openclaw_files()))
     report = run("explain", UNANSWERED.format(id="toolu_x"), "--target", folder, "--conversation", BRANCHED, "--json").json
-    assert report["recommended"]["before"]["observed"].endswith("(AN-1), as the error text says")
+    assert report["recommended"]["before"]["observed"].endswith("(AN-1), as the error text says of toolu_x, which is not stored here")
 
 
 def test_the_seqs_of_the_crash_file_and_of_the_session_are_labeled(rollouts: Path) -> None:

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from inspector.actions.import_source import import_targets
 from inspector.demo.creation import write_dispatch_store
 from inspector.models import Conversation, SearchText, loading, searching
-from inspector.models.searching import conversations_with, counts, index_texts, matching_positions
+from inspector.models.searching import calls_with, conversations_with, counts, index_texts, matching_positions
 from inspector.presentation.conversation.revision_content import searchable
 from inspector.presentation.visible import folded
 from tests.commands.running import run_in_process
@@ -188,6 +188,32 @@ def test_chunks_are_counted_and_their_places_named(tmp_path: Path) -> None:
     assert matching_positions(row, 2, "needle") == [7, 107, 207, 300, 301, 303]
     assert matching_positions(row, 1, "needle") == [7, 107, 207, 300, 301]
     assert matching_positions(row, 2, "") == list(range(304)) and counts("nowhere", [row.pk]) == {}
+
+
+def test_calls_are_looked_up_by_their_whole_id(tmp_path: Path) -> None:
+    folder = tmp_path / "sessions"
+    folder.mkdir()
+    before = [u(f"u{number}", f"u{number - 1}" if number else None, f"{'x' * 4_000} c-17") for number in range(50)]
+    ends = call("c-17", q="x"), call("c-175", q="y")
+    (folder / "a.jsonl").write_bytes(lines(header(), *before, a("a1", "u49", text("c-17"), *ends), r("r1", "a1", "c-17", "none")))
+    import_targets([str(folder)], "tester")
+    index_texts()
+    row = Conversation.objects.get()
+    chunks = loading.stored(row).conversation.chunks
+    expected = [chunk.seq for chunk in chunks if chunk.call_id == "c-17"]
+    assert len(expected) == 2 and calls_with("c-17") == {row.pk: expected}, "texts that name it are none, nor is a longer id"
+    assert calls_with("c-1") == {}
+
+
+def test_without_an_index_and_of_a_common_word_no_call_is_looked_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store(tmp_path / "a.db", rows("one", [spoken("alpha")]))
+    if connection.vendor == "sqlite":
+        monkeypatch.setattr(searching, "has_index", lambda: False)
+        assert calls_with("alpha") is None
+        monkeypatch.undo()
+    index_texts()
+    monkeypatch.setattr(searching, "FEW", 1)
+    assert calls_with("alpha") is None
 
 
 def test_a_search_that_the_index_helps_compares_a_few_texts(tmp_path: Path) -> None:

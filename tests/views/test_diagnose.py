@@ -140,6 +140,12 @@ def test_what_cannot_be_used_is_answered_in_a_sentence(client: Client, text: str
     assert "<script>alert" not in page
 
 
+def test_what_is_not_recognized_leads_to_what_is(client: Client) -> None:
+    """It named a page without a link, and another one for errors than the page of them."""
+    alert = post(client, "good morning", 400).partition('role="alert">')[2].partition("</p>")[0]
+    assert 'href="/formats/">Formats that are read' in alert and 'href="/profiles/">Errors that are known' in alert
+
+
 def test_what_is_not_recognized_is_there_again(client: Client) -> None:
     answer = client.post("/diagnose/", {"text": "password = hunter2-and-more\nno <more>"})
     assert answer.status_code == 400 and answer["Cache-Control"] == "no-store"
@@ -195,6 +201,22 @@ def test_an_id_a_place_and_a_code_lead_to_their_pages(client: Client, known: Con
         answer = client.post("/diagnose/", {"text": text})
         assert (answer.status_code, answer.headers.get("Location")) == (302, href), text
     assert client.post("/diagnose.json", {"text": known.oid}).json() == {"recognized": "name", "what": "a conversation", "href": page_of}
+
+
+def test_the_id_of_a_call_leads_to_where_it_is_stored(client: Client, tmp_path: Path) -> None:
+    """Nothing here had it, it said, and its store was not imported."""
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        write(tmp_path / name, {f"{ID}.jsonl": lines(u("u1", None), a("a1", "u1", "m1", call("toolu_here01")))})
+    run("import_source", tmp_path / "one")
+    row = Conversation.objects.get()
+    answer = client.post("/diagnose/", {"text": "toolu_here01"})
+    assert answer.status_code == 302 and re.fullmatch(rf"/conversations/{row.oid}/\?at=(\d+)#seq-\1", answer["Location"])
+    assert client.post("/diagnose.json", {"text": "toolu_here01"}).json()["what"] == "a call"
+    run("import_source", tmp_path / "two")
+    assert client.post("/diagnose/", {"text": "toolu_here01"})["Location"] == "/conversations/?q=toolu_here01"
+    for near in ("toolu_here0", "toolu_here012"):
+        assert "no conversation, call, finding" in post(client, near, 400)
 
 
 def test_a_name_that_leads_nowhere_is_said(client: Client, known: Conversation) -> None:

@@ -17,11 +17,13 @@ from inspector.presentation.repair.alternatives import LARGEST
 from inspector.views import explain
 from inspector.views.explain import EXAMPLES
 from tests.commands.running import run
+from tests.programs.pi_openclaw.session_files import a, call, header, lines, u
 
 pytestmark = pytest.mark.django_db
 
 FIRST_SENTENCE = "messages.5.content.3: thinking or redacted_thinking blocks in the latest assistant message cannot be modified"
 OPENAI = "Invalid parameter: messages with role 'tool' must be a response to a preceeding message with 'tool_calls'."
+MISSING = "messages.5: `tool_use` ids were found without `tool_result` blocks immediately after: {}."
 UNANSWERED = "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'."
 
 
@@ -62,7 +64,7 @@ def words(text: str) -> str:
 
 def test_the_sentence_of_the_incident_alone_leads_to_the_stored_chunk(client: Client, session: Conversation, crash: Conversation) -> None:
     text = page(client, FIRST_SENTENCE, session.oid)
-    assert "<h1>AN-16 at messages.5.content.3, stored at seq 30: thinking of the latest" in text
+    assert "<h1>AN-16 of Anthropic at messages.5.content.3, stored at seq 30: thinking of the latest" in text
     assert f'href="/conversations/{session.oid}/?at=30#seq-30"' in text and f'href="/conversations/{crash.oid}/"' in text
     assert "serialization: all" in text
     assert f'href="/conversations/{session.oid}/repairs/new/?strategy=insert-interrupted-result"' in text
@@ -176,7 +178,10 @@ def test_a_cause_has_the_calls_and_messages_that_the_text_names(client: Client) 
     """The cause was that the provider rejects such a request, on every retry, which is the effect."""
     causes = [words(page(client, text)).partition(" Cause ")[2] for _, text in EXAMPLES]
     anthropic, openai, gemini, bedrock, mistral = causes
-    assert anthropic.startswith("The assistant's call toolu_01 (messages.4 or messages.5) got no tool_result in the next message. Usually")
+    assert anthropic.startswith("The assistant's call toolu_01 got no tool_result in the next message. Usually")
+    assert (
+        "The call is in messages.4 or messages.5: reports differ in whether the number is that of its message or of the next." in anthropic
+    )
     assert gemini.startswith("Another turn, usually a text of the user, is between the call and its response.")
     assert bedrock.startswith("The call tooluse_1 in messages.1 got no toolResult in messages.2.") and "wording" not in bedrock
     assert mistral.startswith("Between an assistant's calls and the next assistant message are fewer results than calls")
@@ -320,9 +325,73 @@ def test_the_start_lists_what_is_rejected_however_old_it_is(
 def test_the_repairs_that_fit_an_error_are_among_the_first(client: Client, session: Conversation) -> None:
     text = page(client, OPENAI)
     first = text.partition(' id="do">')[2].partition("<details")[0]
-    assert re.findall(r'href="/strategies/([\w-]+)/"', first) == ["adopt-results", "drop-orphaned-results", "move-results"]
+    assert re.findall(r'href="/strategies/([\w-]+)/"', first) == ["adopt-results", "move-results", "drop-orphaned-results"], (
+        "what is safe comes first"
+    )
     one_more = page(client, UNANSWERED).partition(' id="do">')[2].partition("</section>")[0]
     assert "insert-interrupted-result" in one_more and "more repair" not in one_more, "one more is not worth a fold"
+
+
+def test_what_is_safe_is_before_what_is_invented_and_a_trace_is_a_condition(client: Client) -> None:
+    repairs = part(page(client, MISSING.format("toolu_nowhere")), "do")
+    names = ("recover-result-from-trace safe", "move-results safe", "rename-repeated-ids safe", "insert-interrupted-result invented")
+    places = [repairs.index(name) for name in names]
+    assert places == sorted(places)
+    assert "When a tool call inside the history has no result, and a trace of its requests is imported." in repairs
+    assert "When several calls have one id" in repairs
+
+
+def test_not_as_many_results_as_calls_has_what_to_do_for_both(client: Client) -> None:
+    """A result that is stored twice was answered with: add the missing one."""
+    do = part(page(client, EXAMPLES[4][1]), "do")
+    assert "In the client, where a tool call inside the history has no result: Add the missing result" in do
+    assert "In the client, where one tool result is stored several times over: Store a result once" in do
+    assert "TOOL206 repeated-output finds it." in do and "TOOL208 several-results finds it." in do
+    assert "deduplicate-results lossy" in do and "more repair" not in do
+
+
+def test_the_calls_that_an_error_names_are_looked_up(client: Client, session: Conversation, crash: Conversation) -> None:
+    """The page asked for the conversation of a call that the search of the header has."""
+    text = page(client, MISSING.format("toolu_03roles"))
+    line = text.partition('<p class="now">')[2].partition("</p>")[0]
+    assert words(line).startswith("toolu_03roles is in ") and f'href="/conversations/{session.oid}/?at=29#seq-29">seq 29</a>' in line
+    assert f"target={session.oid}" in line and f"target={crash.oid}" in line and line.count("Explain the error there") == 2
+    assert "toolu_03rol is in no conversation here." in words(page(client, MISSING.format("toolu_03rol"))), "a part of an id is none"
+    assert "short or too common to look up: search for it" in words(page(client, MISSING.format("a1")))
+
+
+def test_no_more_than_three_conversations_of_a_call_are_named(client: Client, tmp_path: Path) -> None:
+    (tmp_path / "sessions").mkdir()
+    for number in range(5):
+        history = lines(header(), u("u0", None, "go"), a("a1", "u0", call("toolu_shared1")))
+        (tmp_path / "sessions" / f"{number}.jsonl").write_bytes(history)
+    import_targets([str(tmp_path / "sessions")], "tester")
+    text = page(client, MISSING.format("toolu_shared1"))
+    assert text.count("Explain the error there") == 3 and 'href="/conversations/?q=toolu_shared1">2 more</a>.' in text
+
+
+def test_a_conversation_without_the_call_is_said_to_be_without_it(client: Client, incident: Conversation, tmp_path: Path) -> None:
+    """It counted the message of the error in a conversation that the error is not of, and recommended by rules of another provider."""
+    session = imported_session(tmp_path, incident_files())
+    text = words(page(client, MISSING.format("toolu_03roles"), incident.oid))
+    assert "Probably the error of another conversation: hello is judged as openai-chat, which has no such answer." in text
+    assert "toolu_03roles is not in it, but in Crash: " in text and session.title[:20] in text
+    assert "as the error text says of toolu_03roles, which is not stored here." in text
+    assert (
+        "by anthropic-2026-07, whose error this is, the next request is rejected until then. Its own pages judge it as openai-chat" in text
+    )
+    assert "Repair the store, only if the error is of this conversation : by anthropic" in text
+    there = words(page(client, MISSING.format("toolu_03roles"), session.oid))
+    assert "Probably the error of another" not in there and "not in it" not in there and "Its own pages" not in there
+    assert "toolu_01 is not in it, and in no other conversation here." in words(page(client, MISSING.format("toolu_01"), incident.oid))
+    assert "Probably the error of another" not in words(page(client, OPENAI, incident.oid))
+
+
+def test_an_error_without_a_place_names_its_provider_and_doubts_the_conversation_first(client: Client, incident: Conversation) -> None:
+    text = words(page(client, "prompt is too long: 210000 tokens > 200000 maximum", incident.oid).partition("<h1>")[2])
+    assert text.startswith(
+        "AN-22 of Anthropic: more tokens than the model takes Probably the error of another conversation: hello is judged"
+    )
 
 
 def test_without_a_conversation_those_that_are_rejected_so_are_named(client: Client, incident: Conversation) -> None:
@@ -358,10 +427,11 @@ def test_what_no_stored_history_shows_has_its_advice_and_no_repair(client: Clien
 
 
 def test_what_is_too_long_asks_for_the_conversation_and_has_the_command_for_it(client: Client, incident: Conversation) -> None:
-    """There was a command with ID in it, to be edited by hand."""
+    """The advice named a command, and where it is to be read was nowhere."""
     asked = part(page(client, "prompt is too long: 210302 tokens > 200000 maximum"), "do")
     assert asked.startswith("What to do Cut at least 10,302 tokens: compact the conversation in its own program")
-    assert "No repair of the store helps." in asked and "Name the conversation to see its size" in asked and "--out" not in asked
+    assert "No repair of the store helps." in asked and "Name the conversation to see its size" in asked
+    assert "extract ID --out context.md ID is that of the conversation" in asked and "Copy" not in asked, "it is to be edited first"
     assert "extract writes who said what as Markdown, with calls and results in short" in asked
     text = page(client, "prompt is too long: 210 tokens > 200 maximum", incident.oid)
     assert "Cut at least 10 tokens" in part(text, "do") and "Stored of hello: " in part(text, "do")

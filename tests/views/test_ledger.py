@@ -142,10 +142,11 @@ def test_other_stores_have_neither(client: Client, tmp_path: Path) -> None:
 def test_the_calls_that_an_error_names_lead_to_their_job(client: Client, incident: dict[str, Conversation]) -> None:
     error = "[chat(glm)] Tool results are missing for tool calls call_7d1f0a2c, call_7d1f0a2d"
     shown = client.get("/explain/", {"error": error}).content.decode()
-    assert "The calls that it names are in 1 damaged job here" in shown and f"target={incident['4107'].oid}" in shown
+    assert shown.count("Explain the error there") == 2, "each call is in one job"
+    assert f"target={incident['4107'].oid}" in shown
     assert not any(f"target={found.oid}" in shown for name, found in incident.items() if name != "4107")
     shown = client.get("/explain/", {"error": "Tool results are missing for tool calls none"}).content.decode()
-    assert "the next request is rejected so" in shown and "Name it here" in shown and "damaged job" not in shown
+    assert "the next request is rejected so" in shown and "Name it here" in shown and "Explain the error there" not in shown
 
 
 def test_a_repair_of_an_export_is_a_script_and_cannot_be_proposed(client: Client, incident: dict[str, Conversation]) -> None:

@@ -88,10 +88,7 @@ def pasted(data: bytes) -> Pasted:
     if text.startswith(("{", "[")):
         # Judging it says what is missing.
         return Pasted(Kind.REQUEST, "JSON", data)
-    raise NotRecognized(
-        "This is no request, stream, session or provider's error that is known here: paste more of it, or the whole file. "
-        "The formats page lists what is read, the rules page the errors that are known."
-    )
+    raise NotRecognized("This is no request, stream, session or provider's error that is known here: paste more of it, or the whole file.")
 
 
 def is_request(data: bytes) -> bool:

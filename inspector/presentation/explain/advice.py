@@ -8,6 +8,7 @@ from inspector.presentation.conversation.ending import ending_without_findings
 from inspector.presentation.conversation.panels import Alignment
 from inspector.presentation.conversation.recorded_errors import recorded_errors
 from inspector.presentation.explain.answer import Explanation, OtherReader, explanation_report, same_refusal
+from inspector.presentation.explain.meanings import own_rules
 from inspector.presentation.json_text import Json, json_fields
 from inspector.presentation.repair.outcomes import advice_word
 from inspector.profiles.catalogue import PROFILES
@@ -19,6 +20,8 @@ from inspector.rules.catalogue import RULES
 from inspector.strategies.base import Strategy
 from inspector.strategies.catalogue import STRATEGIES
 
+MOST_NAMED = 3
+"""Calls of an error that a sentence names."""
 TRIED = 20_000
 """Chunks of a history up to which strategies are tried on it."""
 
@@ -31,15 +34,16 @@ class Remedy:
     edits: int | None
     word: str = ""
     """What it is called where it is recommended: whether the next request passes after all that is."""
+    when: str = ""
+    """The clause after "when" that says what it is for."""
 
     @property
     def is_recommended(self) -> bool:
         return bool(self.word)
 
     @property
-    def rules(self) -> tuple[Rule, ...]:
-        """Those whose findings it repairs."""
-        return tuple(rule for rule in RULES if self.strategy.name in rule.repaired_by)
+    def is_safe(self) -> bool:
+        return not self.strategy.safety
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +111,16 @@ def observed(explanations: Sequence[Explanation], text: str, cases: Iterable[Cas
     candidate = explanations[0].candidate
     places = [place for explanation in explanations for place in explanation.places if place.is_exact or candidate.values.get("n")]
     place = next((place.path for place in sorted(places, key=lambda place: not place.is_exact)), "")
-    source = next((source for case in cases if (source := _source(case, text))), "the error text says")
+    cases = list(cases)
+    source = next((source for case in cases if (source := _source(case, text))), "")
+    if not source:
+        stored = {chunk.call_id for case in cases for chunk in (case.tree or case.conversation).chunks}
+        missing = bool(candidate.ids) and not stored.intersection(candidate.ids)
+        source = (
+            f"the error text says of {', '.join(candidate.ids[:MOST_NAMED])}, which is not stored here"
+            if missing
+            else "the error text says"
+        )
     return f"rejected{f' at {place}' if place else ''} ({candidate.rule.id}), as {source}"
 
 
@@ -126,7 +139,10 @@ def remedies(explanation: Explanation, case: Case | None, advice: Advice | None)
     is_tried = case is not None and len(case.conversation.chunks) <= TRIED
     listed = [
         Remedy(
-            strategy, sum(1 for _ in strategy.edits(case)) if case is not None and is_tried else None, word if name in recommended else ""
+            strategy,
+            sum(1 for _ in strategy.edits(case)) if case is not None and is_tried else None,
+            word if name in recommended else "",
+            _when(strategy, own_rules(explanation.candidate.rule.id)),
         )
         for name in dict.fromkeys((*recommended, *explanation.candidate.rule.repaired_by))
         for strategy in STRATEGIES
@@ -134,6 +150,13 @@ def remedies(explanation: Explanation, case: Case | None, advice: Advice | None)
     ]
     # A recommended one may change nothing before the others have: it stays first.
     return tuple(sorted(listed, key=lambda strategy: (not strategy.is_recommended, strategy.edits == 0)))
+
+
+def _when(strategy: Strategy, likely: Sequence[Rule]) -> str:
+    """By the rules of ours that it repairs, of these by the likely ones where it repairs such."""
+    rules = [rule for rule in RULES if strategy.name in rule.repaired_by]
+    named = [rule for rule in rules if rule in likely] or rules[:2]
+    return "; or ".join(rule.summary for rule in named) or strategy.when
 
 
 def repaired_by(listed: Sequence[Remedy]) -> tuple[str, ...]:

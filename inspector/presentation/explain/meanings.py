@@ -54,25 +54,24 @@ MEANINGS = (
 
 
 # What our own rules say of a refusal, by the provider's rule: where they fire, the page says so.
-_OURS = {
-    provider_rule: code
-    for code, provider_rules in {
-        "TOOL102": "AN-1 AN-1b BR-1 GE-3 LG-1 MI-1 OC-1 OR-1 OV-1 OV-2 OV-3 SDK-1",
-        "TOOL202": "AN-2 AN-2s BR-2 MI-6 OC-2 OC-3 OR-2 OV-1r OV-3r TE-2",
-        "TOOL207": "GE-2",
-        "TOOL208": "AN-6",
-        "MSG403": "AN-4",
-        "THINK201": "AN-18",
-        "THINK204": "AN-4t AN-16",
-    }.items()
-    for provider_rule in provider_rules.split()
-}
+_OURS: dict[str, tuple[str, ...]] = {}
+for _code, _provider_rules in {
+    "TOOL102": "AN-1 AN-1b BR-1 GE-3 LG-1 MI-1 OC-1 OR-1 OV-1 OV-2 OV-3 SDK-1",
+    "TOOL202": "AN-2 AN-2s BR-2 MI-6 OC-2 OC-3 OR-2 OV-1r OV-3r TE-2",
+    "TOOL207": "GE-2",
+    "TOOL208": "AN-6 GE-3 MI-1",
+    "TOOL206": "AN-6 GE-3 MI-1",
+    "MSG403": "AN-4",
+    "THINK201": "AN-18",
+    "THINK204": "AN-4t AN-16",
+}.items():
+    for _provider_rule in _provider_rules.split():
+        _OURS[_provider_rule] = (*_OURS.get(_provider_rule, ()), _code)
 
 
-def own_rule(provider_rule: str) -> Rule | None:
-    """Our rule that finds in a store what is rejected by that one; None where none is known to."""
-    code = _OURS.get(provider_rule)
-    return rule(code) if code else None
+def own_rules(provider_rule: str) -> tuple[Rule, ...]:
+    """Our rules that find in a store what is rejected by that one, the usual cause first; () where none is known to."""
+    return tuple(map(rule, _OURS.get(provider_rule, ())))
 
 
 def means(rule: ProviderRule) -> str:
@@ -89,7 +88,7 @@ def meaning(text: str, own: tuple[Meaning, ...] = ()) -> Meaning | None:
     particular = next((row for row in matches if row.rule or row.provider_rule), None)
     if particular is None and (candidates := recognized(shown)):
         rule = candidates[0].rule
-        return Meaning(re.escape(rule.id), rule.summary, _OURS.get(rule.id, ""), rule.id)
+        return Meaning(re.escape(rule.id), rule.summary, next(iter(_OURS.get(rule.id, ())), ""), rule.id)
     return particular or (matches[0] if matches else None)
 
 

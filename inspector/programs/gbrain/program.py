@@ -58,6 +58,5 @@ PROGRAM = Program(
         },
         rules={"SDK-1": ("TOOL601", "TOOL602", "TOOL603"), "GB-1": ("TOOL602",), "GB-2": ("TOOL602", "TOOL601")},
         facts=((facts.ERROR, "the job's error_text"),),
-        job_by_call=True,
     ),
 )
