@@ -59,7 +59,7 @@ from inspector.rules.base import Case, Finding, Rule
 from inspector.strategies.base import Strategy
 from inspector.strategies.catalogue import STRATEGIES
 from inspector.views.analysis import analysis
-from inspector.views.conversation_list import DAMAGED, STATES, newest_first
+from inspector.views.conversation_list import DAMAGED, newest_first
 from inspector.views.crashes import Crash, crash_files, crash_links, crash_of
 from inspector.views.judges import chosen_judges
 from inspector.views.pages import as_json, own_address, page
@@ -76,7 +76,7 @@ CRASHES_SEARCHED = 50
 """The newest crash files whose error is compared with a text for which no conversation is named."""
 JOBS_SEARCHED = 200
 """The newest damaged jobs that are searched for the calls which a text names."""
-REJECTED = STATES["refused"][1]
+REJECTED = {"refused": True, "is_damaged": True}
 REJECTED_SHOWN = 5
 """Conversations that are rejected so, where the text names none of them."""
 EXAMPLES = (
