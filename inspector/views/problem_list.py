@@ -238,7 +238,12 @@ class ProblemRow:
     @property
     def repair(self) -> str:
         """The first of them; a plan may choose others, of other rules too, since it repairs a conversation as a whole."""
-        return next(iter(self.repairs), "")
+        return "" if self.is_settled else next(iter(self.repairs), "")
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether a repair was written, and what is left of the problem are notes, which ask for nothing."""
+        return self.severity == "note" and DONE in self.own_repairs.counts
 
     @property
     def consequence(self) -> str:

@@ -243,7 +243,7 @@ def _page(request: OperatorRequest, oid: str) -> ProblemPage:
         other_repairs=others,
         crash=_crash(example),
         also=_also(example, problem),
-        free_href=_free_href(problem) if row.repairs else "",
+        free_href=_free_href(problem) if row.repair else "",
         consequence=consequence,
         consequence_href=_free_href(consequence) if consequence else "",
     )
