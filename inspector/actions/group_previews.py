@@ -13,6 +13,7 @@ from inspector.models import Conversation, Occurrence, Problem, Repair, loading
 from inspector.models.problem import WORST_FIRST
 from inspector.planning.preview import Preview
 from inspector.presentation.repair.group_sum import plan_facts
+from inspector.presentation.repair.plan import left_less
 from inspector.readers.catalogue import UnknownReader
 from inspector.strategies.catalogue import STRATEGIES
 
@@ -76,8 +77,7 @@ def _member(row: Conversation, mode: str, problem: str = "") -> dict[str, Any]:
 
 
 def _why_no_repair(preview: Preview, facts: dict[str, Any], code: str) -> str:
-    before, after = facts["counts"].get(code, (0, 0))
-    if before <= after:
+    if code not in left_less(facts["counts"]):
         return f"{code} would still be found in it."
     if preview.before.judgement.sendable and not preview.after.judgement.sendable:
         return f"a provider accepts it now and would reject the result: {preview.after.judgement.verdict}."

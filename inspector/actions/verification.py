@@ -105,7 +105,7 @@ def regression_of(repair: Repair) -> str:
 def _damaged_again(repair: Repair) -> str:
     """By the last import, which reads with the reader of the source."""
     source = repair.conversation.source
-    after = {code: after for code, (before, after) in repair.counts.items() if after < before}
+    after = {code: after for code, (before, after, *_) in repair.counts.items() if after < before}
     row = loading.present_conversation(source, target_of(repair)) if after and repair.reader == source.reader else None
     if row is None:
         return ""

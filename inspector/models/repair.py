@@ -112,7 +112,7 @@ class Repair(models.Model):
     summary = models.TextField(blank=True, default="")
     """What the plan does, in one line, as it was when it was proposed; "" of a repair of an older version."""
     counts = JsonText(default=dict)
-    """Rule code -> [findings before, findings after], by the plan; of a repair of an older version nothing."""
+    """Rule code -> [findings before, findings after], by the plan, with the worst severity before and after where as many are milder; of a repair of an older version nothing."""
     regression = models.TextField(blank=True, default="")
     """What was lost of it, or found again, at the last check of the store; "" while it holds."""
     regressed_at = models.DateTimeField(null=True)

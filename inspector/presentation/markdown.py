@@ -93,14 +93,14 @@ def problem_md(report: Json, source: str, occurrences: Sequence[Sequence[str]], 
         prose(f"Ignored: {report['reason']}") if report["reason"] else "",
         prose(f"Fixed in client version {report['fixed_in_version']}") if report["fixed_in_version"] else "",
         table((noun, "title", "state", "verdict"), [[code(row[0]), *map(prose, row[1:])] for row in occurrences[:ROWS_SHOWN]]),
-        *_example(report["example"]),
+        *_example(report["example"], report["crash"]),
         f"In the code: {prose(report['fixed_in_code'])}" if report["fixed_in_code"] else "",
     ]
     return _joined([*parts, *_links(links)])
 
 
-def _example(example: Json | None) -> list[str]:
-    """What one finding names, a chunk a line, and what the provider answers where the problem is why."""
+def _example(example: Json | None, crash: Json | None) -> list[str]:
+    """What one finding names, a chunk a line, and what the provider answers where the problem is why; of a crash file also what it answered then, and of its session."""
     if example is None:
         return []
     lines = [
@@ -108,8 +108,18 @@ def _example(example: Json | None) -> list[str]:
         for line in example["chunks"]
     ]
     parts = [f"In {prose(example['title'] or 'a conversation without a title')} ({code(example['conversation'])}):", *_evidence(lines)]
+    if crash and crash["answered"]:
+        parts.append(f"The provider answered then: {code(crash['answered'])}")
     if answer := example["answer"]:
-        parts.append(f"The provider ({code(answer['profile'])}, {answer['rule']}) answers the next request: {code(answer['text'])}")
+        by, of = ("By its rules the provider", "the same request") if crash else ("The provider", "the next request")
+        parts.append(f"{by} ({code(answer['profile'])}, {answer['rule']}) answers {of}: {code(answer['text'])}")
+    if crash:
+        session = (
+            f" The next request of its session {code(crash['session'])}: {prose(crash['session_next_request'])}."
+            if crash["session"]
+            else ""
+        )
+        parts.append(f"It is a crash file, which is evidence: it has no next request, and is never written.{session}")
     return parts
 
 

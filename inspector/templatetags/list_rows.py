@@ -23,6 +23,10 @@ register = template.Library()
 _TITLE, _SOURCE, _ID = 90, 40, 200
 NEW = mark_safe(f' <span class="badge state-new" title="First seen in the last {NEW_DAYS} days that are shown">new</span>')  # noqa: S308 (constants)
 NOTHING = mark_safe('<span class="quiet">–</span>')
+CRASH = mark_safe('<span class="quiet">none: a crash file</span>')
+PATH_ONLY = mark_safe(
+    '<div class="caution" title="What is cut off from the path to the leaf is stored, and counted in neither number">path only</div>'
+)
 _REASON = 120
 _DAMAGE = 200
 _BADGES = 4
@@ -50,6 +54,7 @@ def _conversation(row: Any, source: str, search_query: str) -> str:
     if row.matching:
         matching = f'<a href="{href}?{escape(search_query)}">{row.matching} chunk{"" if row.matching == 1 else "s"} with this text</a>'
     following = row.next_request
+    outcome = CRASH if shown.is_crash else next_words(following, row.has_error)
     is_well, damage = not row.badges and not shown.refused, shown.damage
     if is_well and damage == UNDAMAGED:
         damage = ""
@@ -61,8 +66,8 @@ def _conversation(row: Any, source: str, search_query: str) -> str:
         f'<tr><td class="what"><a class="name row-link" href="{href}">{_clipped(shown.title or "Untitled", _TITLE)}</a>'
         f'<div class="quiet">{source} <span class="mono" title="{_clipped(shown.native_id, _ID)}">{_shown(shown.short_native_id)}</span>{status}{by}</div>'
         f'{matching}</td><td class="n chunks" data-label="chunks">{shown.chunk_count:,}</td>'
-        f'<td class="n messages{warns}" data-label="messages stored → read">{shown.message_count:,} → {shown.read_count:,}</td>'
-        f'<td class="next" data-label="next request">{next_words(following, row.has_error)}{waiting_repair(row.waiting)}</td>'
+        f'<td class="n messages{warns}" data-label="messages stored → read">{shown.message_count:,} → {shown.read_count:,}{PATH_ONLY if row.is_cut_off else ""}</td>'
+        f'<td class="next" data-label="next request">{outcome}{waiting_repair(row.waiting)}</td>'
         f'<td class="badges">{verdict}{_badges(row)}</td><td class="when" data-label="last active">{when(shown.last_activity, to_minute=True)}</td></tr>'
     )
 
@@ -80,11 +85,7 @@ def _badges(row: Any) -> str:
         parts.append('<span class="badge">rejected</span>')
     # As links to the first place of each.
     at = f"/conversations/{shown.oid}/?finding="
-    # Before another rule it would be said of that.
-    first_silent = next((badge for badge in row.badges[:_BADGES] if badge.silent), None)
     for badge in row.badges[:_BADGES]:
-        if badge is first_silent:
-            parts.append('<span class="badge note">silent</span>')
         parts.append(
             f'<a class="badge {badge.severity}" href="{at}{escape(badge.code)}" title="{escape(badge.title)}">{escape(badge.label)}</a>'
         )
@@ -132,8 +133,15 @@ def problem_rows(rows: Sequence[Any], summary_words: int, groups: Mapping[int, i
 
 
 def _heading(rank: int, count: int, columns: int) -> str:
-    kind, about = ("Other", "A program or provider can report them") if rank % 2 else ("Silent", "They are noticed later, or never")
-    name = f"{kind} {SEVERITIES[rank // 2]}s"
+    severity = f"{SEVERITIES[rank // 2]}s"
+    name, about = (
+        (f"Other {severity}", "A program or provider can report the damage")
+        if rank % 2
+        else (
+            f"{capfirst(severity)} that no program reports",
+            "The damage is noticed later, or never; a provider may reject what follows from it",
+        )
+    )
     return (
         f'<tr class="group"><th scope="rowgroup" colspan="{columns}" title="{about}">{name} <span class="count">{count:,}</span></th></tr>'
     )
@@ -150,7 +158,7 @@ def _problem(row: Any, source: str, summary_words: int, is_mixed: bool, with_who
         about = f'<div class="summary" title="{escape(capfirst(row.summary))}">{escape(summary)}</div>'
     ever = f'<span class="quiet">/{problem.total:,}</span>' if problem.total != problem.conversations else ""
     streams = f' <span class="quiet">stream{"" if problem.total == 1 else "s"}</span>' if problem.is_of_streams else ""
-    silent = ' <span class="caution">silent</span>' if is_mixed and problem.silent else ""
+    silent = ' <span class="quiet" title="No program reports this damage">unreported</span>' if is_mixed and problem.silent else ""
     state = f" {_state(problem)}" if problem.state != "open" else NEW if row.is_new else ""
     if problem.fixed_at:
         state += f' <span class="badge note" title="As {_clipped(problem.fixed_by, 60)} said">fixed in code</span>'

@@ -13,7 +13,8 @@ from inspector.models import Conversation, ConversationCount, ConversationRule, 
 from inspector.models.prepared import prepared, totals
 from inspector.models.visible import DEMO
 from inspector.presentation.clock import day_of, first_of
-from inspector.presentation.conversation.verdict import NextRequest, unless_unnoticed
+from inspector.presentation.conversation.ending import WRONG_SILENTLY
+from inspector.presentation.conversation.verdict import SILENT, NextRequest, unless_unnoticed
 from inspector.presentation.json_text import Json, json_fields
 from inspector.presentation.visible import visible
 from inspector.readers.catalogue import all_readers
@@ -30,8 +31,8 @@ DAMAGED = Q(is_damaged=True)
 STATES: dict[str, tuple[str, dict[str, bool]]] = {
     "": ("All", {}),
     "damaged": ("Damaged or rejected", {"is_damaged": True}),
-    "refused": ("Rejected", {"refused": True, "is_damaged": True}),
-    "silent": ("Silent", {"has_silent": True, "is_damaged": True}),
+    "refused": ("Rejected", {"refused": True, "is_damaged": True, "is_crash": False}),
+    "silent": ("Unreported", {"has_silent": True, "is_damaged": True}),
     "forked": ("Repaired by a fork", {"is_replaced": True}),
     "crash": ("Crash files", {"is_crash": True}),
     "healthy": ("Nothing found", {"is_damaged": False, "is_replaced": False}),
@@ -69,7 +70,7 @@ class Badge:
     @property
     def title(self) -> str:
         times = "1 time" if self.count == 1 else f"{self.count} times"
-        return f"{self.rule}: {self.severity}, {'silent' if self.silent else 'raises an error'}, {times}"
+        return f"{self.rule}: {self.severity}, {'no program reports it' if self.silent else 'raises an error'}, {times}"
 
 
 _THROUGH_TREES = frozenset(reader.name for reader in all_readers() if reader.path is not None)
@@ -98,6 +99,13 @@ class ConversationRow:
     def next_request(self) -> NextRequest:
         silent_errors = (badge.code for badge in self.badges if badge.silent and badge.severity == "error")
         return unless_unnoticed(NextRequest(*self.conversation.next_request), silent_errors)
+
+    @property
+    def is_cut_off(self) -> bool:
+        """Whether both numbers of messages are of the path through a tree, and what is stored is not all reached: a damaged parent or line hides it."""
+        following, conversation = self.next_request, self.conversation
+        is_lost = following.state == SILENT and following.words != WRONG_SILENTLY
+        return is_lost and conversation.message_count == conversation.read_count and conversation.source.reader in _THROUGH_TREES
 
     @property
     def is_read_otherwise(self) -> bool:

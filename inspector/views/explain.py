@@ -59,7 +59,7 @@ from inspector.rules.base import Case, Finding, Rule
 from inspector.strategies.base import Strategy
 from inspector.strategies.catalogue import STRATEGIES
 from inspector.views.analysis import analysis
-from inspector.views.conversation_list import STATES, newest_first
+from inspector.views.conversation_list import newest_first
 from inspector.views.crashes import Crash, crash_files, crash_links, crash_of
 from inspector.views.judges import chosen_judges
 from inspector.views.leads import NamedCall, named_call
@@ -77,7 +77,7 @@ CRASHES_SEARCHED = 50
 """The newest crash files whose error is compared with a text for which no conversation is named."""
 CALLS_NAMED = 3
 """Calls of a text that are looked up."""
-REJECTED = STATES["refused"][1]
+REJECTED = {"refused": True, "is_damaged": True}
 REJECTED_SHOWN = 5
 """Conversations that are rejected so, where the text names none of them."""
 EXAMPLES = (

@@ -67,7 +67,7 @@ from inspector.views.streams import summaries, worst
 
 RECENT = 12
 FIRST_ROWS, FIRST_WORDS, WORDS_OF_LINE = 12, 201, 9
-WORDS_OF_HEADING = 3
+WORDS_OF_HEADING = 4
 FIRST_REPAIRS, FIRST_WORDS_OF_REPAIRS = 9, 213
 """Rows of the first screen at 1440 x 900, and their words: with what is around them it has below 250."""
 HOLDING = Q(is_trace=False) | Q(stream_count__gt=0) | Q(gone_stream_count__gt=0)
@@ -273,7 +273,7 @@ def _inbox(request: OperatorRequest) -> InboxPage:
         filters=filters,
         tabs=tuple(Tab(name, words, totals[name], replace(filters, tab=name).query) for name, words in TABS.items()),
         rows=rows,
-        # All that is wrong silently in groups of "silent" and "other" errors would say the word in two meanings.
+        # A list of what becomes of the next request is not in groups of what a program reports.
         groups={} if filters.sort or filters.next_request else tab.of_ranks,
         here=here,
         repairs=rows_of_repairs(repairs[:REVIEWS]),

@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
@@ -20,6 +20,7 @@ from inspector.presentation.clock import age_words, day_of
 from inspector.presentation.conversation.ending import ACCEPTED, ENDINGS, WRONG_SILENTLY, words_of
 from inspector.presentation.conversation.verdict import PASSES, REJECTED, SILENT, UNREADABLE, NextRequest
 from inspector.presentation.json_text import Json, json_fields
+from inspector.presentation.repair.plan import left_less
 from inspector.presentation.sparkline import Sparkline, sparkline
 from inspector.presentation.visible import visible
 from inspector.programs.registry import program_or_default, programs
@@ -49,6 +50,8 @@ ME, NOBODY = "me", "none"
 KINDS = {"conversations": False, "streams": True}
 """What the address may ask for -> whether the source is evidence, as each that holds streams is."""
 _OF_STREAMS: dict[str, RuleEntry] = {entry.code: entry for entry in ALL_STREAM_RULES}
+CRASH_FILE = "crash file"
+"""Of a problem in place of the next request where all that have it are crash files: these have none, and are never written."""
 _UNNOTICED = [entry.code for entry in RULES if entry.unnoticed]
 _ALSO = {WRONG_SILENTLY: "content lost, history hidden"}
 NEXT_REQUESTS = {words.replace(" ", "-"): words for words in ENDINGS}
@@ -64,7 +67,7 @@ SORTS: dict[str, tuple[str, ...]] = {
 }
 """What the address may ask for -> the columns; most dangerous first where it asks for nothing."""
 SORT_WORDS = {
-    "": "silent errors first",
+    "": "unreported errors first",
     "-conversations": "occurs in most",
     "conversations": "occurs in fewest",
     "-seen": "seen last",
@@ -139,11 +142,13 @@ class ProblemRow:
     has_traces: bool
     """Traces belong to its source."""
     is_rejected: bool
-    """Whether the next request is rejected of the conversation that is first of those that have it."""
+    """Whether the next request is rejected of the conversation that is first of those that have it, without crash files."""
     next_request: NextRequest
     """Of the same conversation; of a problem of streams nothing."""
     rejected: int | None
     """Conversations that have it now and whose next request is rejected; None where they are too many to be counted here."""
+    is_of_crashes: bool
+    """Whether all that have it now are crash files."""
     silently: int = 0
     """Of the same those whose next request goes wrong silently, where a list is of these."""
 
@@ -196,6 +201,8 @@ class ProblemRow:
     @property
     def outcome(self) -> str:
         """Of the next request in a word or two; it says that it is rejected of errors alone, as others are not why."""
+        if self.is_of_crashes:
+            return CRASH_FILE
         if self.is_rejecting:
             return REJECTED
         return "" if self.next_request.state == REJECTED else words_of(self.next_request)
@@ -211,15 +218,18 @@ class ProblemRow:
 
     @property
     def unnoticed(self) -> str:
-        """What is wrong although the next request passes, of a silent error; "" where it is rejected of one that has it."""
-        if self.rejected or self.next_request.state not in (PASSES, SILENT) or self.problem.rank:
+        """What is wrong although the next request passes, as the page of the conversation says it; "" where it is rejected of one that has it."""
+        following = self.next_request
+        if self.rejected or following.state not in (PASSES, SILENT):
             return ""
-        return self.about.unnoticed if self.about else ""
+        if following.state == SILENT:
+            return "" if following.words == WRONG_SILENTLY else following.words
+        return self.about.unnoticed if self.about and not self.problem.rank else ""
 
     @property
     def repairs(self) -> tuple[str, ...]:
-        """The strategies of its rule that can change something in conversations of its source; none of a problem of streams."""
-        if self.about is None or self.problem.is_of_streams:
+        """The strategies of its rule that can change something in conversations of its source; none of a problem of streams or of crash files."""
+        if self.about is None or self.problem.is_of_streams or self.is_of_crashes:
             return ()
         chosen = (strategy(name) for name in self.about.repaired_by)
         format_name = self.problem.source.format
@@ -228,12 +238,17 @@ class ProblemRow:
     @property
     def repair(self) -> str:
         """The first of them; a plan may choose others, of other rules too, since it repairs a conversation as a whole."""
-        return next(iter(self.repairs), "")
+        return "" if self.is_settled else next(iter(self.repairs), "")
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether a repair was written, and what is left of the problem are notes, which ask for nothing."""
+        return self.severity == "note" and DONE in self.own_repairs.counts
 
     @property
     def consequence(self) -> str:
         """The code of the rule that it leads to and that has repairs, where it has none itself."""
-        return "" if self.repairs or self.about is None else next(iter(self.about.leads_to), "")
+        return "" if self.repairs or self.about is None or self.is_of_crashes else next(iter(self.about.leads_to), "")
 
     @property
     def progress(self) -> dict[str, int]:
@@ -314,7 +329,7 @@ class Choices:
             ("source", dict(self.sources).get(filters.source, filters.source)),
             ("program", dict(self.programs).get(filters.program, filters.program)),
             ("severity", filters.severity and f"{filters.severity}s"),
-            ("silent", "silent" if filters.silent else ""),
+            ("silent", "unreported" if filters.silent else ""),
             ("assigned", filters.assigned and f"assigned to {dict(self.assigned).get(filters.assigned, filters.assigned)}"),
             ("day", filters.day and f"began on {filters.day}"),
         )
@@ -395,9 +410,12 @@ def chosen(filters: ProblemFilters, operator: str) -> QuerySet[Problem]:
 
 
 def _with_next_request(problems: QuerySet[Problem]) -> QuerySet[Problem]:
-    """`is_refused` and `following`: of the conversation that is first of those that have it; `rejected`: how many are, where they are not too many."""
+    """`is_refused` and `following`: of the conversation that is first of those that have it; `rejected`: how many are, where they are not too many.
+
+    A crash file has no next request and is left out: where there is nothing else, `following` is None.
+    """
     # By index, of each problem one; of the most frequent ones that is all that is asked.
-    opened = Occurrence.objects.filter(problem=OuterRef("pk"), state=Occurrence.State.OPEN)
+    opened = _opened(problem=OuterRef("pk"))
     first = opened.order_by(*WORST_FIRST).annotate(following=Cast("conversation__next_request", TextField()))
     rejected = first.filter(conversation__refused=True).exclude(following__startswith=_stored("", UNREADABLE))
     number = rejected.order_by().values("problem").annotate(n=Count("pk")).values("n")
@@ -408,6 +426,11 @@ def _with_next_request(problems: QuerySet[Problem]) -> QuerySet[Problem]:
     )
 
 
+def _opened(**problems: Any) -> QuerySet[Occurrence]:
+    """Conversations that have it now and have a next request."""
+    return Occurrence.objects.filter(**problems, state=Occurrence.State.OPEN, conversation__is_crash=False)
+
+
 def _stored(*beginning: str) -> str:
     """How the text of a stored next request begins that has these words first."""
     return json.dumps(beginning)[:-1]
@@ -416,8 +439,7 @@ def _stored(*beginning: str) -> str:
 def _by_next_request() -> dict[str, Q]:
     """Words -> the problems whose row says so; of what is wrong silently also those with any occurrence that is."""
     silent, passes, unreadable = (Q(following__startswith=_stored(*words)) for words in ((SILENT,), (PASSES,), ("", UNREADABLE)))
-    opened = Occurrence.objects.filter(problem=OuterRef("pk"), state=Occurrence.State.OPEN)
-    of_any = opened.annotate(following=Cast("conversation__next_request", TextField())).filter(silent)
+    of_any = _opened(problem=OuterRef("pk")).annotate(following=Cast("conversation__next_request", TextField())).filter(silent)
     is_error, is_noticed = Q(rank__lt=2), ~Q(rank=0, code__in=_UNNOTICED)
     rejected = is_error & (Q(rejected__gt=0) | (Q(rejected=None, is_refused=True) & ~unreadable))
     return {
@@ -463,7 +485,7 @@ def rows_of(problems: Iterable[Problem], last: date) -> tuple[ProblemRow, ...]:
         has_traces=Exists(Source.traces.through.objects.filter(from_source=OuterRef("source")))
     )
     around = {
-        pk: (has_traces, bool(is_refused), NextRequest(*json.loads(following or "[]")), rejected)
+        pk: (has_traces, bool(is_refused), NextRequest(*json.loads(following or "[]")), rejected, following is None)
         for pk, has_traces, is_refused, following, rejected in more.values_list("pk", "has_traces", "is_refused", "following", "rejected")
     }
     return tuple(
@@ -472,7 +494,8 @@ def rows_of(problems: Iterable[Problem], last: date) -> tuple[ProblemRow, ...]:
             any_rule(problem.code),
             sparkline(days[problem.pk], last, DAYS),
             repairs.get((problem.source_id, problem.code), RepairsOfProblem()),
-            *around[problem.pk],
+            *around[problem.pk][:-1],
+            is_of_crashes=around[problem.pk][-1] and problem.conversations > 0 and not problem.is_of_streams,
         )
         for problem in problems
     )
@@ -481,7 +504,7 @@ def rows_of(problems: Iterable[Problem], last: date) -> tuple[ProblemRow, ...]:
 def counted_silently(rows: Iterable[ProblemRow]) -> tuple[ProblemRow, ...]:
     """With how many of its conversations go wrong silently. One query."""
     rows = list(rows)
-    opened = Occurrence.objects.filter(problem__in=[row.problem.pk for row in rows], state=Occurrence.State.OPEN)
+    opened = _opened(problem__in=[row.problem.pk for row in rows])
     silent, passes = (Q(following__startswith=_stored(state)) for state in (SILENT, PASSES))
     unnoticed = Q(problem__rank=0, problem__code__in=_UNNOTICED)
     wrong = opened.annotate(following=Cast("conversation__next_request", TextField())).filter(silent | (passes & unnoticed))
@@ -517,11 +540,6 @@ def _repairs_of(problems: Iterable[Problem]) -> dict[tuple[int, str], RepairsOfP
         )
         for place, of in states.items()
     }
-
-
-def left_less(counts: Mapping[str, Sequence[int]]) -> list[str]:
-    """Codes of the rules of which a repair with these counts leaves less."""
-    return [code for code, (before, after) in counts.items() if after < before]
 
 
 def days_by_source(sources: Iterable[Source], last: date) -> dict[int, Sparkline]:

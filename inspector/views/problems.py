@@ -38,6 +38,7 @@ from inspector.presentation.conversation.verdict import REJECTED, NextRequest, u
 from inspector.presentation.conversation.whole import LARGE
 from inspector.presentation.json_text import Json, json_fields
 from inspector.presentation.prompt.causes import calls_of
+from inspector.presentation.repair.plan import left_less
 from inspector.presentation.sparkline import Sparkline
 from inspector.presentation.visible import visible
 from inspector.profiles.base import Violation
@@ -51,7 +52,7 @@ from inspector.views.crashes import Crash, crash_of
 from inspector.views.live import live
 from inspector.views.pages import absolute, as_json, as_markdown, origin_of_source, page
 from inspector.views.paging import ListWindow, window
-from inspector.views.problem_list import ProblemRow, left_less
+from inspector.views.problem_list import ProblemRow
 from inspector.views.repair_rows import RepairRow
 from inspector.views.repair_rows import rows_of as rows_of_repairs
 
@@ -150,7 +151,8 @@ class ProblemPage:
     crashes: int
     """Of the conversations in which it occurs now, those that are crash files."""
     rejected: int
-    """Of the same, those whose next request a provider rejects."""
+    """Of the others, those whose next request a provider rejects, and those of which it goes wrong silently."""
+    silently: int
     days: Sparkline
     here: ListWindow[Occurrence]
     rows: tuple[OccurrenceRow, ...]
@@ -172,8 +174,12 @@ class ProblemPage:
     """Of the example, where that is a crash file: what it recorded, and its session."""
     also: tuple[tuple[str, str, bool], ...]
     """(code, id, whether its rule has no repair) of other problems of the example that are errors."""
+    free_href: str
+    """Where a repair is chosen of those of its conversations for which none waits; "" where there is none."""
     consequence: Problem | None
     """Where nothing repairs this one: a problem of the same source that it leads to, and that has repairs."""
+    consequence_href: str
+    """As `free_href`, of the consequence."""
 
     @property
     def history(self) -> tuple[HistoryLine, ...]:
@@ -194,6 +200,17 @@ class ProblemPage:
         """Conversations for which no repair waits, and that can be written."""
         return max(0, self.problem.conversations - self.waiting_for - self.crashes)
 
+    @property
+    def repair_href(self) -> str:
+        """Of the one that is unplanned its own page."""
+        return self.free_href if self.unplanned == 1 and self.free_href else f"/problems/{self.problem.oid}/repair/"
+
+    @property
+    def one(self) -> OccurrenceRow | None:
+        """The one that has it and is no crash file; None where it is not shown, or there are others."""
+        opened = [row for row in self.rows if row.occurrence.state == _State.OPEN and not getattr(row.subject, "is_crash", False)]
+        return opened[0] if self.problem.conversations - self.crashes == len(opened) == 1 else None
+
 
 def _page(request: OperatorRequest, oid: str) -> ProblemPage:
     problem = get_object_or_404(Problem.objects.select_related("source"), oid=oid)
@@ -203,13 +220,15 @@ def _page(request: OperatorRequest, oid: str) -> ProblemPage:
     waiting_for, review, reviewed, others = (0, "", None, ()) if problem.is_of_streams else _waiting(problem)
     rows = (_of_streams if problem.is_of_streams else _of_conversations)(problem, here.rows)
     example = _example(rows)
+    consequence = None if row.repairs or row.is_of_crashes or row.about is None else _consequence(problem, row.about.leads_to)
     return ProblemPage(
         row=row,
         problem=problem,
         **problem.occurrences.filter(state=Occurrence.State.OPEN).aggregate(
             crashes=Count("pk", filter=Q(conversation__is_crash=True)),
-            rejected=Count("pk", filter=Q(conversation__refused=True)),
+            rejected=Count("pk", filter=Q(conversation__refused=True, conversation__is_crash=False)),
         ),
+        silently=problem_list.counted_silently([row])[0].silently,
         days=row.days,
         here=here,
         rows=rows,
@@ -224,8 +243,20 @@ def _page(request: OperatorRequest, oid: str) -> ProblemPage:
         other_repairs=others,
         crash=_crash(example),
         also=_also(example, problem),
-        consequence=None if row.repairs or row.about is None else _consequence(problem, row.about.leads_to),
+        free_href=_free_href(problem) if row.repair else "",
+        consequence=consequence,
+        consequence_href=_free_href(consequence) if consequence else "",
     )
+
+
+def _free_href(problem: Problem) -> str:
+    """Of the one conversation that can be written and has no repair that waits, or of all of them together; "" where there is none."""
+    waiting = Repair.objects.filter(state__in=Repair.WAITING).values("conversation")
+    opened = problem.occurrences.filter(state=_State.OPEN, conversation__is_crash=False).exclude(conversation__in=waiting)
+    oids = list(opened.order_by().values_list("conversation__oid", flat=True)[:2])
+    if len(oids) == 1:
+        return f"/conversations/{oids[0]}/repairs/new/"
+    return f"/problems/{problem.oid}/repair/" if oids else ""
 
 
 def _crash(example: Example | None) -> Crash | None:
@@ -406,6 +437,7 @@ def _report(request: OperatorRequest, content: ProblemPage) -> Json:
         "next": content.here.older.query(request.GET) if content.here.older else "",
         "occurrences": [_occurrence_report(row) for row in content.rows],
         "example": _example_report(content.example) if content.example else None,
+        "crash": _crash_report(content.crash) if content.crash else None,
         "events": [json_fields(event, "at who verb detail") for event in content.events],
     }
 
@@ -432,9 +464,19 @@ def _example_report(example: Example) -> Json:
     }
 
 
+def _crash_report(crash: Crash) -> Json:
+    """Of the example, where it is a crash file: what the provider answered then, and what becomes of the next request of its session now."""
+    session = crash.session
+    return {
+        "answered": crash.words,
+        "session": session.oid if session else "",
+        "session_next_request": NextRequest(*session.next_request).words if session else "",
+    }
+
+
 def problem_md(request: OperatorRequest, oid: str) -> HttpResponse:
     content = _page(request, oid)
-    rows = [(row.subject.oid, row.subject.title, row.words, row.subject.verdict) for row in content.rows]
+    rows = [(row.subject.oid, row.subject.title, row.words, _verdict_of(row.subject)) for row in content.rows]
     links = {
         "problem": absolute(request, f"/problems/{content.problem.shared_id}/"),
         "rule": absolute(request, f"/rules/{content.problem.code}/"),
@@ -442,6 +484,11 @@ def problem_md(request: OperatorRequest, oid: str) -> HttpResponse:
     source = content.problem.source
     text = markdown.problem_md(_report(request, content), source.name, rows, links)
     return as_markdown(text + origin_of_source(source, None, "scan", source.path))
+
+
+def _verdict_of(subject: Conversation | Stream) -> str:
+    """A crash file has no next request."""
+    return f"{subject.damage} It is a crash file." if isinstance(subject, Conversation) and subject.is_crash else subject.verdict
 
 
 @accepts("POST")

@@ -112,10 +112,10 @@ def _row(repair: Repair) -> RepairRow:
         changed, (did, outcome), strategies, safety = total.changes, (total.did, total.outcome), group.strategies, total.safety
         whole = len(group.members)
     else:
-        changed = changes_of((code, before, after) for code, (before, after) in repair.counts.items())
+        changed = changes_of((code, before, after) for code, (before, after, *_) in repair.counts.items())
         (did, outcome), strategies, whole = parts_of(repair.summary), repair.strategies, 1
         safety = safety_of_names(strategies)
-    same = () if group or "no error" in outcome else (code for code, (before, after) in repair.counts.items() if after == before)
+    same = () if group or "no error" in outcome else (code for code, (before, after, *_) in repair.counts.items() if after == before)
     left = sorted(((code, severity_of(code)) for code in same if code not in NOTES), key=lambda rule: (SEVERITIES.index(rule[1]), rule[0]))
     together = getattr(repair, "together", whole) or whole
     return RepairRow(

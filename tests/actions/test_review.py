@@ -395,7 +395,7 @@ def test_a_comparison_that_fails_says_nothing_of_the_repair_and_stops_no_other(
 ) -> None:
     """What we keep of it is not what it was: a fault of ours, which is logged and closes no page."""
     repair = applied(conversation, RENUMBER)
-    Repair.objects.filter(pk=repair.pk).update(counts={"MSG101": "one"})
+    Repair.objects.filter(pk=repair.pk).update(counts={"MSG101": "1"})
     later(monkeypatch, hours=2)
     assert verify_due(WHO, 10) == 1 and verify_due(WHO, 10) == 0
     assert f"repair {repair.oid} could not be compared" in caplog.text

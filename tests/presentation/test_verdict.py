@@ -140,7 +140,7 @@ TWICE = """@format dispatch
 @pytest.mark.parametrize(
     ("text", "reader", "listed"),
     [
-        (DANGLING, "pi-1.5", "An entry names a parent that is in no line."),
+        (DANGLING, "pi-1.5", "An entry names a parent that no readable line has."),
         # What rejects the next request, or makes it wrong silently, is first.
         (TWICE, "dispatch-legacy", "A tool call inside the history has no result, and 1 more problem."),
         (TWO_KINDS, "dispatch-legacy", "Messages of different roles are read as one user message, and 2 more problems."),

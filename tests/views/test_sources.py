@@ -182,7 +182,7 @@ def test_the_problems_of_a_source_have_their_next_request_below_its_head_in_the_
     codes = [re.findall(r'<span class="badge (?:error|warning|note)">(\w+)</span>', page) for page in (table, inbox)]
     assert codes[0] == codes[1][:5] and "TOOL102" in codes[0], "the same five are first"
     assert ">next request</th>" in table and ">2 of 3 rejected</span>" in cell and cell in of_inbox
-    assert re.findall(r">(silent|rejected|reported)<", row.partition("</td>")[0]) == ["silent"], (
+    assert re.findall(r">(unreported|rejected|reported)<", row.partition("</td>")[0]) == ["unreported"], (
         "next to its name only that nothing reports it"
     )
 

@@ -18,7 +18,7 @@ OPS = ("inserted", "removed", "changed", "reindexed")
 
 
 def plan_facts(preview: Preview) -> dict[str, Any]:
-    """JSON: chunks by what becomes of them, bytes that are written, findings by rule as (before, after), verdicts, costs."""
+    """JSON: chunks by what becomes of them, bytes that are written, findings by rule as `counts` has them, verdicts, costs."""
     ops = Counter(row.op for row in preview.rows)
     return {
         "ops": {op: ops[op] for op in OPS},
@@ -115,7 +115,7 @@ def sum_of(plans: Iterable[Mapping[str, Any]]) -> GroupSum:
     ops, before, after, costs, left = Counter[str](), Counter[str](), Counter[str](), Counter[str](), Counter[str]()
     for plan in plans:
         ops.update(plan["ops"])
-        for code, (old, new) in plan["counts"].items():
+        for code, (old, new, *_) in plan["counts"].items():
             before[code] += old
             after[code] += new
         costs.update(set(plan["costs"]))

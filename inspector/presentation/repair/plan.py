@@ -1,11 +1,12 @@
 """A plan as `repair --json` has it: what is approved, what it changes, and the findings and verdicts before and after."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from inspector.conversation.edits import Insert, Remove, Replace, Set
 from inspector.conversation.model import Chunk
-from inspector.planning.preview import DiffRow, Preview, PreviewSide
+from inspector.planning.preview import DiffRow, FindingKind, Preview, PreviewSide
 from inspector.planning.suggested import suggested
 from inspector.presentation.conversation.ending import Ending, ending, ending_of
 from inspector.presentation.conversation.scan import finding_report
@@ -14,7 +15,7 @@ from inspector.presentation.json_text import Json, json_fields
 from inspector.presentation.repair.observed_rejection import profiles_report
 from inspector.presentation.visible import size, visible
 from inspector.programs.formats import Change
-from inspector.rules.base import Severity
+from inspector.rules.base import Severity, at_least
 
 _ROWS = (
     ("inserted", "inserted"),
@@ -59,7 +60,7 @@ def headline(preview: Preview, is_written: bool = True) -> str:
         parts.append("no content changes")
     if is_written:
         parts.append(f"{size(preview.bytes_written)} written")
-    changed = [f"{code} {before:,} → {after:,}" for code, (before, after) in counts(preview).items() if before != after]
+    changed = [f"{code} {before:,} → {after:,}" for code, (before, after, *_) in counts(preview).items() if before != after]
     more = [f"{len(changed) - _COUNTED} more rules"] if len(changed) > _COUNTED else []
     before, after = (ending_of_side(side).words for side in (preview.before, preview.after))
     verdict = f"{preview.after.judgement.profile}: {before} → {after}" if before != after else f"{preview.after.judgement.profile}: {after}"
@@ -93,13 +94,38 @@ def remaining_words(counted: Mapping[str, int]) -> str:
     return f"{' and '.join(words)} remain{'s' if sum(counted.values()) == 1 else ''}" if words else "no error or warning remains"
 
 
-def counts(preview: Preview) -> dict[str, list[int]]:
-    """Rule code -> [findings before, findings after]."""
-    before, after = Counter[str](), Counter[str]()
-    for of_side, side in ((before, preview.before), (after, preview.after)):
-        for kind, count in side.counts.items():
-            of_side[kind.code] += count
-    return {code: [before[code], after[code]] for code in sorted(before | after)}
+def counts(preview: Preview) -> dict[str, list[Any]]:
+    """Rule code -> [findings before, findings after]; where as many are milder, also the worst severity before and after."""
+    sides = preview.before.counts, preview.after.counts
+    before, after = (_by_code(kinds) for kinds in sides)
+    worst_before, worst_after = (_worst(kinds) for kinds in sides)
+    return {
+        code: [before[code], after[code], *_milder(worst_before.get(code), worst_after.get(code), before[code] == after[code])]
+        for code in sorted(before | after)
+    }
+
+
+def left_less(counts: Mapping[str, Sequence[Any]]) -> list[str]:
+    """Codes of the rules of which a repair with these counts leaves less, or as many that are milder."""
+    return [code for code, (before, after, *milder) in counts.items() if after < before or milder]
+
+
+def _by_code(kinds: Mapping[FindingKind, int]) -> Counter[str]:
+    by_code = Counter[str]()
+    for kind, count in kinds.items():
+        by_code[kind.code] += count
+    return by_code
+
+
+def _worst(kinds: Iterable[FindingKind]) -> dict[str, Severity]:
+    worst: dict[str, Severity] = {}
+    for kind in kinds:
+        worst[kind.code] = min(worst.get(kind.code, kind.severity), kind.severity, key=tuple(Severity).index)
+    return worst
+
+
+def _milder(before: Severity | None, after: Severity | None, is_as_many: bool) -> list[str]:
+    return [str(before), str(after)] if before and after and is_as_many and not at_least(after, before) else []
 
 
 def chunks_summary(rows: Sequence[DiffRow]) -> str:

@@ -187,7 +187,7 @@ def _mark_damage(tree: Branches, by_id: Mapping[str, int], replaced: Mapping[str
     for node in tree.nodes:
         how, above, damage = tree.link[node.index], tree.up[node.index], node.chunks[0].damage
         if how == DANGLING:
-            tree.mark(node.index, "dangling parent", f"its parent {short(node.parent or '')} is in no line")
+            tree.mark(node.index, "dangling parent", f"its parent {short(node.parent or '')} is in no line that can be read")
         elif how == CUT and node.is_read and not any(mark.kind == "cycle" for mark in tree.marks.get(node.index, ())):
             tree.mark(node.index, "dangling parent", f"its parent is on {name_of(tree, above)}, which no program reads", above)
         if node.type == "session" and not node.is_entry:

@@ -33,7 +33,7 @@ def warnings_of(path: Sequence[PathRow], header: str | None = None) -> list[str]
     if id_ := closes(path):
         warnings.append(f"the parents form a cycle at the entry {spoken(id_[:40])}: the walk ends there, and what is above is hidden")
     if parent := dangles(path, header):
-        warnings.append(f"the parent {spoken(parent[:40])} of the first entry is in no line: what was above it is hidden")
+        warnings.append(f"the parent {spoken(parent[:40])} of the first entry is in no line that can be read: what was above it is hidden")
     return warnings
 
 

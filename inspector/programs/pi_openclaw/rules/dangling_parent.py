@@ -1,4 +1,4 @@
-"""TREE101: an entry whose parent is in no line, so that what was above it is hidden."""
+"""TREE101: an entry whose parent is in no line that can be read, so that what was above it is hidden."""
 
 from collections.abc import Iterator
 
@@ -55,7 +55,7 @@ def _match(tree: Tree, entry: Entry, turns: int, calls: dict[str, Chunk], path_w
         evidence.append(
             ("the entry before it in the file", f"{before.id[:60] or 'without id'} (seq {before.chunks[0].seq}): its likely parent")
         )
-    start = f"The entry {name(entry)} names the parent {(entry.parent or '')[:40]!r}, which is in no line"
+    start = f"The entry {name(entry)} names the parent {(entry.parent or '')[:40]!r}, which is in no line that can be read"
     if before is None:
         return Match(entry.chunks, f"{start}; it is the first entry, so that nothing in this file is hidden by it.", severity=Severity.NOTE)
     if entry.index not in tree.on_path and words_of(entry) in path_words:
@@ -78,7 +78,7 @@ RULE = Rule(
     severity=Severity.ERROR,
     silent=True,
     origin=Origin.STORE,
-    summary="an entry names a parent that is in no line, so what was above it is hidden",
+    summary="an entry names a parent that no readable line has, so what was above it is hidden",
     unnoticed="history hidden",
     why=(
         "The parent never reached the disk, or its line is torn, or was deleted without its children being led elsewhere. The programs walk from parent to parent "

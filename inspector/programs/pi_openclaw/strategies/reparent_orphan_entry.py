@@ -1,4 +1,4 @@
-"""Gives an entry whose parent is nowhere in the file the nearest earlier entry for its parent."""
+"""Gives an entry whose parent is in no line that can be read the nearest earlier entry for its parent."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -53,8 +53,8 @@ def _above(whole: Sequence[Entry], by_id: dict[str, Entry], below: int) -> list[
 STRATEGY = Strategy(
     name="reparent-orphan-entry",
     safety=frozenset({Safety.INVENTED}),
-    summary="gives an entry whose parent is nowhere in the file the nearest earlier entry for its parent",
-    cost="That the one entry follows the other is inferred from the order of the lines: nothing in the file says so. No words change.",
+    summary="gives an entry whose parent is in no line that can be read the nearest earlier entry for its parent",
+    cost="That the one entry follows the other is inferred from the order of the lines: no line that can be read says so. No words change.",
     user_visible_effect="The history before the gap is back, and the model knows it.",
     pros="Without it the model sees only the tail (one report: 5.2 percent of the entries reachable) and nothing says so. Lines are appended in order, so that the line before is the likeliest parent.",
     cons="With several branches the line before may belong to another one: a script that chained entries so made one session worse. Look at the tree first.",
