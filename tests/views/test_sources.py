@@ -74,7 +74,7 @@ def test_the_list_says_when_each_source_was_active_and_what_is_new_in_it(client:
     names = re.findall(r"row-link[^>]*>[^<]*?(\w+\.db)</a>", page)
     cells = re.findall(r'<td class="days" data-label="new problems">(.*?)</td>', page)
     assert names == ["new.db", "well.db", "old.db"]
-    assert "2 new in the 30 days to 2026-06-21" in cells[0] and ">–<" in cells[1] and ">earlier<" in cells[2]
+    assert "2 new in the 30 days to 2026-06-21" in cells[0] and ">–<" in cells[1] and ">none in 30 days<" in cells[2]
 
 
 def test_whether_what_is_seen_is_current_is_in_the_list_and_in_the_first_lines_of_a_source(client: Client, source: Source) -> None:
