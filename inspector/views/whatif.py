@@ -334,7 +334,9 @@ def client_query(name: str, profile: str = "") -> str:
 
 
 def _programs(choice: WhatIfChoice) -> tuple[ComparedProgram, ...]:
-    present = ConversationCount.objects.filter(is_gone=False, conversations__gt=0).order_by("source__is_demo", "source__format", "source__reader")
+    present = ConversationCount.objects.filter(is_gone=False, conversations__gt=0).order_by(
+        "source__is_demo", "source__format", "source__reader"
+    )
     has_own = Source.objects.filter(is_demo=False).exists()
     # Of a program that one has oneself, the demo's conversations are not compared.
     is_demo_alone: dict[tuple[str, ...], bool] = {}

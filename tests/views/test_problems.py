@@ -893,15 +893,22 @@ def test_trends_go_on_to_the_newest_conversation_so_that_quiet_days_are_seen(cli
     written_again(tmp_path / "a.db", rows("one", MERGED), rows("well", HEALTHY, at=AT + 40 * DAY))
     later, same = words_of(client, "/trends/"), words_of(client, "/trends/?days=30")
     assert later == same and "chosen days" not in later, "it begins with the days of the inbox, which nobody chose"
-    assert "None began in these 30 days . None began in the 40 days after 2026-06-21, up to 2026-07-31, the day of the newest data (" in later
+    assert (
+        "None began in these 30 days . None began in the 40 days after 2026-06-21, up to 2026-07-31, the day of the newest data (" in later
+    )
     assert "before 1 occurrence began from 2026-06-02 to 2026-07-01, the 30 days before." in later
     moved = client.get("/trends.json").json()
     assert (moved["days"], moved["days_to"], sum(moved["active"])) == (30, "2026-07-31", 1)
     assert moved["days_to"] == client.get("/index.json").json()["problems"][0]["days_to"]
     chosen = "/trends/?since=2026-05-30&until=2026-06-28"
-    assert re.search(r"up to 2026-07-31, the day of the newest data \([\d,]+ days? ago\) ?. The last 33 are not shown: Show the days", words_of(client, chosen))
+    assert re.search(
+        r"up to 2026-07-31, the day of the newest data \([\d,]+ days? ago\) ?. The last 33 are not shown: Show the days",
+        words_of(client, chosen),
+    )
     (to_end,) = re.findall(r'href="(/trends/[^"]*)">Show the days to 07-31</a>', client.get(chosen).content.decode())
-    assert "None began in the 40 days after 2026-06-21, up to 2026-07-31, the day of the newest data (" in words_of(client, unescape(to_end))
+    assert "None began in the 40 days after 2026-06-21, up to 2026-07-31, the day of the newest data (" in words_of(
+        client, unescape(to_end)
+    )
     store(tmp_path / "b.db", rows("today", MERGED, at=AT + 40 * DAY))
     assert "None began in the" not in words_of(client, "/trends/")
 

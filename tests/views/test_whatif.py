@@ -411,7 +411,9 @@ def test_each_conversation_is_compared_with_what_reads_its_own_source_now(client
 
 
 @pytest.mark.usefixtures("programs")
-@pytest.mark.parametrize(("name", "now"), [("pi", "pi-1.5"), ("openclaw", "openclaw-2026.9"), ("rollouts", "rollouts"), ("", "dispatch-legacy")])
+@pytest.mark.parametrize(
+    ("name", "now"), [("pi", "pi-1.5"), ("openclaw", "openclaw-2026.9"), ("rollouts", "rollouts"), ("", "dispatch-legacy")]
+)
 def test_a_program_can_be_named_in_the_address(client: Client, name: str, now: str) -> None:
     assert client.get("/whatif.json", {"program": name}).json()["reader_a"] == now
     unknown = client.get("/whatif/?program=fortran")

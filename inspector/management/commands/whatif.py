@@ -78,8 +78,9 @@ class Command(AnsweringCommand):
             readers = running(compared_formats(a, b))
             if readers and a not in readers:
                 self.note(f"No source is read by {a}: it is supposed to run. What runs now: {_readers(readers)}.")
-            elif others := {name: count for name, count in readers.items() if name != a}:
-                self.note(f"Other readers run for {_many(sum(others.values()))} of this program, not compared here: {_readers(others)}.")
+            elif not_compared := {name: count for name, count in readers.items() if name != a}:
+                count = _many(sum(not_compared.values()))
+                self.note(f"Other readers run for {count} of this program, not compared here: {_readers(not_compared)}.")
             ids: dict[int, list[str]] = {}
             for number, row in enumerate(rows.iterator(chunk_size=500), start=1):
                 if row.source_id not in ids:
