@@ -366,7 +366,7 @@ def _traced(source: Source, stores: Sequence[Source]) -> tuple[TracedConversatio
     newest = grouped.order_by("-last", "conversation_id").values_list("conversation_id", "n", "turns", "last")[:SHOWN]
     # Looked for by our own ids, which are in an index.
     oids = {native_id: [Conversation.oid_of(store, native_id) for store in stores] for native_id, *_ in newest}
-    rows = Conversation.objects.in_bulk([oid for each in oids.values() for oid in each], field_name="oid")
+    rows = Conversation.objects.in_bulk([oid for copies in oids.values() for oid in copies], field_name="oid")
     return tuple(
         TracedConversation(native_id, records, turns, last, tuple(rows[oid] for oid in oids[native_id] if oid in rows))
         for native_id, records, turns, last in newest
