@@ -19,7 +19,7 @@ from inspector.sources.dsn import Dsn
 from inspector.sources.places import exists, is_dsn, place
 from inspector.sources.problems import Missing, SourceProblem
 from inspector.sources.reach import Limit
-from inspector.sources.reading import NotRecognized
+from inspector.sources.reading import NoRequest, NotRecognized
 from inspector.sources.within import stores_within
 
 OWN_FOLDERS = ("uploads", "demo")
@@ -40,7 +40,11 @@ def known_as(path: str) -> str:
 
 def sentence_of(path: str, problem: Exception) -> str:
     """As a page has it: with `path` as `known_as` has it, and without what to do at a terminal."""
-    words = f"{problem.what}." if isinstance(problem, NotRecognized) and not problem.unread else str(problem)
+    words = str(problem)
+    if isinstance(problem, NotRecognized) and not problem.unread:
+        words = f"{problem.what}."
+    elif isinstance(problem, NoRequest):
+        words = f"{problem.place} {problem.what}"
     return words.replace(path, known_as(path))
 
 

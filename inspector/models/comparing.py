@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable, Sequence
 
-from django.db.models import F, Q, QuerySet
+from django.db.models import F, Q, QuerySet, Sum
 
 from inspector.access.context import unlimited
 from inspector.models import loading
-from inspector.models.conversation import Conversation, Revision
+from inspector.models.conversation import Conversation, ConversationCount, Revision
 from inspector.presentation.whatif.differences import Difference, between, client, outcomes, read_by, with_findings
 from inspector.rules.base import Case, case_of, stored_messages
 
@@ -16,11 +16,22 @@ _MOST = 50_000
 """More than the conversations of one page and all clients of a program."""
 
 
-def comparable(formats: Iterable[str]) -> QuerySet[Conversation]:
-    """The conversations that are compared: what counts count; of a program that only the demo has, those of the demo."""
+def running(formats: Iterable[str]) -> dict[str, int]:
+    """How many conversations each reader of a source has now; what counts count, and of a program that only the demo has, those of the demo."""
+    of_program = Q(is_gone=False, conversations__gt=0, source__format__in=formats)
+    for counts in (ConversationCount.objects.counted(), ConversationCount.objects.all()):
+        by_reader = counts.filter(of_program).order_by().values_list("source__reader").annotate(n=Sum("conversations"))
+        if readers := dict(by_reader.order_by("-n", "source__reader")):
+            return readers
+    return {}
+
+
+def comparable(formats: Iterable[str], now: str) -> QuerySet[Conversation]:
+    """The conversations that are compared: those of the sources that the reader `now` reads, or else, where it is only supposed to run, all of its program."""
     of_program = Q(is_gone=False, source__format__in=formats)
     counted = Conversation.objects.counted().filter(of_program)
-    return counted if counted.exists() else Conversation.objects.filter(of_program)
+    rows = counted if counted.exists() else Conversation.objects.filter(of_program)
+    return rows.filter(source__reader=now) if now in running(formats) else rows
 
 
 @unlimited

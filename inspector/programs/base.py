@@ -297,6 +297,8 @@ class Program:
     """Formats whose sessions have a lock and an index in their folder."""
     homes: tuple[Home, ...] = ()
     """Its documented default places, which `doctor` looks at; () for a program that has none of its own."""
+    about: str = ""
+    """What it is, in a few words; "" of a program, of which its title says it."""
     export_command: str = ""
     """The shell command that writes its database, which is ADDRESS in it, as a file that is read too; "" for a program without one."""
     converters: tuple[str, tuple[str, ...]] = ("", ())

@@ -130,9 +130,10 @@ class OtherShape(SourceProblem):
 
 @dataclass(eq=False)
 class NoRequest(SourceProblem):
-    """JSON that is no request body, or whose shape cannot be detected."""
+    """JSON that is no request body, or whose shape cannot be detected; `what` is `reason` without what to do at a terminal, for a page."""
 
     reason: str
+    what: str
     template = "{place} {reason}"
     text_limit = 1000
 
@@ -384,7 +385,7 @@ def _read_at_once(path: Path, format_: Format, check: bool) -> Store:
             problems = (*(Problem(THE_FILE, text) for text in unpacked.notes), *_unread(path, format_))
             return Store(path, format_, _distinct(path, _informed(path, format_, format_.read(unpacked.records))), problems)
         except NotARequest as problem:
-            raise NoRequest(path, problem.reason) from None
+            raise NoRequest(path, problem.reason, problem.what) from None
 
     def use(store: sqlite.Snapshot) -> Store:
         damage = store.damage() if check else ()
@@ -532,7 +533,7 @@ def _request_format(path: Path) -> str:
     try:
         return request_detection.format_of(files.read_bytes(path, request_layout.LIMIT))
     except NotARequest as problem:
-        raise NoRequest(path, problem.reason) from None
+        raise NoRequest(path, problem.reason, problem.what) from None
 
 
 def _bundle(path: Path) -> Store:

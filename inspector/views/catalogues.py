@@ -387,6 +387,11 @@ class StrategyPage:
     profiles: tuple[OneProfile, ...] = ()
     alternatives: tuple[Alternative, ...] = ()
 
+    @property
+    def has_fork(self) -> bool:
+        """Whether one of its modes writes a new conversation."""
+        return any(mode["alias"] == "fork" for mode in self.modes)
+
 
 _RULE_ID = re.compile(r"\b[A-Z]{2,}[A-Z0-9]*-\d+[a-z]?\b")
 

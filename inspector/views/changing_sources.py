@@ -70,6 +70,10 @@ class DefaultStore(NamedTuple):
     """What it is imported as."""
 
 
+def _is_database(place: str) -> bool:
+    return place.endswith((".db", ".sqlite"))
+
+
 @dataclass(frozen=True, slots=True)
 class ProgramCard:
     """What a person chooses: a program, and its default places; `stores` are those that are on this machine."""
@@ -84,6 +88,8 @@ class ProgramCard:
     """Whether one of them is short enough to be pasted."""
     export_command: str = ""
     """Of a program of a database: what writes it as a file."""
+    about: str = ""
+    """What it is, of one that is no program."""
 
     @property
     def slug(self) -> str:
@@ -100,9 +106,14 @@ class ProgramCard:
     @property
     def where(self) -> str:
         """Where sessions of it are, in a few words."""
-        return next(
-            iter(self.places), "a PostgreSQL database" if self.export_command else "a file or pasted text" if self.is_pasted else "a file"
-        )
+        way = "a PostgreSQL database" if self.export_command else "a file or pasted text" if self.is_pasted else "a file"
+        return next(iter(self.places), f"{self.about}: {way}" if self.about else way)
+
+    @property
+    def remote_folder(self) -> str:
+        """Its usual folder as another machine has it, from the home folder there; "" of one that keeps a database, which is not copied so."""
+        place = next(iter(self.places), "")
+        return "" if not place.startswith("~/") or _is_database(place) else place.removeprefix("~/")
 
     @property
     def file(self) -> str:
@@ -115,7 +126,7 @@ class ProgramCard:
     @property
     def is_database_file(self) -> bool:
         """Whether one of its places is an SQLite database."""
-        return any(place.endswith((".db", ".sqlite")) for place in self.places)
+        return any(map(_is_database, self.places))
 
     @property
     def has_sessions(self) -> bool:
@@ -127,7 +138,7 @@ class ProgramCard:
         return sum(store.files or 0 for store in self.stores)
 
 
-CAPTURES = ProgramCard("Captured streams", ("captures",), is_pasted=True)
+CAPTURES = ProgramCard("Captured streams", ("captures",), is_pasted=True, about="what a provider or a proxy sent back, event by event")
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,10 +174,18 @@ class AddPage:
 
     @property
     def listing(self) -> str:
-        """INSPECTOR_SOURCES as it is when that place, or else any other folder and database, may be read too."""
+        """INSPECTOR_SOURCES as it is when that place, or else PATH, may be read too."""
         above, _, name = self.beyond.rpartition("/")
         folder = above if "." in name[1:] and not is_dsn(self.beyond) else self.beyond
-        return ",".join(dict.fromkeys([*self.roots, *self.addresses, *([folder] if folder else (ADDRESS,))]))
+        return self._listing(folder or "PATH")
+
+    @property
+    def listing_of_address(self) -> str:
+        """The same with an address that is not typed yet."""
+        return self._listing("ADDRESS")
+
+    def _listing(self, place: str) -> str:
+        return ",".join(dict.fromkeys([*self.roots, *self.addresses, place]))
 
     @property
     def other_roots(self) -> tuple[str, ...]:
@@ -207,6 +226,7 @@ class AddPage:
                 tuple(store for store in self.stores if store.program == program.title),
                 bool(program.wires),
                 program.export_command.replace("ADDRESS", address),
+                program.about,
             )
             for program in programs()
         ]

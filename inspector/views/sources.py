@@ -7,7 +7,7 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib import messages
-from django.db.models import OuterRef, QuerySet, Subquery, Sum
+from django.db.models import Count, Max, OuterRef, Q, QuerySet, Subquery, Sum
 from django.http import HttpResponse, HttpResponseRedirect, QueryDict
 from django.shortcuts import get_object_or_404, redirect
 from django.urls import reverse
@@ -247,6 +247,18 @@ _ROW = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class TracedConversation:
+    """A conversation that trace records name; `rows` are those of the stores that the trace belongs to, mostly one."""
+
+    native_id: str
+    records: int
+    turns: int
+    last: int
+    """When the newest of the records was, in epoch milliseconds."""
+    rows: tuple[Conversation, ...]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourcePage:
     row: SourceRow
@@ -256,6 +268,9 @@ class SourcePage:
     last_activity: int | None
     traces: tuple[Source, ...]
     stores: tuple[Source, ...]
+    traced: tuple[TracedConversation, ...]
+    """Of a trace: the conversations that its newest records name, and how many there are in all."""
+    traced_count: int
     recent: tuple[ConversationRow, ...]
     rules: tuple[ProblemRow, ...]
     """What is open in it, the worst first."""
@@ -309,6 +324,7 @@ def _page(source: Source) -> SourcePage:
         payloads = Payload.objects.filter(pk__in=TraceRecord.objects.filter(source=source).exclude(body=None).values("body"))
     else:
         payloads = Payload.objects.filter(pk__in=Record.objects.filter(conversation__source=source).values("payload_id"))
+    stores = tuple(source.stores.all())
     last = problem_list.last_day_for(source)
     # At most as many as there are rules.
     problems = list(source.rule_problems.filter(conversations__gt=0).select_related("source").order_by(*problem_list.SORTS[""]))
@@ -318,7 +334,9 @@ def _page(source: Source) -> SourcePage:
         gone=missing(source.conversation_counts.filter(is_gone=True).aggregate(n=Sum("conversations", default=0))["n"], conversations),
         last_activity=last_activity,
         traces=tuple(source.traces.all()),
-        stores=tuple(source.stores.all()),
+        stores=stores,
+        traced=_traced(source, stores),
+        traced_count=_named(source).aggregate(n=Count("conversation_id", distinct=True))["n"] if source.trace_record_count else 0,
         recent=rows_of(_worst_first(conversations.filter(is_gone=False))),
         rules=problem_list.rows_of(problems[:RULES], last),
         problem_count=len(problems),
@@ -333,6 +351,25 @@ def _page(source: Source) -> SourcePage:
         watch=_watch(source),
         may_remove=may("remove", source),
         overlaps=overlapping(source),
+    )
+
+
+def _named(source: Source) -> QuerySet[TraceRecord]:
+    return TraceRecord.objects.filter(source=source).exclude(conversation_id="")
+
+
+def _traced(source: Source, stores: Sequence[Source]) -> tuple[TracedConversation, ...]:
+    if not source.trace_record_count:
+        return ()
+    turns = Count("turn_id", distinct=True, filter=~Q(turn_id=""))
+    grouped = _named(source).order_by().values("conversation_id").annotate(n=Count("pk"), turns=turns, last=Max("timestamp"))
+    newest = grouped.order_by("-last", "conversation_id").values_list("conversation_id", "n", "turns", "last")[:SHOWN]
+    # Looked for by our own ids, which are in an index.
+    oids = {native_id: [Conversation.oid_of(store, native_id) for store in stores] for native_id, *_ in newest}
+    rows = Conversation.objects.in_bulk([oid for copies in oids.values() for oid in copies], field_name="oid")
+    return tuple(
+        TracedConversation(native_id, records, turns, last, tuple(rows[oid] for oid in oids[native_id] if oid in rows))
+        for native_id, records, turns, last in newest
     )
 
 

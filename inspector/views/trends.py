@@ -59,6 +59,16 @@ class TrendRow:
     href: str
 
     @property
+    def older(self) -> int:
+        """At least how many of the open ones began earlier than those of `before`."""
+        return max(0, (self.open or 0) - self.days.total - self.before)
+
+    @property
+    def is_new(self) -> bool:
+        """Whether none is known from before the days that are shown."""
+        return not self.before and not self.older
+
+    @property
     def severity(self) -> str:
         """Of the rule that it is of."""
         return _severity(self.key)
@@ -211,7 +221,7 @@ class TrendsPage:
             return []
         grown = sorted((row for row in self.rows if row.days.total > row.before > 0), key=lambda row: row.before - row.days.total)
         changes = (
-            ("New", [row for row in self.moving if not row.before]),
+            ("New", [row for row in self.moving if row.is_new]),
             ("More", grown),
             ("None any more", sorted((row for row in self.still if row.before), key=lambda row: -row.before)),
         )
@@ -243,8 +253,8 @@ class TrendsPage:
         mark, of = max(of_clients or named, key=lambda one: (one[0].place, one[1].number))
         counts = [(row, sum(row.days.counts[mark.place :])) for row in self.rows]
         counts = sorted((one for one in counts if one[1]), key=lambda one: -one[1])
-        first = [(row, f"{number:,}") for row, number in counts if number == row.days.total + row.before]
-        again = [(row, _of_new(row, number)) for row, number in counts if number < row.days.total + row.before]
+        first = [(row, f"{number:,}") for row, number in counts if number == row.days.total and row.is_new]
+        again = [(row, _of_new(row, number)) for row, number in counts if number < row.days.total or not row.is_new]
         return Since(mark, of, sum(self.total.counts[mark.place :]), mark.place + self.span, first, again)
 
     @property
@@ -427,8 +437,9 @@ def _by_severity(of_days: QuerySet[ProblemDay], last: date, days: int) -> tuple[
 
 
 def _of_new(row: TrendRow, number: int) -> str:
-    """How many of what is new in the row, and of the days before where there are any: the numbers of its table."""
-    return f"{number:,} of {row.days.total:,} new" + (f", {row.before:,} before" if row.before else "")
+    """How many of what is new in the row, and of what began before where there is any: the numbers of its table."""
+    before = (f", {n:,} {word}" for n, word in ((row.before, "before"), (row.older, "older")) if n)
+    return f"{number:,} of {row.days.total:,} new{''.join(before)}"
 
 
 def _severity(code: str) -> str:

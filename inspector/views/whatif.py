@@ -5,12 +5,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from urllib.parse import urlencode
 
-from django.db.models import QuerySet, Sum
+from django.db.models import QuerySet
 from django.http import Http404, HttpResponse
 
 from inspector.middleware import OperatorRequest
 from inspector.models import Conversation, ConversationCount, Source
-from inspector.models.comparing import chunks_to_read, comparable, difference, differences
+from inspector.models.comparing import chunks_to_read, comparable, difference, differences, running
 from inspector.presentation.conversation.verdict import PASSES, REJECTED, SILENT
 from inspector.presentation.json_text import Json, json_fields
 from inspector.presentation.whatif.differences import (
@@ -30,7 +30,7 @@ from inspector.presentation.whatif.report import difference_report, summary_repo
 from inspector.presentation.whatif.words import PARTS, STANDINGS, WORDS, Standing, Words, going_back, loss_words, part_of, state_words
 from inspector.profiles.catalogue import PROFILES, UnknownProfile
 from inspector.profiles.catalogue import profile as profile_named
-from inspector.programs.catalogue import format_named
+from inspector.programs.catalogue import UnknownFormat, format_named
 from inspector.programs.registry import program_or_default
 from inspector.readers.catalogue import UnknownReader, all_readers, names
 from inspector.views.conversation_list import newest_first
@@ -97,7 +97,7 @@ class WhatIfRow:
 
 @dataclass(frozen=True, slots=True)
 class ComparedProgram:
-    """A program with imported conversations; `href` compares two of its readers. `is_demo`: only the demo has it, next to other sources."""
+    """A program with imported conversations, as one reader has them now; `href` compares it. `is_demo`: only the demo has it, next to other sources."""
 
     title: str
     href: str
@@ -173,7 +173,8 @@ class WhatIfPage:
     here: ListWindow[str]
     part_counts: Mapping[str, int]
     counted: int
-    total: int
+    running: Mapping[str, int]
+    """How many conversations of the program each reader has now."""
 
     @property
     def query(self) -> str:
@@ -191,6 +192,20 @@ class WhatIfPage:
     def clients(self) -> tuple[tuple[str, Client], ...]:
         """The one that runs now, and the one that is compared with it."""
         return ("runs now", client(self.choice.a)), (self.chosen.standing.label, client(self.choice.b))
+
+    @property
+    def total(self) -> int:
+        return self.running.get(self.choice.a, sum(self.running.values()))
+
+    @property
+    def is_supposed(self) -> bool:
+        """No source is read by the one that is to run now."""
+        return self.choice.a not in self.running
+
+    @property
+    def other_running(self) -> tuple[tuple[str, int], ...]:
+        """Other readers of sources of this program, with their conversations."""
+        return tuple((name, count) for name, count in self.running.items() if name != self.choice.a)
 
     @property
     def words(self) -> Mapping[str, Words]:
@@ -253,13 +268,13 @@ def _choice(request: OperatorRequest) -> WhatIfChoice:
     readers = get.getlist("reader")[:2]
     show = _SHOWN_BEFORE.get(get.get("show", ""), get.get("show", ""))
     try:
-        a = readers[0] if readers else _deployed() or all_readers()[0].name
+        a = readers[0] if readers else _deployed(get.get("program", "")) or all_readers()[0].name
         b = readers[1] if len(readers) > 1 else _other(a)
         if not compared_formats(a, b):
             raise Http404(f"{a} and {b} are readers of different programs: choose two of one program.")
         if get.get("profile"):
             profile_named(get["profile"])
-    except (UnknownReader, UnknownProfile) as problem:
+    except (UnknownReader, UnknownProfile, UnknownFormat) as problem:
         raise Http404(str(problem)) from None
     return WhatIfChoice(a, b, get.get("profile", ""), show if show in SHOWS else "all", _amount(get.get("of", "")))
 
@@ -268,9 +283,11 @@ def _amount(text: str) -> int:
     return next((amount for amount in AMOUNTS if str(amount) == text), AMOUNTS[0])
 
 
-def _deployed() -> str | None:
-    """Of one's own sources before the demo's; the first by its format whose program has several readers to compare."""
+def _deployed(program: str) -> str | None:
+    """Of one's own sources before the demo's; the first by its format whose program has several readers to compare, or of the format `program`. Raises UnknownFormat."""
     sources = Source.objects.filter(is_trace=False).exclude(reader="").order_by("is_demo", "format", "pk").values_list("format", "reader")
+    if program:
+        return next((name for format_name, name in sources if format_name == program), format_named(program).default_reader)
     return next((name for format_name, name in sources if len(names(format_name)) > 1), None)
 
 
@@ -317,27 +334,31 @@ def client_query(name: str, profile: str = "") -> str:
 
 
 def _programs(choice: WhatIfChoice) -> tuple[ComparedProgram, ...]:
-    chosen = compared_formats(choice.a, choice.b)
-    present = ConversationCount.objects.filter(is_gone=False, conversations__gt=0).order_by("source__is_demo", "source__format")
+    present = ConversationCount.objects.filter(is_gone=False, conversations__gt=0).order_by(
+        "source__is_demo", "source__format", "source__reader"
+    )
     has_own = Source.objects.filter(is_demo=False).exists()
-    programs: dict[tuple[str, ...], ComparedProgram] = {}
-    for format_name, is_demo in present.values_list("source__format", "source__is_demo").distinct():
+    # Of a program that one has oneself, the demo's conversations are not compared.
+    is_demo_alone: dict[tuple[str, ...], bool] = {}
+    formats: dict[str, str] = {}
+    for format_name, is_demo, name in present.values_list("source__format", "source__is_demo", "source__reader").distinct():
         offered = tuple(names(format_name))
-        if len(offered) > 1:
-            href = urlencode({"reader": format_named(format_name).default_reader})
-            programs.setdefault(offered, ComparedProgram(format_name, f"?{href}", format_name in chosen, has_own and is_demo))
-    return tuple(programs.values())
+        if len(offered) > 1 and is_demo_alone.setdefault(offered, has_own and is_demo) == (has_own and is_demo):
+            formats.setdefault(name, format_name)
+    several = Counter(formats.values())
+    return tuple(
+        ComparedProgram(
+            f"{format_name} {name}" if several[format_name] > 1 else format_name,
+            f"?{urlencode({'reader': name})}",
+            name == choice.a or (choice.a not in formats and client(choice.a).reader.format == format_name),
+            is_demo_alone[tuple(names(format_name))],
+        )
+        for name, format_name in formats.items()
+    )
 
 
 def _newest(choice: WhatIfChoice) -> QuerySet[Conversation]:
-    return newest_first(comparable(compared_formats(choice.a, choice.b)))[: choice.amount]
-
-
-def _total(formats: Sequence[str]) -> int:
-    """As many as `comparable` has, from what is counted already."""
-    counts = ConversationCount.objects.filter(is_gone=False, source__format__in=formats)
-    own = ConversationCount.objects.counted().filter(is_gone=False, source__format__in=formats)
-    return next((n for rows in (own, counts) if (n := rows.aggregate(n=Sum("conversations", default=0))["n"])), 0)
+    return newest_first(comparable(compared_formats(choice.a, choice.b), choice.a))[: choice.amount]
 
 
 def _listed(choice: WhatIfChoice, compared: Iterable[tuple[str, Difference]]) -> list[str]:
@@ -433,7 +454,7 @@ def _page(request: OperatorRequest) -> WhatIfPage:
         here=here,
         part_counts=Counter(part_of(by_client[place]) for _, by_client in compared),
         counted=len(compared),
-        total=_total(formats),
+        running=running(formats),
     )
 
 

@@ -131,14 +131,12 @@ def _format_of(data: bytes) -> str:
         return _FORMATS[wires[0]]
     if wires:
         names = ", ".join(_FORMATS[wire] for wire in wires)
-        raise NotARequest(
-            f"holds messages that are the same in several wire shapes: say which it is (--format NAME, in Python format=NAME): {names}."
-        )
+        what = "holds messages that are the same in several wire shapes"
+        raise NotARequest(f"{what}: say which it is (--format NAME, in Python format=NAME): {names}.", f"{what}: {names}.")
     if value == [] or (isinstance(value, dict) and any(value.get(name) == [] for name in ("messages", "contents", "input"))):
         raise NotARequest("holds an empty list of messages: there is nothing to judge, and every provider refuses it.")
-    raise NotARequest(
-        "is JSON, but no request body or list of messages that is known here: `formats` lists them, --format NAME (in Python format=NAME) forces one."
-    )
+    what = "is JSON, but no request body or list of messages that is known here"
+    raise NotARequest(f"{what}: `formats` lists them, --format NAME (in Python format=NAME) forces one.", f"{what}.")
 
 
 def still_shows(name: str, before: bytes, after: bytes) -> bool:

@@ -17,11 +17,12 @@ _MARK = "\ufeff"
 
 
 class NotARequest(Exception):
-    """The bytes are no request body. `reason` is the end of a sentence that starts with their place, and says what to do next."""
+    """The bytes are no request body. `reason` is the end of a sentence that starts with their place, and says what to do next; `what` is the same
+    without what to do at a terminal, for a page."""
 
-    def __init__(self, reason: str) -> None:
+    def __init__(self, reason: str, what: str = "") -> None:
         super().__init__(reason)
-        self.reason = reason
+        self.reason, self.what = reason, what or reason
 
 
 @dataclass(frozen=True)

@@ -97,6 +97,20 @@ def test_over_all_imports_only_conversations_of_the_readers_program_are_compared
     assert jobs.json["conversations"] == len(gbrain_incident.DEMO_JOBS)
 
 
+@pytest.mark.only_settles(False)
+@pytest.mark.django_db
+def test_over_all_imports_each_conversation_is_compared_with_what_reads_its_source(tmp_path: Path) -> None:
+    run("import_source", make(tmp_path / "a.db"), incident(tmp_path / "b.db"))
+    Source.objects.filter(path__endswith="b.db").update(reader="exact")
+    ran = run("whatif", *EXACT, "--json")
+    assert ran.json["conversations"] == 6
+    assert "Other readers run for 1 conversation of this program, not compared here: exact (1)." in ran.err
+    supposed = run("whatif", "--reader", "dispatch-role-split", "--reader", "exact", "--json")
+    assert supposed.json["conversations"] == 7
+    assert "No source is read by dispatch-role-split: it is supposed to run. What runs now: dispatch-legacy (6), exact (1)." in supposed.err
+    assert "run for" not in run("whatif", make(tmp_path / "c.db"), *EXACT, "--json").err, "of a path no source is asked"
+
+
 def test_the_fixes_of_loader_repair_and_converter_are_compared_together(tmp_path: Path) -> None:
     store = incident(tmp_path / "dispatch.db")
     alone = run("whatif", store, "--reader", "dispatch-legacy", "--reader", "dispatch-legacy+keep-thinking")

@@ -111,7 +111,9 @@ def test_what_was_typed_is_there_again_with_the_sentence_next_to_it(
 def test_a_refused_path_comes_with_the_setting_that_allows_it(tmp_path: Path, client: Client, settings: Settings) -> None:
     settings.INSPECTOR_SOURCES = [tmp_path, place("postgresql://brain@db.example/brain")]
     listed = f"INSPECTOR_SOURCES={tmp_path},postgresql://brain@db.example/brain,"
-    assert f"{listed}postgresql://" in client.get("/sources/add/").content.decode(), "an example, before anything is refused"
+    first = client.get("/sources/add/").content.decode()
+    assert f"{listed}PATH" in first and f"{listed}ADDRESS" in first, "what is allowed now, and the place of what is to be"
+    assert "INSPECTOR_SOURCES" in first and "db.example.org" not in first.partition("INSPECTOR_SOURCES")[2].partition("</pre>")[0]
     assert f"{listed}/srv/other/in" in said(client, path="/srv/other/in/a.db"), "the folder of a file"
     assert f"{listed}/srv/other" in said(client, path="/srv/other")
     assert "import_source /srv/other/in/a.db</pre>" in said(client, path="/srv/other/in/a.db", do="try"), "tried, and not imported either"
@@ -123,7 +125,11 @@ def test_a_refused_path_comes_with_the_setting_that_allows_it(tmp_path: Path, cl
     assert card.index("import_source /srv/other</pre>") < card.index('data-copies="to-import"') < card.index("Or allow it for this page")
     for command in re.findall(r'id="to-(?:test|import)">([^<]*)</pre>', page):
         assert command.startswith(f"{sys.executable} {PACKAGE.parent}/manage.py "), "from any folder"
-    assert re.findall(r'data-copies="([\w-]+)"', page)[:3] == ["to-test", "to-import", "to-allow"]
+    assert [name for name in re.findall(r'data-copies="([\w-]+)"', page) if name != "to-allow-address"][:3] == [
+        "to-test",
+        "to-import",
+        "to-allow",
+    ]
     address = said(client, path="postgresql://me:hunter2@other.example/brain")
     assert "import_source postgresql://me@other.example/brain</pre>" in address and 'id="elsewhere"' not in address
     assert f"{listed}postgresql://me@other.example/brain" in address, "its password is no part of it"
@@ -137,8 +143,11 @@ def test_a_command_in_another_terminal_has_the_database_of_this_one(
     """Without the variable it reported success, and imported into another database."""
     settings.INSPECTOR_OWN_DATABASE_NAMED = is_named
     monkeypatch.setitem(settings.DATABASES["default"], "ENGINE", "django.db.backends.sqlite3")
-    (command,) = re.findall(r'id="to-import">([^<]*)</pre>', client.get("/sources/add/").content.decode())
+    page = client.get("/sources/add/").content.decode()
+    (command,) = re.findall(r'id="to-import">([^<]*)</pre>', page)
     assert command.endswith("import_source PATH") and command.startswith("INSPECTOR_DATABASE_URL=") is is_named
+    lines = re.findall(r'id="to-allow[a-z-]*">([^<]*)</pre>', page)
+    assert len(lines) == 2 and all(line.startswith("INSPECTOR_DATABASE_URL=") is is_named for line in lines), "a restart opens the same one"
 
 
 def test_the_address_of_a_database_that_may_have_a_password_is_in_no_command(
@@ -186,14 +195,16 @@ def panel(page: str) -> str:
 @pytest.mark.parametrize(("program", "sentences"), [
     ("codex-cli", ["Not found on this machine. It keeps its sessions in ~/.codex/sessions , or where CODEX_HOME says.",
                    "On another machine A file below ~/.codex/sessions, at most 64 MB", "Test without importing Upload and import",
-                   "In another folder of this machine", "Formats that are read: codex ."]),
-    ("gbrain", ["It keeps its sessions in a PostgreSQL database.", "Or allow it for this page : then one button here imports it.",
-                "Its address, without the password Show the commands to test and import", "Without a login Ask who has one to run this",
+                   "scp -rp HOST:.codex/sessions copy Copy", "inspector import_source copy --from HOST Copy",
+                   "In another folder of this machine", "with the path in place of PATH", "Formats that are read: codex ."]),
+    ("gbrain", ["It keeps its sessions in a PostgreSQL database.", "Its address, without the password Show the commands to test and import Or allow it for this page",
+                "with the address in place of ADDRESS", "Without a login Ask who has one to run this",
                 "pg_dump -t minion_jobs -t &#x27;subagent_*&#x27; postgresql://reader@db.example.org/agents &gt; gbrain.sql",
                 "The file gbrain.sql, at most 64 MB"]),
-    ("opencode", ["The file ~/.local/share/opencode/opencode*.db, at most 64 MB", "Is it an SQLite database in use?"]),
-    ("request-bodies", ["It has no usual place: upload a file, paste the text or type its path ."]),
-    ("evidence-bundle", ["It has no usual place: upload a file or type its path ."]),
+    ("pi-and-openclaw", ["scp -rp HOST:.pi/agent/sessions copy Copy"]),
+    ("opencode", ["Copy the store here", "The file ~/.local/share/opencode/opencode*.db, at most 64 MB", "Is it an SQLite database in use?"]),
+    ("request-bodies", ["What a client sent to a provider, as JSON.", "It has no usual place: upload a file, paste the text or type its path ."]),
+    ("evidence-bundle", ["One conversation sealed with its trace, a zip that somebody made with Inspector.", "It has no usual place: upload a file or type its path ."]),
     ("captured-streams", ["It has no usual place: upload a file, paste the text or type its path .", "all kinds"]),
 ])  # fmt: skip
 def test_a_program_that_is_chosen_says_what_to_do_for_it(
@@ -205,6 +216,21 @@ def test_a_program_that_is_chosen_says_what_to_do_for_it(
     for sentence in sentences:
         assert sentence in panel(page), sentence
     assert f'href="?program={program}" aria-current="true">' in page and page.count('href="?program=') == len(programs()) + 1
+
+
+def test_a_file_of_something_else_is_answered_in_words_of_the_page(client: Client) -> None:
+    def tested(text: bytes, program: str) -> str:
+        upload = SimpleUploadedFile("a.jsonl", text)
+        page = client.post(f"/sources/add/?program={program}", {"file": upload, "do": "try"}).content.decode()
+        return " ".join(re.sub(r"<[^>]+>", "", page.partition('id="tested"')[2].partition("</section>")[0]).split())
+
+    wrong = tested(b'{"a": 1}\n', "codex-cli")
+    assert "Nothing of Codex CLI was read in it: choose one of ~/.codex/sessions below, or at the top what this is of." in wrong
+    assert "no request body or list of messages that is known here. " in wrong and "--format" not in wrong and "`formats`" not in wrong
+    assert "Nothing of" not in tested(b'{"a": 1}\n', ""), "no program was chosen"
+    assert "Nothing of" not in tested(SESSION.encode(), "codex-cli"), "another program's session is recognized as what it is"
+    several = tested(b'{"messages": [{"role": "user", "content": "hi"}]}', "request-bodies")
+    assert "the same in several wire shapes: " in several and "--format" not in several
 
 
 def test_a_program_whose_sessions_are_here_is_tested_right_there(

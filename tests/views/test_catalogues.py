@@ -93,8 +93,7 @@ def test_the_page_of_every_strategy_says_both_sides(client: Client, strategy: ob
         found.user_visible_effect,
         found.pros,
         found.cons,
-        "--mode fork",
-        "--mode in-place",
+        *(f"--mode {mode.alias}" for format_ in FORMATS if found.applies_to(format_.name) for mode in format_.modes if mode.alias),
     ):
         assert words.replace("`", "") in text
     assert all(word in text for word in found.safety or {"safe"})
@@ -110,6 +109,7 @@ def test_every_mode_is_described_in_its_own_words_and_no_others(client: Client, 
     expected = {
         (mode.name, format_.name): mode.summary if strategy.write_kind != "id" or mode.alias == "fork" else NO_OTHER_ID
         for format_ in FORMATS
+        if strategy.applies_to(format_.name)
         for mode in format_.modes
     }
     assert {(mode, name): words for mode, words, names in rows for name in names.split(", ")} == expected
@@ -118,6 +118,16 @@ def test_every_mode_is_described_in_its_own_words_and_no_others(client: Client, 
     assert twin == run("strategies", strategy.name, "--json").json
     out = run("strategies", strategy.name).out
     assert all(f"--mode {row['mode']}" in out and f": {row['summary']} [" in out for row in twin["modes"])
+
+
+def test_a_strategy_of_one_program_has_its_modes_alone(client: Client) -> None:
+    """`no row is renumbered`, of another program, contradicted the strategy that renumbers."""
+    text = words_of(client, "renumber-messages")
+    modes = text[text.index('id="modes"') : text.index('id="rules"')]
+    assert "same-rows" in modes and "fill-rows" not in modes and "no row is renumbered" not in text
+    assert "In mode fork users have to go on in the new conversation" in text
+    assert "In mode fork" not in words_of(client, "record-results-once"), "its program has no such mode"
+    assert "fill-rows" in words_of(client, "drop-orphaned-results"), "this one is for every program"
 
 
 def test_a_safe_strategy_that_rewrites_content_is_not_said_to_change_numbers_only(client: Client) -> None:

@@ -871,6 +871,20 @@ def test_a_day_of_the_trends_leads_to_the_problems_that_began_on_it(client: Clie
     )
 
 
+def test_what_was_open_long_before_the_days_is_not_new_in_them(client: Client, tmp_path: Path) -> None:
+    """A rule with two open ones of last year and one of today had `before 0`, as if all of it were new."""
+    old, before = (rows(name, MERGED, at=AT - days * DAY) for name, days in (("old", 200), ("before", 40)))
+    store(tmp_path / "a.db", old + rows("now", MERGED))
+    store(tmp_path / "b.db", before)
+    page = words_of(client, "/trends/")
+    assert "30 days before" in page and "2 1 older" not in page
+    assert re.search(r"MSG101 3 1 older", page), "one of the three began before the days before"
+    assert "New merged-messages" not in page
+    store(tmp_path / "c.db", rows("third", HEALTHY))
+    Source.objects.filter(path__endswith="a.db").delete()
+    assert "older" not in words_of(client, "/trends/")
+
+
 def test_trends_go_on_to_the_newest_conversation_so_that_quiet_days_are_seen(client: Client, tmp_path: Path) -> None:
     future = 253_402_300_799_000
     store(tmp_path / "a.db", rows("one", MERGED) + rows("well", HEALTHY, at=AT + 12 * DAY) + rows("wrong clock", HEALTHY, at=future))
@@ -878,21 +892,28 @@ def test_trends_go_on_to_the_newest_conversation_so_that_quiet_days_are_seen(cli
     assert (report["newest"], report["days_to"], report["rows"][0]["days"][-13:]) == ("2026-06-21", "2026-07-03", [1] + [0] * 12)
     page = words_of(client, "/trends/")
     assert "The only new occurrence began on 2026-06-21" in page
-    assert "None began in the 12 days after 2026-06-21, up to the newest conversation, " in page
+    assert "None began in the 12 days after 2026-06-21, up to 2026-07-03, the day of the newest data (" in page
     assert '<rect class="quiet" x="72" width="48"' in client.get("/trends/").content.decode(), "the last 12 of the 30 days"
     assert ">none in 12 days</text>" not in client.get("/trends/?days=90").content.decode(), "no room for words"
     written_again(tmp_path / "a.db", rows("one", MERGED), rows("well", HEALTHY, at=AT + 40 * DAY))
     later, same = words_of(client, "/trends/"), words_of(client, "/trends/?days=30")
     assert later == same and "chosen days" not in later, "it begins with the days of the inbox, which nobody chose"
-    assert "None began in these 30 days . None began in the 40 days after 2026-06-21, up to the newest conversation, " in later
+    assert (
+        "None began in these 30 days . None began in the 40 days after 2026-06-21, up to 2026-07-31, the day of the newest data (" in later
+    )
     assert "before 1 occurrence began from 2026-06-02 to 2026-07-01, the 30 days before." in later
     moved = client.get("/trends.json").json()
     assert (moved["days"], moved["days_to"], sum(moved["active"])) == (30, "2026-07-31", 1)
     assert moved["days_to"] == client.get("/index.json").json()["problems"][0]["days_to"]
     chosen = "/trends/?since=2026-05-30&until=2026-06-28"
-    assert re.search(r"up to the newest conversation, [\d,]+ days? ago. The last 33 are not shown: Show the days", words_of(client, chosen))
+    assert re.search(
+        r"up to 2026-07-31, the day of the newest data \([\d,]+ days? ago\) ?. The last 33 are not shown: Show the days",
+        words_of(client, chosen),
+    )
     (to_end,) = re.findall(r'href="(/trends/[^"]*)">Show the days to 07-31</a>', client.get(chosen).content.decode())
-    assert "None began in the 40 days after 2026-06-21, up to the newest conversation, " in words_of(client, unescape(to_end))
+    assert "None began in the 40 days after 2026-06-21, up to 2026-07-31, the day of the newest data (" in words_of(
+        client, unescape(to_end)
+    )
     store(tmp_path / "b.db", rows("today", MERGED, at=AT + 40 * DAY))
     assert "None began in the" not in words_of(client, "/trends/")
 
@@ -964,7 +985,7 @@ def test_trends_lead_to_the_days_before_and_after_and_closer_to_those_with_any(c
     assert '<option value="" selected>chosen days</option>' in page and 'name="since" value="2026-06-18"' in page
     assert "2 new occurrences began, at most one a day ; 3 conversations were last active in these days." in words_of(client, "/trends/")
     assert re.search(
-        r"None began in the 12 days after 2026-06-21, up to the newest conversation, [\d,]+ days? ago. The last 8 are not shown",
+        r"None began in the 12 days after 2026-06-21, up to 2026-07-03, the day of the newest data \([\d,]+ days? ago\) ?. The last 8 are not shown",
         words_of(client, closer["Later"]),
     )
     assert "None began in the 2 days after 2026-06-18, up to 2026-06-20." in words_of(client, "/trends/?until=2026-06-20")

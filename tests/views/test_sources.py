@@ -21,8 +21,9 @@ from inspector.actions.problems import Refused
 from inspector.actions.set_deployed_reader import set_deployed_reader
 from inspector.actions.set_write_back import set_write_back
 from inspector.demo.creation import write_dispatch_store
+from inspector.demo.dispatch_incident import CONVERSATION
 from inspector.environment import os_user
-from inspector.models import AuditEntry, Conversation, Source, Watch
+from inspector.models import AuditEntry, Conversation, Source, TraceRecord, Watch
 from inspector.models.watch import take_watch
 from inspector.sources.processes import this_process
 from tests.kept import Kept
@@ -74,7 +75,7 @@ def test_the_list_says_when_each_source_was_active_and_what_is_new_in_it(client:
     names = re.findall(r"row-link[^>]*>[^<]*?(\w+\.db)</a>", page)
     cells = re.findall(r'<td class="days" data-label="new problems">(.*?)</td>', page)
     assert names == ["new.db", "well.db", "old.db"]
-    assert "2 new in the 30 days to 2026-06-21" in cells[0] and ">–<" in cells[1] and ">earlier<" in cells[2]
+    assert "2 new in the 30 days to 2026-06-21" in cells[0] and ">–<" in cells[1] and ">none in 30 days<" in cells[2]
 
 
 def test_whether_what_is_seen_is_current_is_in_the_list_and_in_the_first_lines_of_a_source(client: Client, source: Source) -> None:
@@ -239,6 +240,32 @@ def test_a_store_and_its_trace_name_each_other(client: Client, kept: Kept) -> No
     text = client.get(f"/sources/{trace.oid}/").content.decode()
     assert f'href="/sources/{found.oid}/"' in text and "Nothing is ever written to a trace." in text and "write-back/" not in text
     assert client.get(f"/sources/{found.oid}.json").json()["traces"] == [trace.oid]
+
+
+def test_a_trace_lists_the_conversations_that_it_has_records_of(client: Client, kept: Kept) -> None:
+    kept("example", example)
+    trace = Source.objects.get(is_trace=True)
+
+    def listed() -> str:
+        text = client.get(f"/sources/{trace.oid}/").content.decode().partition('id="traced"')[2].partition("</section>")[0]
+        return text.partition(">")[2]
+
+    def words(text: str) -> str:
+        return " ".join(re.sub(r"<[^>]+>", " ", text).split())
+
+    (traced,) = Conversation.objects.filter(native_id=CONVERSATION)
+    assert f'href="/conversations/{traced.oid}/trace/"' in listed() and "hello" in listed()
+    assert words(listed()).endswith("3 55") and " of " not in words(listed()), "turns and records"
+    assert f'href="/sources/{trace.oid}/#traced">55 trace records' in client.get("/sources/").content.decode()
+    first = TraceRecord.objects.filter(source=trace).order_by("timestamp")[0]
+    for number in range(12):
+        first.pk, first.record_id, first.conversation_id, first.timestamp = None, f"other {number}", f"another-{number:02}", 1 + number
+        first.save(force_insert=True)
+    assert "(10 of 13: a trace is also opened from its conversation)" in words(listed())
+    assert listed().index("hello") < listed().index("another-11") and "another-00" not in listed(), "the newest first"
+    assert words(listed()).count("not imported") == 9 and listed().count("/trace/") == 1
+    TraceRecord.objects.filter(source=trace).update(conversation_id="")
+    assert not listed(), "records of no conversation"
 
 
 def test_a_copy_says_where_it_was_taken_and_how_old_it_was(client: Client, tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import nullcontext
 from typing import Any
 
@@ -12,7 +12,7 @@ from inspector.conversation.queries import span_text
 from inspector.management.answering import AnsweringCommand
 from inspector.management.target import add_target_arguments, load
 from inspector.models import Conversation, loading
-from inspector.models.comparing import comparable, difference
+from inspector.models.comparing import comparable, difference, running
 from inspector.models.transactions import one_snapshot
 from inspector.presentation.whatif.differences import Difference, Summary, Tally, client, compare_cases, compared_formats, summarize
 from inspector.presentation.whatif.report import difference_report, summary_report
@@ -71,10 +71,16 @@ class Command(AnsweringCommand):
         if options["target"] is None:
             if options["conversation"] or options["traces"] or options["format"]:
                 raise CommandError("--conversation, --traces and --format say how to read a TARGET: name one, or leave them out.")
-            rows = comparable(compared_formats(a, b)).select_related("source").order_by("source__path", "native_id")
+            rows = comparable(compared_formats(a, b), a).select_related("source").order_by("source__path", "native_id")
             present = Conversation.objects.counted().filter(is_gone=False)
             if others := present.exclude(source__format__in=compared_formats(a, b)).count():
                 self.note(f"{_many(others)} of other programs: not compared, since {a} and {b} do not read them.")
+            readers = running(compared_formats(a, b))
+            if readers and a not in readers:
+                self.note(f"No source is read by {a}: it is supposed to run. What runs now: {_readers(readers)}.")
+            elif not_compared := {name: count for name, count in readers.items() if name != a}:
+                count = _many(sum(not_compared.values()))
+                self.note(f"Other readers run for {count} of this program, not compared here: {_readers(not_compared)}.")
             ids: dict[int, list[str]] = {}
             for number, row in enumerate(rows.iterator(chunk_size=500), start=1):
                 if row.source_id not in ids:
@@ -134,6 +140,10 @@ class Command(AnsweringCommand):
 
 def _many(count: int) -> str:
     return f"{count:,} conversation{'' if count == 1 else 's'}"
+
+
+def _readers(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} ({count:,})" for name, count in counts.items())
 
 
 def _examples(tally: Tally) -> str:

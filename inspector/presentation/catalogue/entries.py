@@ -130,10 +130,10 @@ def strategy_named(name: str) -> Strategy | StreamStrategy:
 
 
 def written(strategy: Strategy) -> list[Json]:
-    """What a repair writes in each mode, in the words of the mode itself; formats that share a mode in one row."""
+    """What a repair writes in each mode of the formats that the strategy is for, in the words of the mode itself; formats that share a mode in one row."""
     formats_of: dict[WriteMode, list[Format]] = {}
     for format_ in FORMATS:
-        for mode in format_.modes:
+        for mode in format_.modes if strategy.applies_to(format_.name) else ():
             formats_of.setdefault(mode, []).append(format_)
     return [
         {

@@ -8,6 +8,7 @@ from inspector.programs.sealed import SEALED
 PROGRAM = Program(
     name="evidence-bundle",
     title="Evidence bundle",
+    about="one conversation sealed with its trace, a zip that somebody made with Inspector",
     package=__name__.rpartition(".")[0],
     formats=(EVIDENCE_BUNDLE,),
     readers=(),

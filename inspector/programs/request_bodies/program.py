@@ -25,6 +25,7 @@ def _any_calls(before: Message, after: Message) -> bool:
 PROGRAM = Program(
     name="request-bodies",
     title="Request bodies",
+    about="what a client sent to a provider, as JSON",
     package=__name__.rpartition(".")[0],
     formats=tuple(REQUEST_BODIES),
     readers=(as_sent.READER,),

@@ -17,7 +17,7 @@ def check(case: Case) -> Iterator[Match]:
         Match(
             (chunk,),
             f"The {'last line' if chunk is last else 'line'} at seq {chunk.seq} is torn: programs skip it without an error"
-            + ("" if chunk is last else ", and entries that hang below it lose all that is above")
+            + ("" if chunk is last else ", and entries that hang below it lose all that is above, except in OpenClaw 2026.9")
             + f" ({chunk.reason}).",
             evidence=(
                 ("bytes", f"{len(chunk.raw):,}"),
