@@ -213,7 +213,7 @@ def test_the_options_say_what_the_next_request_comes_to_after_each_strategy(
 
     assert outcomes(merged_one) == {"renumber-messages": "openai-chat: wrong silently → accepted"}
     assert outcomes(imported(tmp_path / "broken.db", broken())) == {
-        "insert-interrupted-result": "openai-chat: rejected → wrong silently (without seq 8)",
+        "insert-interrupted-result": "openai-chat: rejected → accepted",
         "renumber-messages": "openai-chat: still rejected at messages.1 (OC-1)",
         "strip-error-chunks": "openai-chat: still rejected at messages.1 (OC-2)",
     }
