@@ -173,8 +173,8 @@ class Repairs:
     view_after_write: str = "Who has it open must load it again."
     """What users who have a repaired conversation open see; "" where `after_repair` says it."""
     next_turn: Mapping[str, Collection[str]] = field(default_factory=dict)
-    """What the program does to a repaired conversation on its next turn, as warnings of a plan: each with the codes of the rules of which a plan has to end
-    findings; with none it is for every plan."""
+    """What the program does to a repaired conversation on its next turn, as warnings of a plan: each with the codes of the rules that a plan has to be for, or
+    to end findings of; with none it is for every plan."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
