@@ -460,13 +460,13 @@ def _rows_of(runs: Sequence[DiffRun]) -> list[DiffRow]:
 def added_chunks(before: Case, rows: Sequence[DiffRow]) -> tuple[Chunk, ...]:
     """What is stored nowhere in `before`, or was of another kind. A line that is inserted may have the key that another had, so that the content decides."""
     inserted = any(row.before is None for row in rows)
-    stored = {_said(chunk) for chunk in (before.tree or before.conversation).chunks} if inserted else set()
+    stored = {_content(chunk) for chunk in (before.tree or before.conversation).chunks} if inserted else set()
     return tuple(
         row.after
         for row in rows
-        if row.after is not None and (_said(row.after) not in stored if row.before is None else row.before.kind != row.after.kind)
+        if row.after is not None and (_content(row.after) not in stored if row.before is None else row.before.kind != row.after.kind)
     )
 
 
-def _said(chunk: Chunk) -> tuple[str, str, str, str, str]:
+def _content(chunk: Chunk) -> tuple[str, str, str, str, str]:
     return chunk.role, chunk.kind.value, chunk.call_id, chunk.tool_name, chunk.text
