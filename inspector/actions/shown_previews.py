@@ -18,7 +18,7 @@ from inspector.conversation.model import Chunk
 from inspector.conversation.tree import LEAF
 from inspector.models import Conversation, Repair, analyses, loading, previews
 from inspector.models.cached import MEGABYTE, bounded_cache
-from inspector.planning.preview import DiffRow
+from inspector.planning.preview import DiffRow, diff_rows
 from inspector.planning.recommend import LARGE, RepairCandidate, included, without_waiting
 from inspector.planning.suggested import suggested
 from inspector.presentation.conversation.ending import Ending, ending_without_findings
@@ -28,6 +28,7 @@ from inspector.presentation.repair.alternatives import LARGEST, Attempt, safety_
 from inspector.presentation.repair.outcomes import (
     OPTIONAL,
     RECOMMENDED,
+    SAME_REQUEST,
     SUGGESTED,
     RepairOption,
     Tried,
@@ -37,11 +38,11 @@ from inspector.presentation.repair.outcomes import (
     repair_options,
     tone,
 )
-from inspector.presentation.repair.preview_part import PreviewPart, PromptWindow, preview_part
+from inspector.presentation.repair.preview_part import PreviewPart, PromptWindow, added_chunks, message_of, preview_part
 from inspector.profiles.judging import judged_case
 from inspector.programs.formats import Stored
-from inspector.rules.base import Case, by_rule
-from inspector.rules.catalogue import all_findings
+from inspector.rules.base import Case, Rule, by_rule
+from inspector.rules.catalogue import RULES, all_findings
 from inspector.strategies.catalogue import STRATEGIES
 
 FINDINGS = 2_000
@@ -63,6 +64,8 @@ class Offered:
     outcomes: Mapping[str, str] = field(default_factory=dict)
     included: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Strategy -> those that change nothing where it is chosen too; of a long conversation none is tried."""
+    ended: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Code of a rule that is found and that no strategy is for -> those of the tried ones after which it finds nothing, the ones first after which the request passes."""
     detected: "tuple[Detected, ...]" = ()
     """Of the path to a chosen leaf, or as another reader has it, what the rules find there."""
     word: str = RECOMMENDED
@@ -167,12 +170,13 @@ def _offered(pk: int, revision: int, read: tuple[Hashable, ...], reader: str, pr
     named = frozenset(name for finding in reported for name in finding.repaired_by)
     recommended = tuple(strategy.name for strategy in recommendation.candidate.strategies)
     groups = () if is_own else by_rule(reported)
-    detected = tuple(Detected(group[0].code, group[0].severity, len(group), group[0].message) for group in groups)
+    detected = tuple(Detected(group[0].code, group[0].severity, len(group), message_of(group)) for group in groups)
     codes = {name: {finding.code for finding in reported if name in finding.repaired_by} for name in sorted(named)}
     parts = included(case, codes) if len(case.conversation.chunks) <= LARGEST and not case.reading.failure else {}
-    attempts = _attempts(case, named | {*recommended}, projection, profile)
+    loose = {finding.code for finding in reported} - {finding.code for finding in reported if finding.repaired_by}
+    attempts = _attempts(case, named | {*recommended}, projection, profile, [rule for rule in RULES if rule.code in loose])
     now = ending_without_findings(case, judgement)
-    offer = Offered(recommended, named, problem, _outcomes(attempts, now, profile), parts, detected)
+    offer = Offered(recommended, named, problem, _outcomes(attempts, now, profile), parts, _ended(attempts, loose), detected)
     return _advised(offer, case, recommendation.candidate, now, projection, profile, attempts) if _is_tried(case) else offer
 
 
@@ -180,14 +184,25 @@ def _is_tried(case: Case) -> bool:
     return len(case.conversation.chunks) <= LARGEST
 
 
-def _attempts(case: Case, named: Collection[str], projection: str, profile: str) -> list[Attempt]:
+def _attempts(case: Case, named: Collection[str], projection: str, profile: str, watched: Sequence[Rule]) -> list[Attempt]:
     if not _is_tried(case) or case.reading.failure:
         return []
-    return list(strategy_alternatives(case, (), projection, profile, [strategy for strategy in STRATEGIES if strategy.name in named]))
+    return list(
+        strategy_alternatives(case, (), projection, profile, [strategy for strategy in STRATEGIES if strategy.name in named], watched)
+    )
 
 
 def _outcomes(attempts: Sequence[Attempt], now: Ending, profile: str) -> dict[str, str]:
-    return {attempt.name: f"{profile}: {outcome(now, attempt.ending).text}" for attempt in attempts}
+    return {
+        attempt.name: f"{profile}: {outcome(now, attempt.ending).text}{f'; {SAME_REQUEST}' if attempt.is_same_request else ''}"
+        for attempt in attempts
+    }
+
+
+def _ended(attempts: Sequence[Attempt], codes: Collection[str]) -> dict[str, tuple[str, ...]]:
+    passing = sorted(attempts, key=lambda attempt: not attempt.is_fine)
+    names = {code: tuple(attempt.name for attempt in passing if code in attempt.ends) for code in sorted(codes)}
+    return {code: of for code, of in names.items() if of}
 
 
 def _advised(
@@ -197,18 +212,11 @@ def _advised(
     after = ending_without_findings(candidate.case, judged_case(candidate.case, profile, projection)[1])
     passing = [(attempt.name, attempt.safety) for attempt in attempts if tone(attempt.ending.words) == "yes"]
     safety = safety_words({kind for strategy in candidate.strategies for kind in strategy.safety})
+    added = added_chunks(case, diff_rows(case.conversation, candidate.case.conversation))
     read = len(case.reading.messages), len(candidate.case.reading.messages)
     stays = {finding.code: finding for finding in silent_errors(candidate.case, all_findings(candidate.case))}
     places = ", ".join(f"{code} at seq {finding.seqs[0]}" for code, finding in stays.items() if finding.seqs)
-    return _with_advice(
-        offer, now, Tried(offer.recommended, safety, after, read, places, not _has_new_words(case, candidate.case)), passing
-    )
-
-
-def _has_new_words(before: Case, after: Case) -> bool:
-    """Whether a chunk of `after` is stored nowhere, or was of another kind."""
-    kinds = {chunk.key: chunk.kind for chunk in (before.tree or before.conversation).chunks}
-    return any(kinds.get(chunk.key) is not chunk.kind for chunk in after.conversation.chunks)
+    return _with_advice(offer, now, Tried(offer.recommended, safety, after, read, places, not added), passing)
 
 
 def _with_advice(offer: Offered, now: Ending, tried: Tried, passing: Sequence[tuple[str, str]]) -> Offered:

@@ -22,7 +22,7 @@ from inspector.projections.base import Projection, Prompt, PromptPart, WireMessa
 from inspector.projections.catalogue import for_wire
 from inspector.readers.catalogue import reader
 from inspector.rules.base import Case, Finding, Severity, at_least
-from inspector.rules.catalogue import all_findings
+from inspector.rules.catalogue import RULES, all_findings
 from inspector.strategies.base import Strategy
 from inspector.strategies.promote_leaked_call import names, promoted_calls
 from inspector.strategies.truncate_before_incomplete import NAME as TRUNCATES
@@ -451,7 +451,6 @@ def _remaining(before: PreviewSide, later: PreviewSide, plan: Plan, reader: str)
         )
     if TRUNCATES in plan.strategies:
         warnings += forgotten(before.case.conversation, apply(before.case.conversation, plan.edits))
-    warnings += later.case.program.repairs.next_turn
     for dropped in later.case.reading.dropped:
         # What a compaction took the place of stays out on purpose.
         if dropped.intentional or "compact" in dropped.why:
@@ -462,6 +461,11 @@ def _remaining(before: PreviewSide, later: PreviewSide, plan: Plan, reader: str)
     for of_side, side in zip(counts, (before, later), strict=True):
         for kind, count in side.counts.items():
             of_side[kind.code] += count if at_least(kind.severity, Severity.WARNING) else 0
+    # Another reader may find nothing of what the plan repairs for the program.
+    aim = {rule.code for rule in RULES if not set(rule.repaired_by).isdisjoint(plan.strategies)}
+    ended = {code for code, count in counts[0].items() if counts[1][code] < count} | aim
+    next_turn = later.case.program.repairs.next_turn.items()
+    warnings += [sentence for sentence, codes in next_turn if not codes or not ended.isdisjoint(codes)]
     for code, count in sorted(counts[1].items()):
         if count > counts[0][code]:
             warnings.append(

@@ -1,6 +1,6 @@
 """What Inspector knows of one program that keeps conversations: the values that generic code asks for instead of naming a program."""
 
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
@@ -172,8 +172,9 @@ class Repairs:
     """What is left to the operator after a repair, as sentences."""
     view_after_write: str = "Who has it open must load it again."
     """What users who have a repaired conversation open see; "" where `after_repair` says it."""
-    next_turn: tuple[str, ...] = ()
-    """What the program does to a repaired conversation on its next turn, as warnings of a plan."""
+    next_turn: Mapping[str, Collection[str]] = field(default_factory=dict)
+    """What the program does to a repaired conversation on its next turn, as warnings of a plan: each with the codes of the rules that a plan has to be for, or
+    to end findings of; with none it is for every plan."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

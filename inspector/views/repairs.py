@@ -108,6 +108,8 @@ class NewRepairPage:
     """What the next request comes to after each of these alone."""
     included: Mapping[str, tuple[str, ...]]
     """Strategy -> those that change nothing where it is chosen too."""
+    ended: Mapping[str, Strategy]
+    """Code of a rule that no strategy is for -> the one that ends it all the same, where that is not ticked."""
     mode: str
     modes: tuple[WriteMode, ...]
     mode_reasons: Mapping[str, str]
@@ -192,7 +194,10 @@ class NewRepairPage:
     def also(self) -> "tuple[AlsoRepairs, ...]":
         """What repairs rules that remain."""
         choice = RepairChoice(self.ticked, self.mode, self.reader, self.leaf)
-        return _also(self.expected, choice, self.written, self.row.source.format, self.near, self.recommended)
+        own = _also(self.expected, choice, self.written, self.row.source.format, self.near, self.recommended)
+        left = {rule.code for rule in self.expected.left} if self.expected else set()
+        ending = {code: (of, choice._replace(strategies=(*self.ticked, of.name))) for code, of in self.ended.items() if code in left}
+        return (*own, *(AlsoRepairs(code, of, _query(more, self.written)) for code, (of, more) in ending.items()))
 
     @property
     def writes_new(self) -> bool:
@@ -458,6 +463,9 @@ def _new_page(request: OperatorRequest, row: Conversation, work: Work | None) ->
         advice=offer.advice,
         outcomes=offer.outcomes,
         included=offer.included,
+        ended={
+            code: next(of for of in STRATEGIES if of.name == names[0]) for code, names in offer.ended.items() if not {*names} & {*ticked}
+        },
         mode=mode,
         modes=format_.modes,
         mode_reasons=mode_reasons,

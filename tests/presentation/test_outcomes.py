@@ -74,7 +74,7 @@ PASSING = [("promote-leaked-call", "invented"), ("promote-guessed-call", "invent
             PASSING,
             (
                 "Passes: `promote-leaked-call`, but adds what is stored nowhere.",
-                "Passes: `drop-leaked-call`, but takes words away.",
+                "Passes: `drop-leaked-call`, but takes something stored away.",
                 "Loses and adds nothing: `a` (3 → 9 messages read), but wrong silently (without seq 14).",
             ),
         ),
@@ -95,7 +95,7 @@ def test_which_strategies_to_choose(names: list[str], after: Ending, passing: li
 
 def test_what_a_choice_costs_is_said_where_it_loses_and_adds() -> None:
     assert advice_lines(Tried(("a",), "invented and lossy", ACCEPTED, (3, 9)), REJECTED, []) == (
-        "Passes: `a`, but adds what is stored nowhere and takes words away.",
+        "Passes: `a`, but adds what is stored nowhere and takes something stored away.",
     )
 
 

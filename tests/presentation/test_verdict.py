@@ -101,6 +101,7 @@ def test_a_masked_body_is_not_called_whole() -> None:
     )
 
 
+ERROR_ONLY = '@format dispatch\n@counter 2\n1 user 0.0 text hi\n2 assistant 1.0 error "HTTP 401: no"\n'
 MERGED = "@format dispatch\n1 user 0.0 text hi\n2 assistant 0.1 text hello\n"
 
 
@@ -108,6 +109,9 @@ MERGED = "@format dispatch\n1 user 0.0 text hi\n2 assistant 0.1 text hello\n"
     ("text", "reader", "next_request"),
     [
         (MERGED, "dispatch-legacy", ("silent", "wrong silently", "passes all known rules")),
+        # What the program itself stored of a failure lacks nobody's words; an answer of thinking alone does.
+        (ERROR_ONLY, "dispatch-legacy", ("passes", "passes", "")),
+        (ERROR_ONLY.replace("error", "thinking"), "dispatch-legacy", ("silent", "wrong silently", "without seq 2")),
         (BRANCHED, "pi-1.5", ("passes", "passes", "")),
         (ABORTED, "pi-1.5", ("silent", "wrong silently", "without seq 2")),
         (OFF_THE_PATH, "pi-1.5", ("silent", "wrong silently", "without seq 3")),

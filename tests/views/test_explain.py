@@ -73,7 +73,7 @@ def test_the_sentence_of_the_incident_alone_leads_to_the_stored_chunk(client: Cl
 def test_the_sequence_to_do_comes_first_with_its_cost_and_what_the_rules_find_there(client: Client, session: Conversation) -> None:
     text = page(client, FIRST_SENTENCE, session.oid)
     do = part(text, "do")
-    assert "insert-interrupted-result invented recommended Next request after it: passes all known rules. Inserts" in do
+    assert "insert-interrupted-result invented optional Next request after it: passes all known rules. Inserts" in do
     assert "Cost: One synthetic result per call" in do
     assert all(code in part(text, "AN-16") for code in ("TOOL102", "THINK204", "MSG401"))
     assert do.index("insert-interrupted-result") < do.index("Would change nothing here: move-results , ")
@@ -275,7 +275,7 @@ def test_the_newest_crash_file_with_this_error_says_its_cause_and_leads_to_the_r
     text = words(page(client, ERROR))
     assert text.index("This very error is in 1 crash file here.") < text.index("Likely cause") < text.index("Explain it with the crash of")
     assert "Likely cause TOOL102 A call of bash at seq 29 has no result" in text
-    assert "insert-interrupted-result invented recommended Next request after it: passes all known rules." in text
+    assert "insert-interrupted-result invented optional Next request after it: passes all known rules." in text
     preview = f'href="/conversations/{session.oid}/repairs/new/?strategy=insert-interrupted-result">Preview'
     assert preview in page(client, ERROR)
     Conversation.objects.filter(pk=session.pk).update(chunk_count=LARGEST + 1)

@@ -63,7 +63,7 @@ def test_what_is_made_up_on_the_way_is_marked_and_belongs_to_no_chunk(client: Cl
 def test_what_is_lost_says_why_beside_its_chunk(client: Client, incident: Conversation) -> None:
     found = lines(prompt(client, incident, "?from=0"))
     assert "lost: thinking dropped from user messages" in found["2"]
-    assert "dropped by reconcile" in found["14"]
+    assert "dropped by reconcile" in found["14"] and "on purpose" not in found["14"]
     assert "Hello! How can I help you today?" in found["3"] and "messages.0.content" in found["3"]
 
 

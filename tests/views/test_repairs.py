@@ -93,8 +93,8 @@ def test_costs_stand_beside_their_strategies_and_the_plan_is_summed_up_before_th
     query = "?strategy=renumber-messages&strategy=insert-interrupted-result&mode=in-place"
     page = unescape(text(client, f"/conversations/{conversation.oid}/repairs/new/{query}"))
     # The page composes in the catalogue's order, and inserting gives each message its number along the way.
-    costs = re.findall(r"<li[^>]*><b>Costs:</b> (.*?)</li>", page)
-    assert costs == [strategy("insert-interrupted-result").cost] and page.index("<b>Costs:") < page.index(">Propose this repair<")
+    adds, costs = page.index("<b>Adds</b> what nobody said:"), page.index(strategy("insert-interrupted-result").cost, page.index("<aside"))
+    assert adds < costs < page.index(">Propose this repair<")
     assert "Left out, since it changes nothing next to insert-interrupted-result: renumber-messages." in page
     assert page.index("<b>1 chunk inserted") < page.index('class="diff"') < page.index("This plan:</b>")
     assert "This plan:</b> 1 chunk inserted, " in page
@@ -143,7 +143,7 @@ def test_what_remains_comes_with_the_strategy_that_repairs_it_too(client: Client
     options = text(client, address)
     outcome = " ".join(re.sub("<[^>]+>", " ", options.partition('id="outcome"')[2]).split())
     assert "Remains: THINK301 until you tick promote-leaked-call invented , which includes renumber-messages" in outcome
-    assert "The row is whole and only the reader drops it" in options and "Remains: THINK101 nothing repairs it" in outcome
+    assert "The row is whole and only the reader drops it" in options and "Remains: THINK101 until you tick promote-leaked-call" in outcome
     assert "rejected → wrong silently (without seq 14); accepted with promote-leaked-call" in outcome
     both = text(client, f"{address}?outcome=&strategy={RENUMBER}&strategy=promote-leaked-call")
     assert "THINK101 1 → 0" in both and "no strategy is for it" not in both and "accepted with" not in both, "it goes with another"
@@ -213,9 +213,9 @@ def test_the_options_say_what_the_next_request_comes_to_after_each_strategy(
 
     assert outcomes(merged_one) == {"renumber-messages": "openai-chat: wrong silently → accepted"}
     assert outcomes(imported(tmp_path / "broken.db", broken())) == {
-        "insert-interrupted-result": "openai-chat: rejected → wrong silently (without seq 8)",
+        "insert-interrupted-result": "openai-chat: rejected → accepted",
         "renumber-messages": "openai-chat: still rejected at messages.1 (OC-1)",
-        "strip-error-chunks": "openai-chat: still rejected at messages.1 (OC-2)",
+        "strip-error-chunks": "openai-chat: still rejected at messages.1 (OC-2); the request stays the same",
     }
 
 
@@ -739,7 +739,7 @@ def test_a_repair_for_another_reader_is_tried_as_that_one_reads(client: Client, 
     assert "openai-chat: wrong silently → accepted" in other
     assert advice(other) == [
         "Passes: promote-leaked-call, but adds what is stored nowhere.",
-        "Passes: drop-leaked-call, but takes words away.",
+        "Passes: drop-leaked-call, but takes something stored away.",
     ]
     named = re.findall('href="#(strategy-[a-z-]+)"', other.partition('<div class="choice">')[2].partition("</div>")[0])
     assert named == ["strategy-promote-leaked-call", "strategy-drop-leaked-call"] and all(f'id="{name}"' in other for name in named)
@@ -756,7 +756,7 @@ def test_what_makes_a_request_worse_that_passes_is_not_recommended(client: Clien
     row = Conversation.objects.get(title__startswith="Rename the package")
     page = text(client, f"/conversations/{row.oid}/repairs/new/")
     choice = " ".join(re.sub("<[^>]+>", " ", page.partition('<div class="choice">')[2].partition("</div>")[0]).split())
-    assert choice == "Which to choose Passes: replace-unreadable-row , but takes words away."
+    assert choice == "Which to choose Passes: replace-unreadable-row , but takes something stored away."
     assert not re.findall(r'value="[\w-]+" checked', page.partition("How it is written")[0]) and ">recommended<" not in page
 
 
@@ -771,6 +771,44 @@ def test_a_finding_that_gets_milder_is_named_and_what_a_parent_brings_back_is_no
     assert "Next request: anthropic-2026-07: still wrong silently (content lost)" in words
     assert " · invented adds no words of its own Undo" in words, "the parent is; the entries are in the file"
     assert "Read: 5 → 8 messages" in words
+
+
+@pytest.mark.parametrize(("mode", "stays"), [("replay-suffix", False), ("in-place", False), ("fork", True)])
+def test_what_a_torn_line_lost_stays_lost_in_each_mode(client: Client, kept: Kept, mode: str, stays: bool) -> None:
+    """A new session has no torn line, and was called accepted, next to a strategy that leaves the request wrong."""
+    kept("programs", of_programs)
+    row = Conversation.objects.get(title__startswith="The totals of the ledger")
+    address = f"/conversations/{row.oid}/repairs/new/?strategy=reparent-orphan-entry&mode={mode}"
+    panel = client.get(f"{address}&outcome=", HTTP_HX_REQUEST="true").content.decode()
+    words = unescape(" ".join(re.sub("<[^>]+>", " ", panel).split()))
+    assert "Next request: anthropic-2026-07: still wrong silently (content lost)" in words
+    assert ("Stays lost: what STORE501 at seq 7 reports" in words) is stays and (
+        "Remains: STORE501 no strategy is for it" in words
+    ) is not stays
+    assert "no error or warning" not in words
+    assert ("Stays lost:</b> what STORE501 at seq 7" in text(client, address)) is stays
+
+
+@pytest.mark.parametrize("mode", ["fork", "in-place"])
+def test_what_is_inserted_is_named_in_each_mode(client: Client, kept: Kept, mode: str) -> None:
+    """In a file of lines the one that is inserted takes the key of the next one."""
+    kept("programs", of_programs)
+    row = Conversation.objects.get(title__startswith="Find out why resumed sessions", is_crash=False)
+    address = f"/conversations/{row.oid}/repairs/new/?outcome=&strategy=insert-interrupted-result&mode={mode}"
+    words = unescape(" ".join(re.sub("<[^>]+>", " ", client.get(address, HTTP_HX_REQUEST="true").content.decode()).split()))
+    assert "invented adds tool tool-result [interrupted - no result provided]" in words and "no words of its own" not in words
+
+
+def test_that_the_request_stays_the_same_is_said(client: Client, kept: Kept) -> None:
+    """What the reader leaves out anyhow is removed: nothing is healed by that."""
+    kept("programs", of_programs)
+    row = Conversation.objects.get(title__startswith="Summarise the open pull requests")
+    page = text(client, f"/conversations/{row.oid}/repairs/new/")
+    assert page.count("openai-chat: accepted, as before; the request stays the same") == 2, "with it alone, and of what is ticked"
+    assert ">optional<" in page and "merges again" not in text(client, f"/conversations/{row.oid}/repairs/new/?strategy=strip-error-chunks")
+    merged_too = Conversation.objects.get(native_id=INCIDENT)
+    other = text(client, f"/conversations/{merged_too.oid}/repairs/new/?strategy={RENUMBER}")
+    assert "the request stays the same" not in other and "merges again" in other
 
 
 def test_what_would_repair_a_crash_file_is_chosen_for_its_session(client: Client, kept: Kept) -> None:
@@ -789,6 +827,7 @@ def test_what_is_repaired_in_part_is_not_said_to_be_repaired(client: Client, kep
     row = Conversation.objects.get(title__startswith="Find out why resumed sessions", is_crash=False)
     page = text(client, f"/conversations/{row.oid}/repairs/new/")
     words = unescape(" ".join(re.sub("<[^>]+>", " ", page).split()))
+    assert "(seq 22-25), with" in words and "Also at seq 27-32." in words
     assert "MSG401 2 → 1" in words and "also repairs MSG401 in part THINK204 Inserts" in words
     assert words.count("insert-interrupted-result, above, repairs some of these too.") == 1
     assert words.count("insert-interrupted-result, above, repairs it too.") == 1, "of the other rule nothing is left"

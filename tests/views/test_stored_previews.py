@@ -252,5 +252,5 @@ def test_of_a_large_conversation_what_the_kept_preview_comes_to_is_advised(
     assert after.recommended == before.recommended
     assert (after.word, after.advice) == (
         "recommended",
-        ("Passes: `strip-error-chunks` and `insert-interrupted-result`, but adds what is stored nowhere and takes words away.",),
+        ("Passes: `strip-error-chunks` and `insert-interrupted-result`, but adds what is stored nowhere and takes something stored away.",),
     )

@@ -44,12 +44,12 @@ class NextRequest(NamedTuple):
         return f"but {self.more}" if self.state == SILENT and self.more == PASSES_ALL else self.more
 
 
-_UNNOTICED = {rule.code: rule.unnoticed for rule in RULES if rule.unnoticed}
+UNNOTICED = {rule.code: rule.unnoticed for rule in RULES if rule.unnoticed}
 
 
 def unless_unnoticed(following: NextRequest, silent_errors: Iterable[str]) -> NextRequest:
     """Where it passes and one of the `silent_errors`, codes of rules, is there all the same, what the first of them does is its outcome, as in the inbox."""
-    unnoticed = next((_UNNOTICED[code] for code in silent_errors if code in _UNNOTICED), "") if following.state == PASSES else ""
+    unnoticed = next((UNNOTICED[code] for code in silent_errors if code in UNNOTICED), "") if following.state == PASSES else ""
     return NextRequest(SILENT, unnoticed, PASSES_ALL) if unnoticed else following
 
 
@@ -281,7 +281,7 @@ def _silent(serious: Sequence[Finding]) -> Finding | None:
 
 def _unnoticed(serious: Sequence[Finding]) -> Finding | None:
     """The first silent error of which its rule says what a request that passes lacks. What a stream delivered wrongly is in the request, as it is stored."""
-    errors = (finding for finding in serious if finding.silent and finding.severity is Severity.ERROR and finding.code in _UNNOTICED)
+    errors = (finding for finding in serious if finding.silent and finding.severity is Severity.ERROR and finding.code in UNNOTICED)
     return next((finding for finding in errors if finding.origin is not Origin.STREAM), None)
 
 
@@ -291,7 +291,7 @@ def silent_errors(case: Case, findings: Sequence[Finding]) -> list[Finding]:
     return [
         finding
         for finding in errors
-        if finding.origin is Origin.READER or (finding.code in _UNNOTICED and finding.origin is not Origin.STREAM)
+        if finding.origin is Origin.READER or (finding.code in UNNOTICED and finding.origin is not Origin.STREAM)
     ]
 
 
@@ -332,5 +332,5 @@ def _next(case: Case, serious: Sequence[Finding], judgement: Judgement, left_out
     if left_out or lost:
         what = NextRequest(SILENT, "wrong silently", f"without {left_out or lost}")
     elif unnoticed := _unnoticed(serious):
-        what = NextRequest(SILENT, _UNNOTICED[unnoticed.code], PASSES_ALL)
+        what = NextRequest(SILENT, UNNOTICED[unnoticed.code], PASSES_ALL)
     return what, "the next request passes all known rules"

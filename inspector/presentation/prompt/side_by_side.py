@@ -66,7 +66,7 @@ class SideBySideRow:
     """A chunk and what became of it. `change` says what a strategy did: inserted, changed, removed; `lost` why nothing is sent.
 
     `is_synthetic`: a block of no stored chunk. `envelope` and `blocks` are set on the first row that they span; `covered`: a
-    block of an earlier row covers this one. `missing` are the results that should follow it; `ends_message`: no row of its message does.
+    block of an earlier row covers this one. `on_purpose`: what is `lost` of it is left out by a choice, and no loss. `missing` are the results that should follow it; `ends_message`: no row of its message does.
     """
 
     chunk: Chunk | None
@@ -79,6 +79,7 @@ class SideBySideRow:
     covered: bool = False
     missing: tuple[MissingResult, ...] = ()
     ends_message: bool = False
+    on_purpose: bool = False
 
     @property
     def by_design(self) -> str:
@@ -102,6 +103,7 @@ class _Draft:
     lost: str
     change: str
     is_synthetic: bool
+    on_purpose: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +155,7 @@ def _drafts(base: Conversation, now: Conversation, prompt: Prompt, dropped: Iter
                 by_key.setdefault(part.chunk.key, []).append((index, part))
                 last = part.chunk.key
     why = {chunk.key: group.why for group in (*dropped, *prompt.lost) for chunk in group.chunks}
+    chosen_keys = {chunk.key for group in dropped if group.intentional for chunk in group.chunks}
     old = {_name(chunk): chunk for chunk in base.chunks}
     kept_names = {_name(chunk) for chunk in now.chunks}
     removed = [chunk for chunk in base.chunks if chunk.key not in kept_names]
@@ -166,7 +169,9 @@ def _drafts(base: Conversation, now: Conversation, prompt: Prompt, dropped: Iter
         # Partial losses count too: the prompt may have a chunk without all of its content.
         # An entry that only controls the session is no message.
         lost = why.get(chunk.key, "" if placed or chunk.kind is Kind.CONTROL else "nothing of it is sent")
-        yield _Draft(chunk, placed[0][0] if placed else None, tuple(part for _, part in placed), lost, change, False)
+        yield _Draft(
+            chunk, placed[0][0] if placed else None, tuple(part for _, part in placed), lost, change, False, chunk.key in chosen_keys
+        )
         yield from following.get(chunk.key, ())
     yield from map(_removed, removed)
 
@@ -227,6 +232,7 @@ def _spanned(
                     () if covered else tuple(_blocks(rows if span > 1 else [row], prompt, role, by_block, loose, shared, seen_paths)),
                     envelope,
                     covered,
+                    on_purpose=row.on_purpose,
                 )
                 lines.append(line)
                 envelope = None

@@ -9,7 +9,8 @@ from inspector.conversation.tree import entries
 from inspector.presentation.conversation.ending import ACCEPTED, Ending, ending_without_findings
 from inspector.profiles.base import Judgement
 from inspector.profiles.judging import judged
-from inspector.rules.base import Case
+from inspector.projections.base import Prompt
+from inspector.rules.base import Case, Rule, findings
 from inspector.strategies.base import Strategy
 from inspector.strategies.catalogue import STRATEGIES
 
@@ -33,6 +34,10 @@ class Attempt:
     chosen: bool = False
     reached: int = 0
     """Entries on the path of a reader; 0 where the conversation is no tree, and for a strategy."""
+    is_same_request: bool = False
+    """Whether the request is, word for word, the one that is sent without a strategy."""
+    ends: frozenset[str] = frozenset()
+    """Codes of the rules that were watched and find nothing after a strategy."""
 
     @property
     def words(self) -> str:
@@ -69,9 +74,15 @@ def reader_alternatives(
 
 
 def strategy_alternatives(
-    case: Case, chosen: Sequence[str], own_projection: str, profile_name: str, among: Iterable[Strategy] = STRATEGIES
+    case: Case,
+    chosen: Sequence[str],
+    own_projection: str,
+    profile_name: str,
+    among: Iterable[Strategy] = STRATEGIES,
+    watched: Sequence[Rule] = (),
 ) -> Iterator[Attempt]:
-    """Each strategy that would change something, alone; the chosen ones first."""
+    """Each strategy that would change something, alone; the chosen ones first. `watched`: rules of which it is to be known whether a strategy ends them."""
+    now = judged(case.reading, case.conversation, profile_name, own_projection)[0]
     edits_of = [(strategy, list(strategy.edits(case))) for strategy in among]
     for strategy, edits in sorted(edits_of, key=lambda pair: pair[0].name not in chosen):
         if edits:
@@ -88,7 +99,13 @@ def strategy_alternatives(
                 failure,
                 len(edits),
                 is_chosen,
+                is_same_request=is_same_request(now, prompt),
+                ends=frozenset(rule.code for rule in watched if not failure and not findings(other, [rule])),
             )
+
+
+def is_same_request(before: Prompt, after: Prompt) -> bool:
+    return before.system == after.system and before.values == after.values
 
 
 def safety_words(safety: Collection[object]) -> str:

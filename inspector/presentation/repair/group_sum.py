@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from inspector.planning.preview import Preview
 from inspector.presentation.conversation.ending import ACCEPTED
 from inspector.presentation.repair.alternatives import safety_words
-from inspector.presentation.repair.plan import counts, ending_of_side, headline, remaining, remaining_words
+from inspector.presentation.repair.plan import counts, ending_after, ending_of_side, headline, remaining, remaining_words
 from inspector.presentation.visible import size
 from inspector.rules.base import Severity
 from inspector.rules.catalogue import RULES
@@ -25,7 +25,7 @@ def plan_facts(preview: Preview) -> dict[str, Any]:
         "bytes": preview.bytes_written,
         "counts": counts(preview),
         "remaining": remaining(preview),
-        "accepted": [ending_of_side(side).words == ACCEPTED for side in (preview.before, preview.after)],
+        "accepted": [of.words == ACCEPTED for of in (ending_of_side(preview.before), ending_after(preview))],
         "profile": preview.after.judgement.profile,
         "safety": sorted(map(str, preview.plan.safety)),
         "costs": [cost.sentence for cost in preview.costs],

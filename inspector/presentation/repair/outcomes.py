@@ -6,8 +6,9 @@ from typing import NamedTuple
 from inspector.presentation.conversation.ending import ACCEPTED, WRONG_SILENTLY, Ending
 from inspector.presentation.conversation.verdict import NOT_JUDGED, NOT_KNOWN, PASSES_ALL, REJECTED, UNREADABLE
 
+SAME_REQUEST = "the request stays the same"
 RECOMMENDED, PARTIAL, SUGGESTED, OPTIONAL = "recommended", "partial", "suggested", "optional"
-_DOES = {"safe": "loses and adds nothing", "invented": "adds what is stored nowhere", "lossy": "takes words away"}
+_DOES = {"safe": "loses and adds nothing", "invented": "adds what is stored nowhere", "lossy": "takes something stored away"}
 
 
 class Outcome(NamedTuple):

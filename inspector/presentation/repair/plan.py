@@ -4,18 +4,20 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from inspector.conversation.edits import Insert, Remove, Replace, Set
+from inspector.conversation.edits import Insert, Remove, Replace, Set, apply
 from inspector.conversation.model import Chunk
+from inspector.conversation.queries import span_text
 from inspector.planning.preview import DiffRow, FindingKind, Preview, PreviewSide
 from inspector.planning.suggested import suggested
-from inspector.presentation.conversation.ending import Ending, ending, ending_of
+from inspector.presentation.conversation.ending import ACCEPTED, WRONG_SILENTLY, Ending, ending, ending_of
 from inspector.presentation.conversation.scan import finding_report
-from inspector.presentation.conversation.verdict import NextRequest
+from inspector.presentation.conversation.verdict import UNNOTICED, NextRequest, silent_errors
 from inspector.presentation.json_text import Json, json_fields
 from inspector.presentation.repair.observed_rejection import profiles_report
 from inspector.presentation.visible import size, visible
 from inspector.programs.formats import Change
-from inspector.rules.base import Severity, at_least
+from inspector.rules.base import Severity, at_least, findings
+from inspector.rules.catalogue import RULES
 
 _ROWS = (
     ("inserted", "inserted"),
@@ -42,6 +44,8 @@ def own_members(preview: Preview) -> str:
 
 
 _NAMES = 8
+_LOSSES = ("lost", "hidden")
+"""How the words of what passes unnoticed end where something stored is missing; what else does, a new conversation may end."""
 _COUNTED = 4
 """Rules whose counts are in one line."""
 
@@ -62,7 +66,7 @@ def headline(preview: Preview, is_written: bool = True) -> str:
         parts.append(f"{size(preview.bytes_written)} written")
     changed = [f"{code} {before:,} → {after:,}" for code, (before, after, *_) in counts(preview).items() if before != after]
     more = [f"{len(changed) - _COUNTED} more rules"] if len(changed) > _COUNTED else []
-    before, after = (ending_of_side(side).words for side in (preview.before, preview.after))
+    before, after = ending_of_side(preview.before).words, ending_after(preview).words
     verdict = f"{preview.after.judgement.profile}: {before} → {after}" if before != after else f"{preview.after.judgement.profile}: {after}"
     return " · ".join([", ".join(parts), *changed[:_COUNTED], *more, verdict, remaining_words(remaining(preview))])
 
@@ -72,6 +76,38 @@ def ending_of_side(side: PreviewSide) -> Ending:
     if side.known is None:
         return ending(side.case, side.findings, side.judgement)
     return ending_of(NextRequest(*side.known.next_request), side.judgement)
+
+
+def ending_after(preview: Preview) -> Ending:
+    """What becomes of the next request after the plan. That a new conversation is written without the line of which something is lost brings none of that back."""
+    after = ending_of_side(preview.after)
+    lost = _not_repaired(preview) if after.words == ACCEPTED else ()
+    return Ending(WRONG_SILENTLY, UNNOTICED[lost[0]]) if lost else after
+
+
+def lost_words(preview: Preview) -> str:
+    """What a new conversation is written without, and stays lost: `STORE501 at seq 7`; "" where that is nothing."""
+    return ", ".join(f"{code}{_at(preview, code)}" for code in _not_repaired(preview))
+
+
+def _at(preview: Preview, code: str) -> str:
+    # Of a large conversation the findings are not worked out for a preview.
+    reported = preview.before.findings if preview.before.known is None else ()
+    seqs = sorted({seq for finding in reported if finding.code == code for seq in finding.seqs})
+    return f" at seq {span_text(seqs, _COUNTED)}" if seqs else ""
+
+
+def _not_repaired(preview: Preview) -> tuple[str, ...]:
+    """Codes of the rules on lost content whose findings only the store that is left has: the plan itself repairs none of them."""
+    case = preview.before.case
+    if case.conversation.native_id == preview.after.case.conversation.native_id:
+        return ()
+    gone = {code for code, (before, after) in counts(preview).items() if after < before and UNNOTICED.get(code, "").endswith(_LOSSES)}
+    if not gone:
+        return ()
+    planned = case.with_conversation(apply(case.conversation, preview.plan.edits))
+    left = silent_errors(planned, findings(planned, [rule for rule in RULES if rule.code in gone]))
+    return tuple(dict.fromkeys(finding.code for finding in left))
 
 
 def parts_of(line: str) -> tuple[str, str]:
@@ -145,7 +181,13 @@ def facts_summary(preview: Preview) -> str:
 
 
 def records_summary(changes: Sequence[Change]) -> str:
-    """`2 records inserted, 5 replaced, 1 removed, 1.2 KB written`; a part of a record that conversations share counts by itself."""
+    """`2 records inserted, 5 replaced, 1 removed, 1.2 KB written`."""
+    written = sum(len(change.after.data) for change in changes if change.after is not None)
+    return ", ".join(filter(None, (records_changed(changes), f"{size(written)} written")))
+
+
+def records_changed(changes: Sequence[Change]) -> str:
+    """`2 records inserted, 5 replaced, 1 removed`; a part of a record that conversations share counts by itself."""
     parts = []
     for singular, plural, is_shared in (("record", "records", False), ("part of a shared record", "parts of shared records", True)):
         acts = Counter(_act(change) for change in changes if bool(change.element) is is_shared)
@@ -153,8 +195,7 @@ def records_summary(changes: Sequence[Change]) -> str:
         parts += [
             f"{_first(number, singular, plural) if place == 0 else f'{number:,}'} {act}" for place, (number, act) in enumerate(counted)
         ]
-    written = sum(len(change.after.data) for change in changes if change.after is not None)
-    return ", ".join([*parts, f"{size(written)} written"])
+    return ", ".join(parts)
 
 
 def _first(number: int, singular: str, plural: str) -> str:

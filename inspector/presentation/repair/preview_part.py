@@ -11,6 +11,7 @@ from itertools import groupby
 
 from inspector.conversation.edits import Plan, Safety
 from inspector.conversation.model import Chunk
+from inspector.conversation.queries import span_text
 from inspector.planning.preview import Cost, DiffRow, FindingKind, Preview, PreviewSide
 from inspector.presentation.conversation.ending import ACCEPTED, Ending
 from inspector.presentation.conversation.excerpt import Excerpt, excerpts
@@ -18,12 +19,22 @@ from inspector.presentation.conversation.message_counts import message_counts
 from inspector.presentation.conversation.placed import role_of
 from inspector.presentation.conversation.recorded_errors import Recorded, latest_rejection, recorded_errors
 from inspector.presentation.prompt.wire_pieces import WirePiece, pieces
-from inspector.presentation.repair.alternatives import safety_words
+from inspector.presentation.repair.alternatives import is_same_request, safety_words
 from inspector.presentation.repair.group_sum import Change as RuleChange
 from inspector.presentation.repair.group_sum import changes_of
 from inspector.presentation.repair.observed_rejection import Observed, observed
-from inspector.presentation.repair.outcomes import Outcome, outcome
-from inspector.presentation.repair.plan import chunks_summary, ending_of_side, headline, own_members, parts_of, summary
+from inspector.presentation.repair.outcomes import SAME_REQUEST, Outcome, outcome
+from inspector.presentation.repair.plan import (
+    chunks_summary,
+    ending_after,
+    ending_of_side,
+    headline,
+    lost_words,
+    own_members,
+    parts_of,
+    records_changed,
+    summary,
+)
 from inspector.presentation.visible import size
 from inspector.profiles.base import Judgement
 from inspector.programs.formats import Cell, Change
@@ -42,6 +53,8 @@ PIECES = 60
 CHANGES, BYTES, LEAD = 200, 5_000, 200
 """Changed records that are shown, bytes of a value, and how many are shown from its beginning on where the first that changes is among them."""
 
+NAMED = 3
+"""Places of one rule that are named after the first."""
 KEPT = Cost("", "Undo and the audit page keep what leaves the history.")
 """Of a store: of a body that is handed back nothing is kept."""
 
@@ -153,6 +166,8 @@ class PreviewPart:
     """What is not listed among the chunks, since it is another conversation."""
     changes: tuple[Change, ...]
     """The first of them, each with the first bytes of its values."""
+    records: str
+    """How many are inserted, replaced and removed, in words."""
     change_total: int
     size: str
     safety: str
@@ -161,6 +176,10 @@ class PreviewPart:
     """How many there are before and after, by what they are."""
     added: tuple[Chunk, ...]
     """What a plan that invents adds, as far as it is shown: chunks that are stored nowhere, or were of another kind. What a repaired parent brings back was said."""
+    lost: str
+    """As `lost_words`."""
+    is_same_request: bool
+    """Whether the next request is, word for word, the same before and after."""
 
     @property
     def short(self) -> str:
@@ -187,7 +206,7 @@ class PreviewPart:
 
     @property
     def next_request(self) -> str:
-        return f"{self.after.judgement.profile}: {self.outcome.text}"
+        return f"{self.after.judgement.profile}: {self.outcome.text}{f'; {SAME_REQUEST}' if self.is_same_request else ''}"
 
     @property
     def stored_words(self) -> str:
@@ -309,13 +328,13 @@ def _messages(preview: Preview) -> tuple[tuple[str, int, int], ...]:
     return tuple((words, before[name], after[name]) for name, words in _MESSAGES)
 
 
-def _side(side: PreviewSide, start: int) -> PartSide:
+def _side(side: PreviewSide, ending: Ending, start: int) -> PartSide:
     judgement = replace(side.judgement, violations=side.judgement.violations[:1])
     synthetic = sum(message.synthetic for message in side.case.reading.messages)
     prompt = side.prompt
     shown_messages = tuple(_shown_message(message) for message in prompt.messages[start : start + MESSAGES])
     window = PromptWindow(prompt.root, shown_messages, start, len(prompt.messages))
-    return PartSide(side.case.reading.reader, judgement, ending_of_side(side), synthetic, window)
+    return PartSide(side.case.reading.reader, judgement, ending, synthetic, window)
 
 
 def _shown_message(message: WireMessage) -> ShownMessage:
@@ -360,6 +379,15 @@ def _shown_cell(cell: Cell | None, start: int) -> Cell | None:
     return replace(cell, data=("…".encode() if start else b"") + cell.data[start : start + BYTES])
 
 
+def message_of(group: Sequence[Finding]) -> str:
+    """The message of the first of the findings of a rule, and where the next ones are."""
+    others = [f"seq {span_text(sorted(finding.seqs), NAMED)}" for finding in group[1:] if finding.seqs]
+    if not others:
+        return group[0].message
+    more = f" and {len(others) - NAMED:,} more" if len(others) > NAMED else ""
+    return f"{group[0].message} Also at {', '.join(others[:NAMED])}{more}."
+
+
 def _damage(preview: Preview, known: Sequence[Finding]) -> tuple[Damage, ...]:
     """Of a conversation whose findings are not worked out for a preview, `known` are the first ones."""
     case = preview.before.case
@@ -372,7 +400,7 @@ def _damage(preview: Preview, known: Sequence[Finding]) -> tuple[Damage, ...]:
             group[0].code,
             group[0].rule,
             str(group[0].severity),
-            group[0].message,
+            message_of(group),
             sum(finding.times for finding in group),
             group[0].code in fewer or any(not chosen.isdisjoint(finding.repaired_by) for finding in group),
             excerpt,
@@ -397,8 +425,8 @@ def preview_part(preview: Preview, known: Sequence[Finding] = (), is_written: bo
     later = preview.after.case.conversation
     return PreviewPart(
         plan=replace(preview.plan, edits=()),
-        before=_side(preview.before, start),
-        after=_side(preview.after, start),
+        before=_side(preview.before, ending_of_side(preview.before), start),
+        after=_side(preview.after, ending_after(preview), start),
         costs=(*preview.costs, *((KEPT,) if is_written and Safety.LOSSY in preview.plan.safety else ())),
         warnings=preview.warnings,
         remains=program_or_default(later.format).repairs.follow_up(later),
@@ -413,21 +441,32 @@ def preview_part(preview: Preview, known: Sequence[Finding] = (), is_written: bo
         chunks=chunks_summary(preview.rows),
         own_members=own_members(preview),
         changes=tuple(_shown_change(change) for change in preview.changes[:CHANGES]),
+        records=records_changed(preview.changes),
         change_total=len(preview.changes),
         size=size(preview.bytes_written),
         safety=safety_words(preview.plan.safety),
         observed=observed(preview),
         messages=_messages(preview),
-        added=_added(preview, shown_runs) if Safety.INVENTED in preview.plan.safety else (),
+        added=added_chunks(preview.before.case, _rows_of(shown_runs)) if Safety.INVENTED in preview.plan.safety else (),
+        lost=lost_words(preview),
+        is_same_request=is_same_request(preview.before.prompt, preview.after.prompt),
     )
 
 
-def _added(preview: Preview, runs: Sequence[DiffRun]) -> tuple[Chunk, ...]:
-    before = preview.before.case
-    stored = {chunk.key for chunk in (before.tree or before.conversation).chunks}
-    rows = (row for run in runs for row in (*run.shown, *run.folded, *run.last))
+def _rows_of(runs: Sequence[DiffRun]) -> list[DiffRow]:
+    return [row for run in runs for row in (*run.shown, *run.folded, *run.last)]
+
+
+def added_chunks(before: Case, rows: Sequence[DiffRow]) -> tuple[Chunk, ...]:
+    """What is stored nowhere in `before`, or was of another kind. A line that is inserted may have the key that another had, so that the content decides."""
+    inserted = any(row.before is None for row in rows)
+    stored = {_content(chunk) for chunk in (before.tree or before.conversation).chunks} if inserted else set()
     return tuple(
         row.after
         for row in rows
-        if row.after is not None and (row.after.key not in stored if row.before is None else row.before.kind != row.after.kind)
+        if row.after is not None and (_content(row.after) not in stored if row.before is None else row.before.kind != row.after.kind)
     )
+
+
+def _content(chunk: Chunk) -> tuple[str, str, str, str, str]:
+    return chunk.role, chunk.kind.value, chunk.call_id, chunk.tool_name, chunk.text

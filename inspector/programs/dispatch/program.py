@@ -42,7 +42,9 @@ PROGRAM = Program(
     repairs=Repairs(
         rules_first=True,
         view_after_write="Users who have the conversation open see repaired rows after a reload.",
-        next_turn=("A server that is not fixed merges again on its next turn: the rows that it appends carry msgIdx 0 once more.",),
+        next_turn={
+            "A server that is not fixed merges again on its next turn: the rows that it appends carry msgIdx 0 once more.": merges.CODES
+        },
     ),
     errors=Errors(
         ruled_out=merges.ruled_out,

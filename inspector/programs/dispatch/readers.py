@@ -107,7 +107,8 @@ def reconcile(messages: Sequence[Message], repair: Reconcile) -> tuple[tuple[Mes
         remaining = tuple(chunk for chunk in message.chunks if chunk.kind is not Kind.ERROR)
         if errors:
             stripped += len(errors)
-            dropped.append(Dropped(errors, "error chunk, stripped by reconcile"))
+            # The program shows an error and never sends it: nothing that anybody said is missing from the request.
+            dropped.append(Dropped(errors, "error chunk, stripped by reconcile", intentional=True))
         content = {Kind.TEXT, Kind.TOOL_CALL} | ({Kind.THINKING} if repair.keeps_thinking else set())
         if any(chunk.kind in content for chunk in remaining):
             kept_messages.append(Message(message.role, remaining))

@@ -25,10 +25,10 @@ PROGRAM = Program(
     calls=Calls(explained_results=doubled_results, explains_read_results=True),
     repairs=Repairs(
         rules_first=True,
-        next_turn=(
+        next_turn={
             "Each resume by Gemini CLI 0.61.0 begins a second file of the same session id, and its next start that does not resume this chat deletes its file: "
-            "switch general.sessionRetention off in its settings, or keep a copy.",
-        ),
+            "switch general.sessionRetention off in its settings, or keep a copy.": (),
+        },
         follow_up=lambda conversation: (f"Resume it in the folder of its project: gemini --resume {conversation.native_id}",),
         view_after_write="A Gemini CLI that has the chat open does not see it: quit it before, and resume the chat after.",
     ),

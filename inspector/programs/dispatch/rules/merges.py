@@ -7,6 +7,9 @@ from inspector.conversation.queries import span_text
 from inspector.rules.base import Case, cached_per_case
 from inspector.traces import observe
 
+CODES = ("MSG101", "MSG102", "MSG103", "MSG104")
+"""The rules on messages that are read as one."""
+
 
 def merges(case: Case) -> Iterator[tuple[Message, list[Message]]]:
     """Each message of the reading that holds chunks of several true messages, with those messages in order."""
