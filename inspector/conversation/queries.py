@@ -15,7 +15,7 @@ def stored_pieces(chunks: Iterable[Chunk]) -> Iterator[bytes | Span]:
     last: bytes | Span = b""
     for chunk in chunks:
         kept = kept_raw(chunk)
-        if not isinstance(kept, Span) or kept is not last:
+        if kept is not last:
             yield kept
         last = kept
 
