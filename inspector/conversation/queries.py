@@ -1,13 +1,23 @@
 """Questions that rules and strategies ask of a conversation. Each is a pure function of chunks or messages."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
-from inspector.conversation.model import Chunk, Kind, Message
+from inspector.conversation.model import Chunk, Kind, Message, Span, kept_raw
 from inspector.text.at_hand import AtHand
 
 
 def readable(chunks: Iterable[Chunk]) -> list[Chunk]:
     return [chunk for chunk in chunks if chunk.msg_idx is not None and chunk.chunk_idx is not None]
+
+
+def stored_pieces(chunks: Iterable[Chunk]) -> Iterator[bytes | Span]:
+    """The rows or lines that hold the chunks: a line that holds several once."""
+    last: bytes | Span = b""
+    for chunk in chunks:
+        kept = kept_raw(chunk)
+        if kept is not last:
+            yield kept
+        last = kept
 
 
 def true_messages(chunks: Sequence[Chunk]) -> tuple[Message, ...]:

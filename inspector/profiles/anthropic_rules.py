@@ -1,6 +1,6 @@
 """The dated table of what Anthropic's Messages API refuses, in its own words."""
 
-from inspector.profiles.base import UNANSWERED, UNCALLED, ProviderRule, violations_of
+from inspector.profiles.base import COUNTED_BY_PROVIDER, OVER_WINDOW, SHORTER, UNANSWERED, UNCALLED, ProviderRule, violations_of
 
 _SHAPES = "shapes sent to the production API, recorded in public on 2026-07-25"
 _EXCHANGES = "anomalyco/opencode recordings of 2026-05-05"
@@ -370,9 +370,23 @@ RULES = (
         "prompt is too long: {tokens} tokens > {limit} maximum",
         "C",
         ("gbrain source, from production",),
-        cause=("The request is {excess} ({share}) over the window of {limit}, with system prompt and tools.",),
-        advice="compact the conversation in its own program, or start a new session from what the command `extract` writes of it",
-        unjudged="tokens are counted by the provider, tools and system prompt included",
+        cause=(OVER_WINDOW,),
+        advice=SHORTER,
+        unjudged=COUNTED_BY_PROVIDER,
+        is_of_size=True,
+    ),
+    ProviderRule(
+        "AN-22m",
+        "more tokens than the model takes, with those that are asked for as answer",
+        "input length and `max_tokens` exceed context limit: {tokens} + {output} > {limit}, decrease input length or `max_tokens` and try again",
+        "I",
+        ("anthropics/claude-code #228", "anthropics/claude-code #408", "docker-agent #569"),
+        cause=(
+            "The request and the answer that it asks for are {excess} ({share}) over the window of {limit}, with system prompt and tools.",
+        ),
+        advice=f"lower `max_tokens` by as many, or {SHORTER}",
+        unjudged=COUNTED_BY_PROVIDER,
+        is_of_size=True,
     ),
     ProviderRule(
         "AN-22s",
@@ -381,7 +395,8 @@ RULES = (
         "I",
         ("anthropics/claude-code #4778",),
         also=("request_too_large",),
-        advice="compact the conversation in its own program, or start a new session from what the command `extract` writes of it",
+        advice=SHORTER,
+        is_of_size=True,
         unjudged="the bytes on the wire count, with tools and escapes, and the list of messages does not have them",
     ),
     ProviderRule(

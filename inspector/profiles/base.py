@@ -22,6 +22,11 @@ UNANSWERED = ("move-results", "adopt-results", "rename-repeated-ids", "recover-r
 UNCALLED = ("move-results", "adopt-results", "deduplicate-results", "keep-first-result", "drop-orphaned-results")
 """Strategies for a result that answers no call before it, the gentlest first."""
 
+SHORTER = "compact the conversation in its own program, or start a new session from what the command `extract` writes of it"
+"""What to do about a request that is too long."""
+OVER_WINDOW = "The request is {excess} ({share}) over the window of {limit}, with system prompt and tools."
+COUNTED_BY_PROVIDER = "tokens are counted by the provider, tools and system prompt included"
+
 # What a placeholder of an error text may match; whatever is not named here is any text.
 _PLACEHOLDERS = {
     "n": r"\d+",
@@ -30,10 +35,10 @@ _PLACEHOLDERS = {
     "length": r"\d+",
     "limit": r"\d+",
     "tokens": r"\d+",
+    "output": r"\d+",
     "ids": r"(?:[^\s,\"'`\\]+(?:\s*,\s*[^\s,\"'`\\]+)*)?",
     "id": r"[^\s\"'`\\]*",
 }
-_IDS_AND_STOP = ("{ids}.", "{id}.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +66,8 @@ class ProviderRule:
     """Names of strategies that may repair it, the gentlest first."""
     follows: tuple[str, ...] = ()
     """Rules of which a violation in the same message brings this one with it."""
+    is_of_size: bool = False
+    """It is about how long the request is as a whole: `{tokens}` were sent and `{output}` asked for as answer, where the model takes `{limit}`."""
     at_end: bool = False
     """It is about how a request ends: what a store holds ends there only until the user's next message is put after it."""
 
@@ -81,10 +88,10 @@ class _FilledText(string.Formatter):
 # There are as many texts as the catalogue has, and a pattern takes longer to make than to search with.
 @cache
 def _pattern(text: str) -> re.Pattern[str]:
-    """White space, quotes and the full stop after a last id are matched loosely: an error text passes through logs, JSON and terminals before it is pasted."""
+    """White space, quotes and what closes a sentence after a last id are matched loosely: an error text passes through logs, JSON and terminals before it is pasted."""
     used_names: set[str] = set()
     built = []
-    loose = text.endswith(_IDS_AND_STOP)
+    loose = text.removesuffix(".").endswith(("{ids}", "{id}"))
     for literal, name, _, _ in string.Formatter().parse(text.removesuffix(".") if loose else text):
         words = re.split(r"(\s+|[`'\"])", literal)
         built.append("".join(r"\s+" if word.isspace() else r"\\*[`'\"]?" if word in "`'\"" and word else re.escape(word) for word in words))

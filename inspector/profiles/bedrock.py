@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
-from inspector.profiles.base import UNANSWERED, Profile, ProviderRule, Request, Violation, violations_of
+from inspector.profiles.base import COUNTED_BY_PROVIDER, SHORTER, UNANSWERED, Profile, ProviderRule, Request, Violation, violations_of
 from inspector.profiles.bodies import by_place, entries, entry, word
 from inspector.projections.base import BEDROCK
 
@@ -88,6 +88,16 @@ RULES = (
         ("hermes-agent #63983", "hermes-agent #61318"),
         unjudged='it is a rule of the model itself: Claude refused " " as a whole message, and Claude Sonnet 4.5 took "\\n" between other texts with 200',
         repaired_by=("drop-empty-blocks",),
+    ),
+    ProviderRule(
+        "BR-9",
+        "more tokens than the model takes",
+        "Input is too long for requested model.",
+        "I",
+        ("bedrock-chat #95", "continuedev/continue #9592", "generative-ai-application-builder-on-aws #207"),
+        advice=SHORTER,
+        unjudged=COUNTED_BY_PROVIDER,
+        is_of_size=True,
     ),
 )
 

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from inspector.profiles.base import UNANSWERED, UNCALLED, ProviderRule
+from inspector.profiles.base import COUNTED_BY_PROVIDER, OVER_WINDOW, SHORTER, UNANSWERED, UNCALLED, ProviderRule
 
 _SWEEP = "turn structures sent to every model, recorded in public on 2026-10-03"
 
@@ -122,6 +122,21 @@ GE_11 = ProviderRule(
     "3.5-flash-lite and by 3.6 and later. Where the model's name does not say, only a role that no model takes is claimed.",
     repaired_by=("system-first",),
 )
+GE_12 = ProviderRule(
+    "GE-12",
+    "more tokens than the model takes",
+    "The input token count ({tokens}) exceeds the maximum number of tokens allowed ({limit}).",
+    "I",
+    ("gemini-cli #6678", "gemini-cli #12098", "gemini-cli #22609", "arkavo-edge #371"),
+    also=(
+        "The input token count exceeds the maximum number of tokens allowed ({limit}).",
+        "The input token count exceeds the maximum number of tokens allowed {limit}",
+    ),
+    cause=(OVER_WINDOW,),
+    advice=SHORTER,
+    unjudged=COUNTED_BY_PROVIDER,
+    is_of_size=True,
+)
 
 RULES = (
     *(GE_1, GE_2, GE_3, GE_4, GE_5),
@@ -131,5 +146,6 @@ RULES = (
     replace(GE_9, unjudged="only Gemini 3 checks signatures, and whether one is genuine is known to the provider alone"),
     GE_10,
     GE_11,
+    GE_12,
 )
-RULES_3 = (GE_1, GE_2, GE_3, GE_4, GE_5, GE_6, GE_7, GE_8, GE_9, GE_10, GE_11)
+RULES_3 = (GE_1, GE_2, GE_3, GE_4, GE_5, GE_6, GE_7, GE_8, GE_9, GE_10, GE_11, GE_12)

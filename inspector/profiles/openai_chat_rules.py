@@ -1,12 +1,33 @@
 """The dated table of what OpenAI Chat Completions refuses, and the same refusals in the words of others that speak its wire shape."""
 
-from inspector.profiles.base import UNANSWERED, UNCALLED, ProviderRule, violations_of
+from dataclasses import replace
+
+from inspector.profiles.base import COUNTED_BY_PROVIDER, OVER_WINDOW, SHORTER, UNANSWERED, UNCALLED, ProviderRule, violations_of
 
 _UNANSWERED = "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'."
 _NO_RESULT = "Usually the run was interrupted, the result was stored later, or the history was cut."
 _NO_CALL = "Usually the call was cut off with older history, or is read as part of another message."
 _ELSEWHERE = "another provider's words for {}, by which it is judged"
 
+TOO_LONG = ProviderRule(
+    "OC-9",
+    "more tokens than the model takes",
+    "This model's maximum context length is {limit} tokens. However, your messages resulted in {tokens} tokens",
+    "I",
+    ("open-chat-studio #463", "deer-flow #310", "quivr #505", "openai/codex #3177"),
+    also=(
+        "This model's maximum context length is {limit} tokens. However, you requested {count} tokens "
+        "({tokens} in the messages, {output} in the completion)",
+        "This model's maximum context length is {limit} tokens. However, you requested {tokens} tokens",
+        "Your input exceeds the context window of this model",
+        "context_length_exceeded",
+    ),
+    cause=(OVER_WINDOW,),
+    advice=SHORTER,
+    unjudged=COUNTED_BY_PROVIDER,
+    is_of_size=True,
+)
+"""Of both APIs of OpenAI."""
 RULES = (
     ProviderRule(
         "OC-1",
@@ -82,6 +103,7 @@ RULES = (
         ("aaif-goose/goose-mobile #20",),
         repaired_by=("sanitize-arguments",),
     ),
+    TOO_LONG,
 )
 
 # Who pastes such a text has the history of an OpenAI-compatible endpoint, and this is the table that explains it.
@@ -114,6 +136,14 @@ ELSEWHERE = (
         also=("tool_call_id is not found",),
         unjudged=_ELSEWHERE.format("OC-3"),
         repaired_by=UNCALLED,
+    ),
+    replace(
+        TOO_LONG,
+        id="OV-5",
+        summary="OpenRouter: more tokens than the model takes",
+        text="This endpoint's maximum context length is {limit} tokens. However, you requested about {tokens} tokens",
+        references=("refly #1177",),
+        also=(),
     ),
 )
 

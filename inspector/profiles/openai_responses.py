@@ -7,6 +7,7 @@ from typing import Any
 
 from inspector.profiles.base import UNANSWERED, UNCALLED, Profile, ProviderRule, Request, Violation
 from inspector.profiles.bodies import by_place, entry, word
+from inspector.profiles.openai_chat_rules import TOO_LONG
 from inspector.projections.base import OPENAI_RESPONSES
 from inspector.projections.openai_responses import CALL_TYPES, FUNCTION, OUTPUT_TYPES, is_client_run, refers_to_call
 
@@ -113,7 +114,7 @@ OR_10 = ProviderRule(
     repaired_by=("rename-invalid-ids",),
 )
 
-RULES = (OR_1, OR_2, OR_3, OR_4, OR_5, OR_6, OR_7, OR_8, OR_9, OR_10)
+RULES = (OR_1, OR_2, OR_3, OR_4, OR_5, OR_6, OR_7, OR_8, OR_9, OR_10, TOO_LONG)
 
 
 def check(request: Request) -> Iterator[Violation]:

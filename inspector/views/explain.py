@@ -40,7 +40,6 @@ from inspector.presentation.explain.answer import (
     recognized,
     same_refusal,
     sentence,
-    window,
 )
 from inspector.presentation.explain.examples import ShapePair, shape_pair
 from inspector.presentation.explain.meanings import means, own_rules, unrecognized_meaning
@@ -52,7 +51,6 @@ from inspector.profiles.base import EVIDENCE
 from inspector.profiles.catalogue import profile as profile_named
 from inspector.profiles.catalogue import provider_of, text_of
 from inspector.programs.base import Meaning
-from inspector.programs.formats import UNREAD
 from inspector.programs.registry import program_or_default
 from inspector.readers.catalogue import names as readers_of
 from inspector.rules.base import Case, Finding, Rule
@@ -71,7 +69,6 @@ OFFERED = 30
 """Conversations that the field for one suggests: the newest, or the newest with what is typed in their title or id."""
 REMEDIES = 3
 """Repairs that are shown next to an error; those that are recommended are, however many there are."""
-BYTES_OF_TOKEN = 4
 PLACES_SHOWN = 12
 CRASHES_SEARCHED = 50
 """The newest crash files whose error is compared with a text for which no conversation is named."""
@@ -145,7 +142,11 @@ class Answer:
 
     @property
     def advice(self) -> str:
-        return advice_words(self.explanation.candidate)
+        return advice_words(self.explanation)
+
+    @property
+    def is_far_below(self) -> bool:
+        return bool(self.explanation.size and self.explanation.size.is_far_below)
 
     @property
     def ours(self) -> tuple[Rule, ...]:
@@ -230,22 +231,6 @@ class Lookup:
     """Of the conversation that can be repaired, at the place."""
     verdict: str = ""
     others: tuple[OtherReader, ...] = ()
-    stored_bytes: int = 0
-    """Of `pointed`, where the text is about the size of a request; 0 where not all of it was read."""
-
-    @property
-    def window(self) -> int:
-        return window(self.explanations[0].candidate) if self.explanations else 0
-
-    @property
-    def tokens(self) -> int:
-        """About as many as `pointed` has stored, and rather too many."""
-        return self.stored_bytes // BYTES_OF_TOKEN
-
-    @property
-    def is_far_below(self) -> bool:
-        """Whether `pointed` can hardly be what is too long: by half of the window, since some texts have more tokens."""
-        return 0 < self.tokens < self.window // 2
 
 
 class RejectedNow(NamedTuple):
@@ -420,7 +405,7 @@ def _look(error: str, row: Conversation | None, reader: str) -> Lookup:
     is_small = len(case.conversation.chunks) <= TRIED and not row.is_crash
     others = other_readers(explanations, case, readers_of(row.source.format), row.source.projection) if is_small else ()
     if repairable is None or is_advice_only(explanations[0]):
-        return Lookup(explanations, None, (row, case), others=others, stored_bytes=_stored_bytes(row))
+        return Lookup(explanations, None, (row, case), others=others)
     names = profile_of(explanations, repairable.judges[1])
     projection, profile = chosen_judges("", names, repairable.judges)
     analysed = analysis(repairable, reader or repairable.source.reader, projection, profile, repairable.revision)
@@ -429,11 +414,6 @@ def _look(error: str, row: Conversation | None, reader: str) -> Lookup:
     seqs = _pointed_at(explanations, crash)
     there = tuple((oid, finding) for oid, finding in analysed.findings if seqs & set(finding.seqs))[:PLACES_SHOWN]
     return Lookup(explanations, None, (row, case), (repairable, analysed.case), crash, advice, there, analysed.verdict.text, others)
-
-
-def _stored_bytes(row: Conversation) -> int:
-    stored = loading.stored(row)
-    return 0 if stored.conversation.fact(UNREAD) else sum(len(record.value.data) for record in stored.records)
 
 
 def _pointed_at(answers: tuple[Explanation, ...], crash: CrashMatch | None) -> set[int]:

@@ -1,6 +1,7 @@
 """What `explain` says of an error: one recommendation with the other commands, the reader that sent it, and which conversation of several it is about."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -171,15 +172,34 @@ def test_a_known_text_that_a_later_request_gets_again_is_not_called_transient() 
     assert ran.status == 0 and "Transient" not in ran.out and "Look at the key" in ran.out
 
 
-def test_of_a_history_that_is_too_long_it_says_what_to_do(tmp_path: Path) -> None:
-    lines = cc.lines(cc.u("u1", None, "hi"), cc.a("a1", "u1", "m1", cc.text("ok")))
+@pytest.mark.parametrize(
+    "text",
+    [
+        "prompt is too long: 213000 tokens > 200000 maximum",
+        "This model's maximum context length is 200000 tokens. However, your messages resulted in 213000 tokens.",
+    ],
+)
+@pytest.mark.parametrize(
+    ("words", "means"),
+    [
+        ("hi", "the excess is in tools or the system prompt, or it is another conversation"),
+        ("hi " * 150_000, "cut at least 13,000 tokens: compact the conversation"),
+    ],
+)
+def test_of_a_history_that_is_too_long_it_says_what_to_do(tmp_path: Path, text: str, words: str, means: str) -> None:
+    """It advised to cut 13,000 tokens of a conversation of 100, and of one provider's text said nothing of its size."""
+    lines = cc.lines(cc.u("u1", None, words), cc.a("a1", "u1", "m1", cc.text("ok")))
     store = cc.write(tmp_path, {f"{cc.PROJECT}/{cc.ID}.jsonl": lines})
-    ran = run("explain", "prompt is too long: 213000 tokens > 200000 maximum", "--target", store)
-    assert (
-        "means: cut at least 13,000 tokens: compact the conversation" in ran.out
-        and "`extract`" in ran.out
-        and "no repair of the store helps" in ran.out
+    ran = run("explain", text, "--target", store)
+    assert f"means: {means}" in ran.out and "no repair of the store helps" in ran.out
+    is_far_below = "excess" in means
+    assert ("`extract`" in ran.out) is not is_far_below
+    assert re.search(
+        r"stored: [\d.]+ [KM]?B, about [\d,]+ tokens" + (", far below the window of 200,000\n" if is_far_below else "\n"), ran.out
     )
+    report = run("explain", text, "--target", store, "--json").json
+    assert report["conversation"]["size"]["is_far_below"] is is_far_below and report["conversation"]["size"]["window"] == 200_000
+    assert report["recognised"][0]["advice"].startswith(means)
     assert "What to do with" not in ran.out
     assert "nothing in the history" not in ran.out
 

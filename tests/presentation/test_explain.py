@@ -2,12 +2,13 @@
 
 import json
 import re
-from dataclasses import fields
+from dataclasses import fields, replace
 from string import Formatter
 
 import pytest
 
 from inspector.conversation import notation
+from inspector.conversation.model import Fact
 from inspector.presentation.explain.advice import is_advice_only, remedies
 from inspector.presentation.explain.answer import (
     Candidate,
@@ -23,13 +24,24 @@ from inspector.presentation.explain.answer import (
 from inspector.presentation.explain.meanings import meaning, own_rules
 from inspector.profiles.base import ProviderRule
 from inspector.profiles.catalogue import PROFILES, provider_of
+from inspector.programs.formats import OFF_PATH_UNREAD, UNREAD
 from inspector.programs.registry import UNKNOWN, programs
 from inspector.rules import catalogue
 from inspector.rules.base import Case, case_of
 from tests.folding import in_one_test
 
 RULES = list({rule.id: rule for judge in PROFILES for rule in judge.rules}.values())
-VALUES = {"n": 5, "m": 3, "id": "toolu_01AbC", "ids": "toolu_01AbC, toolu_02", "count": 2, "tokens": 9, "length": 65, "limit": 40}
+VALUES = {
+    "n": 5,
+    "m": 3,
+    "id": "toolu_01AbC",
+    "ids": "toolu_01AbC, toolu_02",
+    "count": 2,
+    "tokens": 9,
+    "output": 4,
+    "length": 65,
+    "limit": 40,
+}
 
 
 def test_what_an_error_means_is_said_in_short_sentences() -> None:
@@ -49,8 +61,6 @@ def test_a_rule_with_many_repairs_has_one_of_ours_that_says_which_are_likely() -
 
 def texts(rule: ProviderRule) -> list[str]:
     """Its own wording and the others, as a provider prints them."""
-    from dataclasses import replace
-
     return [replace(rule, text=text).say(**VALUES, role="user", name="bash", before="tool") for text in (rule.text, *rule.also)]
 
 
@@ -210,6 +220,7 @@ def test_what_a_program_shows_by_the_words_of_our_rules_is_explained() -> None:
         assert not meaning("API Error: 400", program.errors.meanings)
 
 
+MAX_TOKENS = "input length and `max_tokens` exceed context limit: {} + {} > {}, decrease input length or `max_tokens` and try again"
 MISSING = "messages.{}: `tool_use` ids were found without `tool_result` blocks immediately after: {}."
 
 
@@ -257,7 +268,128 @@ def test_every_placeholder_of_a_cause_is_one_of_its_texts_or_derived_from_one() 
 )
 def test_how_much_is_too_long_follows_from_the_numbers_of_the_text(tokens: str, expected: str) -> None:
     (candidate,) = recognized(f"prompt is too long: {tokens} tokens > 200000 maximum")
-    assert advice_words(candidate).startswith(expected)
+    assert advice_words(Explanation(candidate)).startswith(expected)
+
+
+@pytest.mark.parametrize(
+    ("text", "rule_id", "advice"),
+    [
+        ("This model's maximum context length is 128000 tokens. However, your messages resulted in 150000 tokens.", "OC-9", "22,000"),
+        (
+            "This model's maximum context length is 4097 tokens. However, you requested 4268 tokens (4012 in the messages, 256 in the completion).",
+            "OC-9",
+            "171",
+        ),
+        ("This model's maximum context length is 4097 tokens.", "OC-9", ""),
+        ("Your input exceeds the context window of this model. Please adjust your input and try again.", "OC-9", ""),
+        ('{"code": "context_length_exceeded"}', "OC-9", ""),
+        (
+            "This endpoint's maximum context length is 32768 tokens. However, you requested about 42832 tokens (42832 of text input).",
+            "OV-5",
+            "10,064",
+        ),
+        ("The input token count (1200293) exceeds the maximum number of tokens allowed (1048576).", "GE-12", "151,717"),
+        ("The input token count exceeds the maximum number of tokens allowed 1048576", "GE-12", ""),
+        ("The model returned the following errors: Input is too long for requested model.", "BR-9", ""),
+        (MAX_TOKENS.format(188240, 21333, 200000), "AN-22m", "9,573"),
+        (MAX_TOKENS.replace("`", "").format(90402, 116650, 204648), "AN-22m", "2,404"),
+        # As many as it takes: nothing is over.
+        (MAX_TOKENS.format(180000, 20000, 200000), "AN-22m", ""),
+    ],
+)
+def test_that_a_request_is_too_long_is_recognized_in_the_words_of_each_provider(text: str, rule_id: str, advice: str) -> None:
+    (candidate,) = recognized(text)
+    assert candidate.rule.id == rule_id and candidate.rule.is_of_size
+    words = advice_words(Explanation(candidate))
+    assert words.startswith(f"cut at least {advice} tokens: ") if advice else "cut at least" not in words
+    assert bool(cause_words(candidate)) is bool(advice)
+
+
+@pytest.mark.parametrize(
+    "text", ["Input is too long", "the input token count is 5", "max_tokens: 5 > 4", "maximum number of tokens allowed"]
+)
+def test_what_only_speaks_of_tokens_is_no_request_that_is_too_long(text: str) -> None:
+    assert recognized(text) == ()
+
+
+def stored(text: str) -> Case:
+    """A question with its row, and its answer."""
+    conversation = history('1 user 0.0 text "go"\n2 assistant 1.0 text "yes"').conversation
+    return case_of(replace(conversation, chunks=(replace(conversation.chunks[0], raw=text.encode()), conversation.chunks[1])), "as-sent")
+
+
+def test_what_is_stored_is_next_to_an_error_of_its_size_and_of_no_other() -> None:
+    """The page had it, and JSON and the command advised to cut 12,345 tokens of a conversation of 356."""
+    (small,) = explained_in(recognized("prompt is too long: 212345 tokens > 200000 maximum"), stored("go"), "anthropic+as-sent")
+    assert small.size and small.size.is_far_below and small.size.words.endswith(" tokens, far below the window of 200,000")
+    assert advice_words(small) == "the excess is in tools or the system prompt, or it is another conversation"
+    report = explanation_report("", [small])["recognised"][0]
+    assert report["advice"] == advice_words(small)
+    (large,) = explained_in(recognized("prompt is too long: 212345 tokens > 200000 maximum"), stored("word " * 90_000), "anthropic+as-sent")
+    assert large.size and not large.size.is_far_below and advice_words(large).startswith("cut at least 12,345 tokens: compact")
+    (unknown,) = explained_in(recognized("Input is too long for requested model."), stored("go"), "anthropic+as-sent")
+    assert unknown.size and not unknown.size.is_far_below, "nobody knows how many it takes"
+    assert advice_words(unknown).startswith("compact")
+    other = explained_in(recognized(MISSING.format(1, "toolu_01")), stored("go"), "anthropic+as-sent")
+    assert other and not any(explanation.size for explanation in other)
+
+
+@pytest.mark.parametrize(
+    ("text", "is_far_below"),
+    [
+        # 60,000 characters of Chinese are about as many tokens, and may be twice as many: 180 KB.
+        ("请" * 60_000, False),
+        ("请" * 40_000, True),
+        # 180 KB of English are 45,000.
+        ("word " * 36_000, True),
+        ("word " * 90_000, False),
+    ],
+)
+def test_a_text_of_other_characters_has_more_tokens_than_its_bytes_say(text: str, is_far_below: bool) -> None:
+    case = stored(text)
+    (explanation,) = explained_in(recognized("prompt is too long: 112000 tokens > 100000 maximum"), case, "anthropic+as-sent")
+    assert explanation.size and explanation.size.is_far_below is is_far_below
+
+
+def test_the_answer_that_is_asked_for_counts_to_the_window() -> None:
+    """204,648 tokens are taken: 80,000 that may be stored are below 87,998, and not below 78,648."""
+    below, above = (
+        explained_in(recognized(MAX_TOKENS.format(150_000, output, 204_648)), stored("word " * 32_000), "anthropic+as-sent")[0]
+        for output in (116_650, 126_000)
+    )
+    assert (
+        below.size
+        and below.size.is_far_below
+        and advice_words(below).startswith("the excess is in tools, the system prompt or `max_tokens`")
+    )
+    assert above.size and not above.size.is_far_below and advice_words(above).startswith("cut at least 71,352 tokens: lower `max_tokens`")
+
+
+def test_of_a_history_that_was_not_read_whole_no_size_is_known() -> None:
+    too_long, case = recognized("prompt is too long: 212345 tokens > 200000 maximum"), stored("go")
+    for name in (UNREAD, OFF_PATH_UNREAD):
+        facts = {name: Fact(name, "is too large")}
+        assert explained_in(too_long, case_of(replace(case.conversation, facts=facts), "as-sent"), "anthropic+as-sent")[0].size is None
+    assert explained_in(too_long, case_of(replace(case.conversation, facts={"other": Fact("other", "")}), "as-sent"), "anthropic+as-sent")[
+        0
+    ].size
+
+
+@pytest.mark.parametrize(
+    ("end", "ids"),
+    [
+        (".", "toolu_03roles"),
+        ("", "toolu_03roles"),
+        (")", "toolu_03roles"),
+        (", toolu_04.", "toolu_03roles, toolu_04"),
+        # Part of the id.
+        (".x", "toolu_03roles.x"),
+    ],
+)
+def test_the_end_of_the_sentence_is_no_part_of_the_last_id(end: str, ids: str) -> None:
+    text = f"messages.5: `tool_use` ids were found without `tool_result` blocks immediately after: toolu_03roles{end}"
+    for candidate in recognized(text):
+        assert candidate.values["ids"] == ids, candidate.rule.id
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,9 @@ VALUES = {
     "prefix": "fc",
     "type": "message",
     "other": "rs_1",
+    "tokens": "9",
+    "output": "2",
+    "count": "11",
 }
 _ODD: tuple[Any, ...] = (None, 7, -1.5, True, "", "x", "\ud800", [], {}, [None, 3, "x", [], {}], {"type": 3}, {"type": ["x"]}, {"id": {}})
 

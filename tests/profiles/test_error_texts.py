@@ -26,6 +26,7 @@ VALUES = {
     "ids": "toolu_01-A, call_2",
     "count": "5",
     "tokens": "9",
+    "output": "2",
     "limit": "4",
     "length": "70",
 } | {

@@ -446,8 +446,29 @@ def test_a_conversation_that_is_far_below_the_window_is_not_to_be_cut(client: Cl
     assert re.search(r"not by what is stored [\d.]+ KB, about [\d,]+ tokens, far below the window of 200,000\.", words(text))
     assert "The excess is in tools or the system prompt, or it is another conversation: check the JSON of the request" in do
     assert "Cut at least" not in do and "extract" not in do
+    report = client.get("/explain.json", {"error": "prompt is too long: 210000 tokens > 200000 maximum", "target": incident.oid}).json()
+    (advice,) = (each["advice"] for each in report["recognised"])
+    assert f"{advice[0].upper()}{advice[1:]}: check the JSON" in do and report["conversation"]["size"]["is_far_below"]
     assert 'for="other"' in text and text.count('id="target"') == text.count('id="other"') == 1
     assert "cannot be judged offline" not in words(text).partition("What to do")[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "is_far_below"),
+    [
+        ("This model's maximum context length is 128000 tokens. However, your messages resulted in 150000 tokens.", True),
+        ("This model's maximum context length is 128 tokens. However, your messages resulted in 150 tokens.", False),
+        ("context_length_exceeded", False),
+    ],
+)
+def test_the_size_of_a_conversation_is_next_to_the_error_of_each_provider(
+    client: Client, incident: Conversation, text: str, is_far_below: bool
+) -> None:
+    shown = page(client, text, incident.oid)
+    size = re.search(r"([\d.]+ KB), about [\d,]+ tokens", words(shown))
+    assert size and ("not by what is stored" in words(shown)) is is_far_below
+    assert ("extract" in part(shown, "do")) is not is_far_below
+    assert f"{size[1]} " in words(client.get(f"/conversations/{incident.oid}/").content.decode()), "as its own page has it"
 
 
 def test_a_named_conversation_has_what_it_breaks_at_the_top(client: Client, incident: Conversation) -> None:

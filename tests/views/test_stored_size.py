@@ -6,6 +6,7 @@ import pytest
 from django.test import Client
 
 from inspector.actions.import_source import import_targets
+from inspector.demo.rollouts_incident import SESSION, incident_files
 from inspector.models import Conversation
 from tests.actions.building import A, Store, T, U, imported, tc, tr
 from tests.programs.pi_openclaw.session_files import a, call, header, lines, r, text, u
@@ -28,6 +29,19 @@ def test_a_line_of_several_chunks_counts_once(client: Client, tmp_path: Path) ->
     import_targets([str(path)], "test")
     # Without the ends of the lines.
     assert f"<span>{(len(entries) - 3) / 1000:.1f} KB</span>" in page(client, Conversation.objects.get())
+
+
+def test_a_line_of_a_crashed_session_counts_once(client: Client, tmp_path: Path) -> None:
+    """30.7 KB of a file of 8.5 KB."""
+    for key, data in incident_files().items():
+        place = tmp_path / key
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(data)
+    import_targets([str(tmp_path)], "test")
+    conversation = Conversation.objects.get(native_id=SESSION)
+    size = page(client, conversation).split(" KB</span>")[0].rpartition("<span>")[2]
+    stored = sum(len(data) for key, data in incident_files().items() if SESSION in key) / 1000
+    assert 0.5 * stored < float(size) <= stored
 
 
 def test_rows_with_equal_bytes_count_each(client: Client, tmp_path: Path) -> None:

@@ -233,7 +233,8 @@ class Command(AnsweringCommand):
             self.say(f"  known from: {marks}, {rule.date}{references}")
             for word, words in (
                 ("cause", cause_words(explanation.candidate)),
-                ("means", advice_words(explanation.candidate)),
+                ("stored", explanation.size.words if explanation.size else ""),
+                ("means", advice_words(explanation)),
                 ("cannot be judged offline", rule.unjudged),
                 ("obsolete", rule.obsolete),
             ):

@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from inspector.conversation.model import Chunk, Conversation, Dropped, Span, kept_raw
+from inspector.conversation.model import Chunk, Conversation, Dropped, Span
+from inspector.conversation.queries import stored_pieces
 from inspector.planning.preview import FindingKind, kinds_of
 from inspector.presentation.conversation.columns import Columns, reads_otherwise
 from inspector.presentation.conversation.message_counts import message_counts
@@ -141,17 +142,7 @@ class Overview:
 
 
 def _stored_bytes(chunks: Sequence[Chunk]) -> int:
-    """Of the rows or lines that hold the chunks: a line that holds several counts once."""
-    total = 0
-    last: bytes | Span = b""
-    for chunk in chunks:
-        kept = kept_raw(chunk)
-        if not isinstance(kept, Span):
-            total += len(kept)
-        elif kept is not last:
-            total += kept.stop - kept.start
-        last = kept
-    return total
+    return sum(piece.stop - piece.start if isinstance(piece, Span) else len(piece) for piece in stored_pieces(chunks))
 
 
 def overview(

@@ -209,6 +209,8 @@ def error_report(
         report["known"] = json_fields(meaning, "means advice transient=is_transient rule")
     if pointed is not None:
         report["conversation"] = pointed[0] | {"reader": pointed[1].reading.reader}
+        if stored := next((explanation.size for explanation in explanations if explanation.size), None):
+            report["conversation"] |= {"size": json_fields(stored, "bytes=stored_bytes tokens window is_far_below")}
     if advice is not None and repairable is not None:
         report["recommended"] = repairable[0] | _advice_report(advice)
     if alignment is not None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from inspector.conversation.model import Chunk, Kind
 from inspector.conversation.queries import span_text
+from inspector.presentation.explain.size import StoredSize, stored_size
 from inspector.presentation.json_text import Json, json_fields
 from inspector.presentation.visible import beginning
 from inspector.profiles.base import EVIDENCE, Judgement, ProviderRule
@@ -63,11 +64,12 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """`fires`: violations of the rule that the history has now, as (profile, path, seqs)."""
+    """`fires`: violations of the rule that the history has now, as (profile, path, seqs). `size`: what is stored of it, where the rule is about that."""
 
     candidate: Candidate
     places: tuple[Place, ...] = ()
     fires: tuple[tuple[str, str, tuple[int, ...]], ...] = field(default=())
+    size: StoredSize | None = None
 
 
 def recognized(text: str) -> tuple[Candidate, ...]:
@@ -125,7 +127,8 @@ def explained_in(candidates: Sequence[Candidate], case: Case | None, own_project
             prompt, judgement = judged_by_profile[name]
             places += _places(candidate, name, prompt)
             fires += [(name, violation.path, violation.seqs) for violation in judgement.violations if violation.id == candidate.rule.id]
-        result.append(Explanation(candidate, tuple(_distinct(places))[:MOST], tuple(fires[:MOST])))
+        size = stored_size(case, candidate.values, window(candidate)) if candidate.rule.is_of_size else None
+        result.append(Explanation(candidate, tuple(_distinct(places))[:MOST], tuple(fires[:MOST]), size))
     return tuple(result)
 
 
@@ -232,9 +235,12 @@ def other_readers(explanations: Sequence[Explanation], case: Case, names: Iterab
     return tuple(sorted(others, key=lambda explanation: not explanation.is_broken))
 
 
-def advice_words(candidate: Candidate) -> str:
-    """The advice of its rule, with how many tokens to cut where the text names both numbers; "" where it has none."""
-    advice, excess = candidate.rule.advice, _excess(candidate)
+def advice_words(explanation: Explanation) -> str:
+    """The advice of its rule, with how many tokens to cut where the text names both numbers; "" where it has none. What is stored of a history that is far
+    too small for the error is not to be cut."""
+    advice, excess = explanation.candidate.rule.advice, _excess(explanation.candidate)
+    if explanation.size and explanation.size.is_far_below:
+        return explanation.size.advice
     return f"cut at least {excess:,} token{'s' if excess > 1 else ''}: {advice}" if excess else advice
 
 
@@ -244,8 +250,8 @@ def window(candidate: Candidate) -> int:
 
 
 def _excess(candidate: Candidate) -> int:
-    tokens, limit = candidate.values.get("tokens"), candidate.values.get("limit")
-    return max(0, int(tokens) - int(limit)) if tokens and limit and len(tokens + limit) < 40 else 0
+    tokens, limit, output = (candidate.values.get(name, "") for name in ("tokens", "limit", "output"))
+    return max(0, int(tokens) + int(output or 0) - int(limit)) if tokens and limit and len(tokens + limit + output) < 40 else 0
 
 
 def cause_words(candidate: Candidate) -> str:
@@ -299,7 +305,7 @@ def _report(explanation: Explanation, repaired_by: Mapping[str, Sequence[str]] |
     return {
         **json_fields(explanation.candidate, "id=rule.id profiles means=rule.summary text=rule.text"),
         "cause": cause_words(explanation.candidate),
-        "advice": advice_words(explanation.candidate),
+        "advice": advice_words(explanation),
         "evidence": [EVIDENCE[mark] for mark in rule.evidence if mark in EVIDENCE],
         **json_fields(
             explanation.candidate, "date=rule.date unknown=rule.unjudged obsolete=rule.obsolete references=rule.references values"
