@@ -1,6 +1,5 @@
 """Sources that come and go from the browser: adding by path, upload or text, removing with what was derived, and the switch of the demo."""
 
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
 from typing import Any, NamedTuple
@@ -192,7 +191,7 @@ class AddPage:
             )
         wrong = next((place for place in (*self.roots, self._to_list or "PATH") if not as_listed(place)), "")
         return (
-            f"INSPECTOR_SOURCES cannot list {visible(wrong)}: a comma or {os.pathsep} ends a place there. Make a link to it without one in its name, and list that."
+            f"INSPECTOR_SOURCES cannot list {visible(wrong)}: a comma or : ends a place there. Make a link to it without one in its name, and list that."
             if wrong
             else ""
         )
@@ -208,7 +207,7 @@ class AddPage:
         return self._listing("ADDRESS")
 
     def _listing(self, place: str) -> str:
-        places = [as_listed(each) for each in (*self.roots, *self.addresses, place)]
+        places = [as_listed(text) for text in (*self.roots, *self.addresses, place)]
         return ",".join(dict.fromkeys(places)) if all(places) else ""
 
     @property

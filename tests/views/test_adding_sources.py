@@ -187,6 +187,14 @@ def test_a_place_that_no_list_can_have_says_so_instead_of_a_line(
     )
 
 
+def test_a_first_list_ends_what_pages_read_without_one_and_says_so(tmp_path: Path, client: Client, settings: Settings) -> None:
+    ends = "What commands imported from places that are not in the list is not read by pages any more: add those places too."
+    settings.INSPECTOR_SOURCES = []
+    assert ends in said(client, path="/srv/in") and ends not in said(client, path="/srv/a,b").partition('id="elsewhere"')[2]
+    settings.INSPECTOR_SOURCES = [tmp_path]
+    assert ends not in said(client, path="/srv/in"), "it is so already"
+
+
 @pytest.mark.parametrize("do", ["try", "commands", "lines", ""])
 @pytest.mark.parametrize(("path", "shown"), [
     ("/srv/a\u202eb", r"/srv/a\u202eb"),
