@@ -20,7 +20,7 @@ from django.core.validators import validate_email
 from inspector.notifying.addresses import Network
 from inspector.sign_in.mapping import MappedRole, mapping_of
 from inspector.sources.dsn import Place
-from inspector.sources.places import SCHEMES, NoAddress, place
+from inspector.sources.places import SCHEMES, NoAddress, is_dsn, place
 from inspector.text import limits
 
 LOOPBACK_NAMES = ("localhost", "127.0.0.1", "[::1]")
@@ -313,6 +313,13 @@ def sources(name: str) -> list[Place]:
     for part in _listed(os.environ.get(name, ""), ","):
         places += [_address(name, part)] if "://" in part else _folders(name, part)
     return places
+
+
+def as_listed(text: str) -> str:
+    """A path or an address without password as `sources` reads it back; "" for a path that holds what separates places, which no list can have."""
+    if is_dsn(text):
+        return text.replace(",", "%2C")
+    return text if _listed(text, f",{os.pathsep}") == [text] else ""
 
 
 def _address(name: str, text: str) -> Place:

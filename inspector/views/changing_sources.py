@@ -31,6 +31,7 @@ from inspector.actions.problems import Refused
 from inspector.actions.remove_source import Removed, begin_removal, what_goes
 from inspector.actions.try_source import Trial, trials
 from inspector.cache_headers import exact
+from inspector.environment import as_listed
 from inspector.masked_answers import own_content
 from inspector.middleware import OperatorRequest, accepts, web_limit
 from inspector.models import Source
@@ -41,7 +42,7 @@ from inspector.presentation.visible import visible
 from inspector.programs.registry import programs
 from inspector.sources.browsing import Entry, entries
 from inspector.sources.places import is_dsn
-from inspector.sources.problems import SourceProblem
+from inspector.sources.problems import DATABASES, SourceProblem
 from inspector.sources.reach import OutOfReach, limited
 from inspector.sources.uploads import LARGEST
 from inspector.text.shell_words import shell_word
@@ -53,6 +54,8 @@ ROOTS = 3
 """Folders that the hint of a path names."""
 LINES, COMMANDS = "lines", "commands"
 """What the buttons ask for next to an address and a path that pages may not read yet: what reads it, and the lines that allow it."""
+FILES = (*DATABASES, ".json", ".jsonl", ".ndjson", ".zst", ".sql", ".dump", ".csv", ".tsv", ".txt", ".zip")
+"""How names of files end that are read: what is typed and ends otherwise is taken for a folder."""
 PASTED, THE_TEXT = "pasted.jsonl", "the pasted text"
 """The name of a text to which nobody gave another one, and what people know it as."""
 
@@ -173,11 +176,30 @@ class AddPage:
     """The place that was typed and may not be read."""
 
     @property
+    def _to_list(self) -> str:
+        """What INSPECTOR_SOURCES would list for that place: of a file its folder, since a database has other files there; "" for a file at the top."""
+        # By its name: this page does not look what is there. Another dot is one of a folder as often.
+        is_file = not is_dsn(self.beyond) and self.beyond.lower().endswith(FILES)
+        return self.beyond.rpartition("/")[0] if is_file else self.beyond
+
+    @property
+    def unlisted(self) -> str:
+        """Why there is no `listing`; "" where there is one."""
+        if self.beyond and not self._to_list:
+            return (
+                f"{self.beyond} is in no folder, and with / in the list pages could read all of this machine: move it into a folder first."
+            )
+        wrong = next((place for place in (*self.roots, self._to_list or "PATH") if not as_listed(place)), "")
+        return (
+            f"INSPECTOR_SOURCES cannot list {visible(wrong)}: a comma or : ends a place there. Make a link to it without one in its name, and list that."
+            if wrong
+            else ""
+        )
+
+    @property
     def listing(self) -> str:
-        """INSPECTOR_SOURCES as it is when that place, or else PATH, may be read too."""
-        above, _, name = self.beyond.rpartition("/")
-        folder = above if "." in name[1:] and not is_dsn(self.beyond) else self.beyond
-        return self._listing(folder or "PATH")
+        """INSPECTOR_SOURCES as it is when that place, or else PATH, may be read too; "" where no list can say that."""
+        return "" if self.unlisted else self._listing(self._to_list or "PATH")
 
     @property
     def listing_of_address(self) -> str:
@@ -185,7 +207,8 @@ class AddPage:
         return self._listing("ADDRESS")
 
     def _listing(self, place: str) -> str:
-        return ",".join(dict.fromkeys([*self.roots, *self.addresses, place]))
+        places = [as_listed(text) for text in (*self.roots, *self.addresses, place)]
+        return ",".join(dict.fromkeys(places)) if all(places) else ""
 
     @property
     def other_roots(self) -> tuple[str, ...]:
@@ -433,10 +456,16 @@ def _tried(request: OperatorRequest) -> HttpResponse:
 
 def _not_added(request: OperatorRequest, problem: Exception) -> HttpResponse:
     """With what was typed, as it was: masked, it would be imported so at the next attempt."""
+    beyond = str(problem.path) if isinstance(problem, OutOfReach) else ""
+    if isinstance(problem, OutOfReach) and problem.place != beyond:
+        problem = Refused(
+            f"This cannot be shown as it is, and a command that is copied from here would name another place: {problem.place}. "
+            "Type it without the characters that do not show."
+        )
+        beyond = ""
     # What was brought before has no form of its own: it is to be sent again.
     way = "file" if _way(request) == "brought" else _way(request)
     typed = refused(way, {**request.POST.dict(), "text": ""}, problem, otherwise="path" if way == "elsewhere" else way)
-    beyond = visible(str(problem.place)) if isinstance(problem, OutOfReach) else ""
     # The command for a place that pages may not read is what was asked for there.
     is_answer = bool(beyond) and request.POST.get("do") in (LINES, COMMANDS)
     content = replace(_add_page(request), typed=NOTHING if is_answer else typed, text=request.POST.get("text", ""), beyond=beyond)

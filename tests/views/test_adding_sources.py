@@ -3,9 +3,10 @@
 import json
 import os
 import re
+import shlex
 import stat
 import sys
-from html import escape
+from html import escape, unescape
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from pytest_django import Settings
 
-from inspector import background
+from inspector import background, environment
 from inspector.actions.add_source import roots
 from inspector.actions.import_source import import_targets
 from inspector.demo.branch_incident_pi import pi_files
@@ -25,6 +26,7 @@ from inspector.models import AuditEntry, Source, Watch
 from inspector.programs.registry import programs
 from inspector.sources import uploads
 from inspector.sources.places import place
+from inspector.text.shell_words import shell_word
 from tests.accounts import account
 from tests.commands.running import make
 from tests.operators import OperatorClient
@@ -134,6 +136,82 @@ def test_a_refused_path_comes_with_the_setting_that_allows_it(tmp_path: Path, cl
     assert "import_source postgresql://me@other.example/brain</pre>" in address and 'id="elsewhere"' not in address
     assert f"{listed}postgresql://me@other.example/brain" in address, "its password is no part of it"
     assert f"INSPECTOR_SOURCES='{listed.partition('=')[2]}/srv/a b'" in said(client, path="/srv/a b"), "one word of a shell"
+
+
+def listing(page: str) -> str:
+    """What the line that allows what was typed sets; "" where there is none."""
+    words = [shlex.split(unescape(line)) for line in re.findall(r'id="to-allow">([^<]*)</pre>', page)]
+    return "".join(line[0].removeprefix("INSPECTOR_SOURCES=") for line in words)
+
+
+@pytest.mark.parametrize(("path", "listed"), [
+    ("/srv/my.project", "/srv/my.project"),
+    ("/srv/v1.2", "/srv/v1.2"),
+    ("/srv/.hidden", "/srv/.hidden"),
+    ("/srv/in/a.sqlite3", "/srv/in"),
+    ("/srv/in/A.JSONL", "/srv/in"),
+    ("/srv/in/a,b.jsonl", "/srv/in"),
+    ("/session", "/session"),
+    ("postgresql://me@one.example,two.example/brain", "postgresql://me@/brain?host=one.example%2Ctwo.example&port=%2C"),
+])  # fmt: skip
+def test_the_line_that_allows_a_place_is_read_back_as_that_place(
+    client: Client, settings: Settings, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, path: str, listed: str
+) -> None:
+    two_hosts = place("postgresql://brain@a.example,b.example/brain")
+    settings.INSPECTOR_SOURCES, settings.INSPECTOR_OWN_DATABASE_NAMED = [tmp_path, two_hosts], False
+    line = listing(said(client, path=path))
+    assert line.endswith(f",{listed}")
+    monkeypatch.setenv("SAMPLE", line)
+    assert [str(each) for each in environment.sources("SAMPLE")] == [str(tmp_path), str(two_hosts), str(place(listed))]
+
+
+@pytest.mark.parametrize(("path", "sentence"), [
+    ("/srv/a,b", "INSPECTOR_SOURCES cannot list /srv/a,b: a comma or : ends a place there."),
+    ("/srv/a:b/in", "INSPECTOR_SOURCES cannot list /srv/a:b/in: "),
+    ("/srv/a,b/in.jsonl", "INSPECTOR_SOURCES cannot list /srv/a,b: "),
+    ("/srv/a /in.jsonl", "INSPECTOR_SOURCES cannot list /srv/a : "),
+    ("/session.jsonl", "/session.jsonl is in no folder, and with / in the list pages could read all of this machine"),
+])  # fmt: skip
+def test_a_place_that_no_list_can_have_says_so_instead_of_a_line(
+    tmp_path: Path, client: Client, settings: Settings, path: str, sentence: str
+) -> None:
+    settings.INSPECTOR_SOURCES, settings.INSPECTOR_OWN_DATABASE_NAMED = [tmp_path], False
+    page = said(client, path=path)
+    assert sentence in page and not listing(page)
+    assert f"import_source {shell_word(path)}</pre>" in page, "the command reads it all the same"
+    assert f"INSPECTOR_SOURCES={tmp_path},ADDRESS" in page and "with the address in place of ADDRESS" in page
+    settings.INSPECTOR_SOURCES = [tmp_path / "a,b"]
+    page = client.get("/sources/add/").content.decode()
+    assert f"cannot list {tmp_path}/a,b" in page and "PATH serve" not in page and "ADDRESS serve" not in page, (
+        "one that is listed by a link"
+    )
+
+
+def test_a_first_list_ends_what_pages_read_without_one_and_says_so(tmp_path: Path, client: Client, settings: Settings) -> None:
+    ends = "What commands imported from places that are not in the list is not read by pages any more: add those places too."
+    settings.INSPECTOR_SOURCES = []
+    assert ends in said(client, path="/srv/in") and ends not in said(client, path="/srv/a,b").partition('id="elsewhere"')[2]
+    settings.INSPECTOR_SOURCES = [tmp_path]
+    assert ends not in said(client, path="/srv/in"), "it is so already"
+
+
+@pytest.mark.parametrize("do", ["try", "commands", "lines", ""])
+@pytest.mark.parametrize(("path", "shown"), [
+    ("/srv/a\u202eb", r"/srv/a\u202eb"),
+    ("/srv/a\u200b", r"/srv/a\u200b"),
+    ("/srv/a\x1bb", r"/srv/a\x1bb"),
+    ("/srv/a\xa0b", r"/srv/a\xa0b"),
+])  # fmt: skip
+def test_a_path_with_a_character_that_does_not_show_is_in_no_command(
+    tmp_path: Path, client: Client, settings: Settings, path: str, shown: str, do: str
+) -> None:
+    settings.INSPECTOR_SOURCES = [tmp_path]
+    answer = client.post("/sources/add/", {"path": path, "do": do})
+    page = answer.content.decode()
+    assert answer.status_code == 409 and f"would name another place: {shown}. Type it without the characters that do not show." in page
+    assert not re.findall(r"<pre[^>]*>[^<]*srv[^<]*</pre>", page) and "is not allowed here yet" not in page
+    plain = client.post("/sources/add/", {"path": "/srv/\xe4\u4e2d\\u202e", "do": do}).content.decode()
+    assert "would name another place" not in plain and "import_source '/srv/\xe4\u4e2d\\u202e'</pre>" in plain.replace("&#x27;", "'")
 
 
 @pytest.mark.parametrize("is_named", [True, False])
@@ -341,6 +419,25 @@ def test_each_way_has_a_card_and_the_command_of_a_database_comes_when_it_is_aske
     assert own.count('id="database"') == 1, "its own card has it"
     assert "scan postgresql://reader@db.example/brain</pre>" in database
     assert "import_source postgresql://reader@db.example/brain</pre>" in database
+
+
+@pytest.mark.parametrize("program", ["", "?program=gbrain"])
+def test_an_address_that_is_none_is_there_again_with_the_sentence_next_to_it(client: Client, settings: Settings, program: str) -> None:
+    settings.INSPECTOR_SOURCES = []
+    for typed, sentence in (
+        ("postgresq://reader@db.example/brain", "The address of the database cannot be read"),
+        ("brain", "Write the whole path"),
+    ):
+        answer = client.post(f"/sources/add/{program}", {"path": typed, "do": "lines"})
+        field, below = re.findall(r'(<input[^>]*id="elsewhere-path"[^>]*>)(.*?)</div>', answer.content.decode(), re.DOTALL)[0]
+        assert answer.status_code == 409 and f'value="{typed}"' in field and "autofocus" in field
+        assert f'id="elsewhere-path-problem">{sentence}' in below
+    page = client.get(f"/sources/add/{program}").content.decode()
+    assert re.search(r'<input[^>]*id="elsewhere-path"[^>]*value=""', page), "nothing was typed"
+    right = client.post(f"/sources/add/{program}", {"path": "postgresql://me:hunter2@db.example/brain", "do": "lines"}).content.decode()
+    assert re.search(r'id="elsewhere-path"[^>]*value="postgresql://me@db.example/brain"', right) and "hunter2" not in right
+    other = client.post(f"/sources/add/{program}", {"path": "a.db"}).content.decode()
+    assert re.search(r'<input[^>]*id="elsewhere-path"[^>]*value=""', other), "that was typed in another field"
 
 
 def test_a_database_that_is_not_allowed_has_three_ways_to_its_import(client: Client, settings: Settings) -> None:
