@@ -33,7 +33,7 @@ _PLACEHOLDERS = {
     "ids": r"(?:[^\s,\"'`\\]+(?:\s*,\s*[^\s,\"'`\\]+)*)?",
     "id": r"[^\s\"'`\\]*",
 }
-_IDS_AND_STOP = ("{ids}.", "{id}.")
+_LAST_IDS = ("{ids}.", "{id}.", "{ids}", "{id}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,10 +81,10 @@ class _FilledText(string.Formatter):
 # There are as many texts as the catalogue has, and a pattern takes longer to make than to search with.
 @cache
 def _pattern(text: str) -> re.Pattern[str]:
-    """White space, quotes and the full stop after a last id are matched loosely: an error text passes through logs, JSON and terminals before it is pasted."""
+    """White space, quotes and the full stop after a last id, which is never of the id, are matched loosely: an error text passes through logs, JSON and terminals before it is pasted."""
     used_names: set[str] = set()
     built = []
-    loose = text.endswith(_IDS_AND_STOP)
+    loose = text.endswith(_LAST_IDS)
     for literal, name, _, _ in string.Formatter().parse(text.removesuffix(".") if loose else text):
         words = re.split(r"(\s+|[`'\"])", literal)
         built.append("".join(r"\s+" if word.isspace() else r"\\*[`'\"]?" if word in "`'\"" and word else re.escape(word) for word in words))
