@@ -39,7 +39,11 @@ def why_none(problem: Problem) -> str:
     """Why no conversation of it can be repaired; "" where one can."""
     if _writable(problem).exists():
         return ""
-    return "Only crash files have this problem. They are evidence of what was refused, and are never written." if problem.conversations else NONE
+    return (
+        "Only crash files have this problem. They are evidence of what was refused, and are never written."
+        if problem.conversations
+        else NONE
+    )
 
 
 def _writable(problem: Problem) -> QuerySet[Occurrence]:

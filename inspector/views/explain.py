@@ -547,7 +547,9 @@ def explain_page(error: str, target: str, reader: str) -> ExplainPage:
         offered=_suggested("" if row and error else visible(target)),
         rejected_now=()
         if error
-        else tuple(map(_rejected_now, newest_first(Conversation.objects.counted().filter(**STATES["refused"][1], is_gone=False))[:REJECTED_SHOWN])),
+        else tuple(
+            map(_rejected_now, newest_first(Conversation.objects.counted().filter(**STATES["refused"][1], is_gone=False))[:REJECTED_SHOWN])
+        ),
         is_linkable=len(error) <= LINKABLE,
     )
 

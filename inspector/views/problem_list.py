@@ -433,7 +433,9 @@ def _consequence() -> Case:
     first = _opened(problem=OuterRef(OuterRef("pk"))).order_by(*WORST_FIRST).values("conversation")[:MOST_COUNTED]
     same = Occurrence.objects.filter(problem__source=OuterRef("source"), state=Occurrence.State.OPEN, rank__lt=4, conversation__in=first)
     codes = same.order_by("problem__code").values("problem__code")
-    of_rule = (When(code=entry.code, then=Subquery(codes.filter(problem__code__in=entry.leads_to)[:1])) for entry in RULES if entry.leads_to)
+    of_rule = (
+        When(code=entry.code, then=Subquery(codes.filter(problem__code__in=entry.leads_to)[:1])) for entry in RULES if entry.leads_to
+    )
     return Case(*of_rule, output_field=CharField())
 
 

@@ -103,9 +103,14 @@ def test_without_its_words_in_backticks_a_text_may_be_of_every_rule_that_is_left
 @pytest.mark.parametrize(
     ("pasted", "values"),
     [
-        ("messages.2: `tool_use` ids were found without `tool_result` blocks immediately after: toolu_01, toolu_03roles.", "toolu_01, toolu_03roles"),
-        ("messages.2: `tool_use` ids were found without `tool_result` blocks immediately after: toolu_03.roles. Each `tool_use`", "toolu_03.roles"),
-        ("The following tool_call_ids did not have response messages: call_a.b", "call_a.b"),
+        (
+            "messages.2: `tool_use` ids were found without `tool_result` blocks immediately after: toolu_01, toolu_03roles.",
+            "toolu_01, toolu_03roles",
+        ),
+        (
+            "messages.2: `tool_use` ids were found without `tool_result` blocks immediately after: toolu_03.roles. Each `tool_use`",
+            "toolu_03.roles",
+        ),
     ],
 )
 def test_the_end_of_the_sentence_is_of_no_id(pasted: str, values: str) -> None:

@@ -1164,5 +1164,8 @@ def test_the_repairs_of_a_rule_are_named_and_others_only_where_there_are_more(cl
         text = client.get(f"/problems/{problem.oid}/").content.decode().partition("<dt>in the store</dt>")[2].partition("</dd>")[0]
         return " ".join(re.sub("<[^>]+>", "", text).split())
 
-    shown = {problem.code: in_the_store(problem) for problem in Problem.objects.filter(source__format="dispatch")}
-    assert shown == {"MSG101": "renumber-messages"}
+    dispatch = {problem.code: in_the_store(problem) for problem in Problem.objects.filter(source__format="dispatch")}
+    assert dispatch["MSG101"] == "renumber-messages", "of one there is no choice"
+    assert dispatch["STORE101"] == "rebuild-unreadable-row or replace-unreadable-row"
+    (many,) = (in_the_store(problem) for problem in Problem.objects.filter(code="STORE601"))
+    assert many == "insert-ledger-results, insert-replay-result, insert-recovered-result or others", "the rule has a fourth"

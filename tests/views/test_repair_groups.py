@@ -21,8 +21,8 @@ from inspector.presentation.repair.group_sum import sum_of
 from inspector.rules.catalogue import rule
 from inspector.views import problem_list, repair_groups
 from tests.actions.building import Store, bring, chunk_key, everything, merged, proposed, put, row
-from tests.operators import OperatorClient
 from tests.kept import Kept
+from tests.operators import OperatorClient
 from tests.sources.stores import make
 from tests.views.imported import of_programs
 
