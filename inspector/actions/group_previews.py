@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from django.db.models import QuerySet
+
 from inspector.access.context import unlimited
 from inspector.actions.kept_previews import kept_preview
 from inspector.actions.planning import mode_named, reader_named, shown_digest
@@ -17,12 +19,36 @@ from inspector.presentation.repair.plan import left_less
 from inspector.readers.catalogue import UnknownReader
 from inspector.strategies.catalogue import STRATEGIES
 
+NONE = "No conversation has this problem now."
+
 
 @unlimited
 def occurrences_of(problem: Problem) -> list[Conversation]:
-    """The conversations in which it occurs now, the worst first, as many as one group may have. A crash file is evidence, and never written."""
-    rows = Occurrence.objects.filter(problem=problem, state=Occurrence.State.OPEN, conversation__is_crash=False).order_by(*WORST_FIRST)
+    """The conversations in which it occurs now, the worst first, as many as one group may have."""
+    rows = _writable(problem).order_by(*WORST_FIRST)
     return [row.conversation for row in rows.select_related("conversation__source")[:MOST] if row.conversation]
+
+
+@unlimited
+def number_left(problem: Problem) -> int:
+    """Conversations that are more than one group may have."""
+    return max(0, _writable(problem).count() - MOST) if problem.conversations > MOST else 0
+
+
+def why_none(problem: Problem) -> str:
+    """Why no conversation of it can be repaired; "" where one can."""
+    if _writable(problem).exists():
+        return ""
+    return (
+        "Only crash files have this problem. They are evidence of what was refused, and are never written."
+        if problem.conversations
+        else NONE
+    )
+
+
+def _writable(problem: Problem) -> QuerySet[Occurrence]:
+    """A crash file is evidence, and never written."""
+    return Occurrence.objects.filter(problem=problem, state=Occurrence.State.OPEN, conversation__is_crash=False)
 
 
 @unlimited

@@ -400,6 +400,8 @@ class DetectedByContent(Protocol):
 
 
 CRASH_FILE = "A crash file is evidence of what was refused and is never written: repair the session that it names."
+CRASH_ALONE = "A crash file is evidence of what was refused and is never written, and no imported session is known to be the one that crashed: there is nothing to repair."
+"""Of one without a session."""
 
 
 @dataclass(frozen=True, slots=True)

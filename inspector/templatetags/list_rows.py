@@ -217,7 +217,7 @@ def repair_of(row: Any, is_linked: bool = True) -> SafeString:
         if not row.repair:
             return NOTHING
         return format_html(
-            '<span class="quiet" title="Or others: the preview chooses">{}{}</span>', row.repair, ", …" if len(row.repairs) > 1 else ""
+            '<span class="quiet" title="{}">{}{}</span>', " or ".join(row.repairs), row.repair, ", …" if len(row.repairs) > 1 else ""
         )
     if is_linked and waiting and row.problem.conversations == 1:
         return waiting_repair(waiting)

@@ -8,6 +8,7 @@ from django.db.models import QuerySet, Sum
 from inspector.conversation.model import Conversation as Core
 from inspector.models import Conversation, ConversationCount, loading
 from inspector.presentation.conversation.panels import Alignment, Ending
+from inspector.programs.formats import CRASH_ALONE, CRASH_FILE
 from inspector.programs.registry import program_or_default
 from inspector.text.error_words import words_of_error
 
@@ -74,6 +75,13 @@ def newest_crashes() -> tuple[tuple[Crash, ...], int]:
     total = ConversationCount.objects.counted().filter(is_crash=True, is_gone=False).aggregate(n=Sum("conversations"))["n"] or 0
     rows = crash_files().select_related("source").order_by("place", "id")[:SHOWN] if total else ()
     return tuple(crash_of(row, loading.stored(row).conversation) for row in rows), total
+
+
+def why_never_written(row: Conversation) -> str:
+    """Of a crash file; "" of a session."""
+    if not row.is_crash:
+        return ""
+    return CRASH_FILE if crash_of(row, loading.stored(row).conversation).session else CRASH_ALONE
 
 
 def crash_of(row: Conversation, conversation: Core) -> Crash:

@@ -57,8 +57,8 @@ from inspector.rules.base import Case, Finding, Rule
 from inspector.strategies.base import Strategy
 from inspector.strategies.catalogue import STRATEGIES
 from inspector.views.analysis import analysis
-from inspector.views.conversation_list import newest_first
-from inspector.views.crashes import Crash, crash_files, crash_links, crash_of
+from inspector.views.conversation_list import STATES, newest_first
+from inspector.views.crashes import Crash, crash_files, crash_links, crash_of, why_never_written
 from inspector.views.judges import chosen_judges
 from inspector.views.leads import NamedCall, named_call
 from inspector.views.pages import as_json, own_address, page
@@ -74,7 +74,6 @@ CRASHES_SEARCHED = 50
 """The newest crash files whose error is compared with a text for which no conversation is named."""
 CALLS_NAMED = 3
 """Calls of a text that are looked up."""
-REJECTED = {"refused": True, "is_damaged": True}
 REJECTED_SHOWN = 5
 """Conversations that are rejected so, where the text names none of them."""
 EXAMPLES = (
@@ -269,7 +268,7 @@ class ExplainPage:
     answers: tuple[Answer, ...]
     offered: tuple[Conversation, ...]
     rejected_now: "tuple[RejectedNow, ...]"
-    """The newest whose next request is rejected, where there is no text yet."""
+    """The newest whose next request is rejected, where there is no text yet. A crash file has no next request."""
     is_linkable: bool
     nothing: str = NOT_RECOGNISED
     examples: tuple[tuple[str, str], ...] = EXAMPLES
@@ -277,6 +276,11 @@ class ExplainPage:
     @property
     def repairable(self) -> Conversation | None:
         return self.subject.repairable[0] if self.subject.repairable else None
+
+    @property
+    def sealed(self) -> str:
+        """Why no repair is for the conversation that is named: a crash file, where its session did not record this error or is not known; else ""."""
+        return why_never_written(self.row) if self.row and self.repairable is None else ""
 
     @property
     def affected(self) -> Conversation | None:
@@ -552,7 +556,9 @@ def explain_page(error: str, target: str, reader: str) -> ExplainPage:
         offered=_suggested("" if row and error else visible(target)),
         rejected_now=()
         if error
-        else tuple(map(_rejected_now, newest_first(Conversation.objects.counted().filter(**REJECTED, is_gone=False))[:REJECTED_SHOWN])),
+        else tuple(
+            map(_rejected_now, newest_first(Conversation.objects.counted().filter(**STATES["refused"][1], is_gone=False))[:REJECTED_SHOWN])
+        ),
         is_linkable=len(error) <= LINKABLE,
     )
 

@@ -144,7 +144,7 @@ class Start:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InboxPage:
-    """`repairs` are those that wait for a review, in their tab; `start` is a finding of the first problem in the conversation that was active last."""
+    """`repairs` are those that wait for a review, in their tab; `start` is a finding of the first problem in the conversation that was active last, without crash files."""
 
     totals: Totals
     filters: ProblemFilters
@@ -267,7 +267,9 @@ def _inbox(request: OperatorRequest) -> InboxPage:
     is_review = filters.tab == problem_list.REVIEW
     repairs = problem_list.to_review() if is_review else ()
     choices = problem_list.choices(sources, stores)
-    is_first = filters == ProblemFilters() and here.number == 1 and bool(rows)
+    # A crash file is evidence: there is nothing to do in it, where there is anything else.
+    first = next((row for row in rows if not row.is_of_crashes), rows[0] if rows else None)
+    is_first = filters == ProblemFilters() and here.number == 1
     return InboxPage(
         totals=_totals(),
         filters=filters,
@@ -283,12 +285,12 @@ def _inbox(request: OperatorRequest) -> InboxPage:
         orders=problem_list.orders(filters),
         next_requests=problem_list.next_requests(filters),
         views=tuple(SavedView.objects.filter(who=request.operator)),
-        start=_start(rows[0]) if is_first and rows[0].severity != "note" else None,
+        start=_start(first) if is_first and first and first.severity != "note" else None,
     )
 
 
 def _start(row: ProblemRow) -> Start | None:
-    """`row`: the first of the list, with the next request of the conversation that is named."""
+    """`row`: the first of the list, with the next request of the conversation that is named, which is a crash file only where all are."""
     problem, following = row.problem, row.next_request
     opened = Occurrence.objects.filter(problem=problem, state=Occurrence.State.OPEN).order_by(*WORST_FIRST)
     if problem.is_of_streams:
@@ -297,6 +299,8 @@ def _start(row: ProblemRow) -> Start | None:
         )
         of_stream = of_streams.select_related("stream").first()
         return Start(of_stream.href, of_stream.stream.title, of_stream.message) if of_stream else None
+    if not row.is_of_crashes:
+        opened = opened.filter(conversation__is_crash=False)
     rows = ConversationRule.objects.filter(conversation=opened.values("conversation")[:1], code=problem.code, is_worst=True).order_by()
     first = rows.values_list("conversation__oid", "first__oid", "conversation__title", "first__message", "conversation").first()
     if first is None:

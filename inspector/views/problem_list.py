@@ -8,7 +8,7 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Any
 from urllib.parse import urlencode
 
-from django.db.models import Case, Count, Exists, OuterRef, Q, QuerySet, Subquery, Sum, TextField, When
+from django.db.models import Case, CharField, Count, Exists, OuterRef, Q, QuerySet, Subquery, Sum, TextField, When
 from django.db.models.functions import Cast, Coalesce
 from django.template.defaultfilters import capfirst, truncatewords
 
@@ -149,6 +149,8 @@ class ProblemRow:
     """Conversations that have it now and whose next request is rejected; None where they are too many to be counted here."""
     is_of_crashes: bool
     """Whether all that have it now are crash files."""
+    consequence: str = ""
+    """Where nothing repairs it: the code of a problem that it leads to, in one of its conversations."""
     silently: int = 0
     """Of the same those whose next request goes wrong silently, where a list is of these."""
 
@@ -244,11 +246,6 @@ class ProblemRow:
     def is_settled(self) -> bool:
         """Whether a repair was written, and what is left of the problem are notes, which ask for nothing."""
         return self.severity == "note" and DONE in self.own_repairs.counts
-
-    @property
-    def consequence(self) -> str:
-        """The code of the rule that it leads to and that has repairs, where it has none itself."""
-        return "" if self.repairs or self.about is None or self.is_of_crashes else next(iter(self.about.leads_to), "")
 
     @property
     def progress(self) -> dict[str, int]:
@@ -431,6 +428,17 @@ def _opened(**problems: Any) -> QuerySet[Occurrence]:
     return Occurrence.objects.filter(**problems, state=Occurrence.State.OPEN, conversation__is_crash=False)
 
 
+def _consequence() -> Case:
+    """Of a rule that leads to others the code of one that is found in the same conversation and is no note; of a frequent one its first conversations are asked."""
+    first = _opened(problem=OuterRef(OuterRef("pk"))).order_by(*WORST_FIRST).values("conversation")[:MOST_COUNTED]
+    same = Occurrence.objects.filter(problem__source=OuterRef("source"), state=Occurrence.State.OPEN, rank__lt=4, conversation__in=first)
+    codes = same.order_by("problem__code").values("problem__code")
+    of_rule = (
+        When(code=entry.code, then=Subquery(codes.filter(problem__code__in=entry.leads_to)[:1])) for entry in RULES if entry.leads_to
+    )
+    return Case(*of_rule, output_field=CharField())
+
+
 def _stored(*beginning: str) -> str:
     """How the text of a stored next request begins that has these words first."""
     return json.dumps(beginning)[:-1]
@@ -482,11 +490,12 @@ def rows_of(problems: Iterable[Problem], last: date) -> tuple[ProblemRow, ...]:
         days[pk][day] = number
     repairs = _repairs_of(problems)
     more = _with_next_request(Problem.objects.filter(pk__in=[problem.pk for problem in problems]).order_by()).annotate(
-        has_traces=Exists(Source.traces.through.objects.filter(from_source=OuterRef("source")))
+        has_traces=Exists(Source.traces.through.objects.filter(from_source=OuterRef("source"))), consequence=_consequence()
     )
+    columns = more.values_list("pk", "has_traces", "is_refused", "following", "rejected", "consequence")
     around = {
-        pk: (has_traces, bool(is_refused), NextRequest(*json.loads(following or "[]")), rejected, following is None)
-        for pk, has_traces, is_refused, following, rejected in more.values_list("pk", "has_traces", "is_refused", "following", "rejected")
+        pk: (has_traces, bool(is_refused), NextRequest(*json.loads(following or "[]")), rejected, following is None, consequence or "")
+        for pk, has_traces, is_refused, following, rejected, consequence in columns
     }
     return tuple(
         ProblemRow(
@@ -494,8 +503,9 @@ def rows_of(problems: Iterable[Problem], last: date) -> tuple[ProblemRow, ...]:
             any_rule(problem.code),
             sparkline(days[problem.pk], last, DAYS),
             repairs.get((problem.source_id, problem.code), RepairsOfProblem()),
-            *around[problem.pk][:-1],
-            is_of_crashes=around[problem.pk][-1] and problem.conversations > 0 and not problem.is_of_streams,
+            *around[problem.pk][:4],
+            is_of_crashes=around[problem.pk][4] and problem.conversations > 0 and not problem.is_of_streams,
+            consequence=around[problem.pk][5],
         )
         for problem in problems
     )

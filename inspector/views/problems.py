@@ -1,7 +1,7 @@
 """The page of a problem: what its rule says, where it occurs, what became of each conversation, and what was decided. The forms of the inbox end here too."""
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -177,7 +177,7 @@ class ProblemPage:
     free_href: str
     """Where a repair is chosen of those of its conversations for which none waits; "" where there is none."""
     consequence: Problem | None
-    """Where nothing repairs this one: a problem of the same source that it leads to, and that has repairs."""
+    """Where nothing repairs this one: a problem that it leads to in one of its conversations, and that has repairs."""
     consequence_href: str
     """As `free_href`, of the consequence."""
 
@@ -220,7 +220,7 @@ def _page(request: OperatorRequest, oid: str) -> ProblemPage:
     waiting_for, review, reviewed, others = (0, "", None, ()) if problem.is_of_streams else _waiting(problem)
     rows = (_of_streams if problem.is_of_streams else _of_conversations)(problem, here.rows)
     example = _example(rows)
-    consequence = None if row.repairs or row.is_of_crashes or row.about is None else _consequence(problem, row.about.leads_to)
+    consequence = Problem.objects.filter(source=problem.source, code=row.consequence).first() if row.consequence else None
     return ProblemPage(
         row=row,
         problem=problem,
@@ -271,11 +271,6 @@ def _also(example: Example | None, problem: Problem) -> tuple[tuple[str, str, bo
     others = Occurrence.objects.filter(conversation=subject, state=_State.OPEN, problem__rank__lt=2).exclude(problem=problem)
     named = others.order_by("problem__code").values_list("problem__code", "problem__oid")[:ALSO]
     return tuple((code, oid, (about := problem_list.any_rule(code)) is not None and not about.repaired_by) for code, oid in named)
-
-
-def _consequence(problem: Problem, codes: Collection[str]) -> Problem | None:
-    same = Problem.objects.filter(source=problem.source, code__in=codes, conversations__gt=0)
-    return same.order_by("code").first() if codes else None
 
 
 def _example(rows: Sequence[OccurrenceRow]) -> Example | None:

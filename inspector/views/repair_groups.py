@@ -16,7 +16,7 @@ from inspector import background
 from inspector.actions import repair_groups, reviewing
 from inspector.actions.approvals import why_lapsed
 from inspector.actions.decide_repair import STATEMENTS, why_not_approve
-from inspector.actions.group_previews import occurrences_of, planned_all
+from inspector.actions.group_previews import number_left, occurrences_of, planned_all, why_none
 from inspector.actions.planning import mode_named, web_may_write
 from inspector.actions.problems import Refused
 from inspector.actions.repair_groups import MOST
@@ -217,7 +217,7 @@ def _new_page(request: OperatorRequest, problem: Problem, choice: GroupChoice, s
         plans=tuple(member for member in members if not member.member["problem"]),
         others=tuple(member for member in members if member.member["problem"]),
         total=sum_of(plan["plan"] for plan in plans),
-        left=max(0, problem.conversations - len(rows)),
+        left=number_left(problem),
         work=work if work is not None and (work.is_running or work.problem) else None,
         choice=choice,
         strategies=tuple(one for one in STRATEGIES if about and one.name in about.repaired_by and one.applies_to(problem.source.format)),
@@ -240,7 +240,7 @@ def new(request: OperatorRequest, oid: str) -> HttpResponse:
         messages.error(request, OF_STREAMS)
         return HttpResponseRedirect(f"/problems/{problem.oid}/")
     try:
-        choice, sealed = _choice(request, problem), read_only(problem.source.format)
+        choice, sealed = _choice(request, problem), why_none(problem) or read_only(problem.source.format)
     except Refused as refusal:
         choice, sealed = GroupChoice((), ""), str(refusal)
     if request.method == "POST":
@@ -282,7 +282,7 @@ def _propose(request: OperatorRequest, problem: Problem, choice: GroupChoice, se
 def new_json(request: OperatorRequest, oid: str) -> HttpResponse:
     problem = get_object_or_404(Problem.objects.select_related("source"), oid=oid)
     try:
-        content = _new_page(request, problem, _choice(request, problem), read_only(problem.source.format))
+        content = _new_page(request, problem, _choice(request, problem), why_none(problem) or read_only(problem.source.format))
     except Refused as refusal:
         return as_json({"error": str(refusal)}, status=400)
     if content.sealed:

@@ -64,7 +64,7 @@ from inspector.presentation.repair.outcomes import tone
 from inspector.presentation.repair.preview_part import DiffRun, PreviewPart
 from inspector.presentation.visible import visible
 from inspector.programs.catalogue import NEW_FILE_ONLY
-from inspector.programs.formats import CRASH_FILE, Lists, Scripted, WriteMode, WrittenByProgram, mode_summary
+from inspector.programs.formats import Lists, Scripted, WriteMode, WrittenByProgram, mode_summary
 from inspector.readers.catalogue import names
 from inspector.sources.own_program import read_only
 from inspector.sources.places import is_dsn
@@ -72,7 +72,7 @@ from inspector.strategies.base import Strategy
 from inspector.strategies.catalogue import STRATEGIES
 from inspector.views import facts
 from inspector.views.choice import conversation_or_404
-from inspector.views.crashes import crash_of
+from inspector.views.crashes import crash_of, why_never_written
 from inspector.views.pages import absolute, as_json, as_markdown, origin_of, page, unless_unchanged
 from inspector.views.problem_list import known_rule
 
@@ -472,7 +472,7 @@ def _new_page(request: OperatorRequest, row: Conversation, work: Work | None) ->
         reader=reader,
         readers=list(dict.fromkeys([*names(row.source.format), reader])),
         may_write=web_may_write(row.source),
-        sealed=CRASH_FILE if row.is_crash else read_only(row.source.format),
+        sealed=why_never_written(row) or read_only(row.source.format),
         is_scripted=isinstance(format_, Scripted),
         is_new_file=row.source.format in NEW_FILE_ONLY,
         written_by=format_.own_program.name if isinstance(format_, WrittenByProgram) else "",

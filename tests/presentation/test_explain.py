@@ -112,6 +112,24 @@ def test_without_its_words_in_backticks_a_text_may_be_of_every_rule_that_is_left
     assert all(candidate.ids == ids for candidate in candidates)
 
 
+@pytest.mark.parametrize(
+    ("pasted", "values"),
+    [
+        (
+            "messages.2: `tool_use` ids were found without `tool_result` blocks immediately after: toolu_01, toolu_03roles.",
+            "toolu_01, toolu_03roles",
+        ),
+        (
+            "messages.2: `tool_use` ids were found without `tool_result` blocks immediately after: toolu_03.roles. Each `tool_use`",
+            "toolu_03.roles",
+        ),
+    ],
+)
+def test_the_end_of_the_sentence_is_of_no_id(pasted: str, values: str) -> None:
+    """A full stop inside of one is."""
+    assert {candidate.values["ids"] for candidate in recognized(pasted)} == {values}
+
+
 def history(text: str, format_name: str = "anthropic-request") -> Case:
     return case_of(notation.load(text, "h", format_name)[0], "as-sent")
 

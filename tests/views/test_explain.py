@@ -18,6 +18,7 @@ from inspector.views import explain
 from inspector.views.explain import EXAMPLES
 from tests.commands.running import run
 from tests.programs.pi_openclaw.session_files import a, call, header, lines, u
+from tests.views.imported import lay
 
 pytestmark = pytest.mark.django_db
 
@@ -164,6 +165,34 @@ def test_what_is_rejected_now_has_the_text_of_the_provider_to_match_by(client: C
     assert "hello messages.5: `tool_use` ids were found without" in words(page(client, "")), "with the number of the message"
     Conversation.objects.filter(pk=incident.pk).update(next_request=[], verdict="rejected somewhere")
     assert "hello rejected somewhere" in words(page(client, ""))
+
+
+def test_a_crash_file_is_not_rejected_now(client: Client, crash: Conversation, session: Conversation) -> None:
+    """It was, and with another text than its rules answer; the list of what is rejected has none."""
+    Conversation.objects.filter(pk=session.pk).update(refused=False)
+    assert crash.refused and "no known rule rejects the next request" in words(page(client, ""))
+    Conversation.objects.filter(pk=session.pk).update(refused=True)
+    rows = page(client, "").partition("Rejected here now")[2].partition("For example")[0]
+    assert f"/conversations/{session.oid}/" in rows and f"/conversations/{crash.oid}/" not in rows
+
+
+def test_of_a_crash_file_without_a_session_nothing_is_to_be_repaired(client: Client, tmp_path: Path) -> None:
+    lay(tmp_path / "rollouts", {name: data for name, data in incident_files().items() if name.startswith("crashes/")})
+    import_targets([str(tmp_path / "rollouts")], "tester")
+    crash = Conversation.objects.get(native_id=f"crash:{CRASH}")
+    alone = "no imported session is known to be the one that crashed: there is nothing to repair."
+    assert f"{alone} In the session where this happened, these may help:" in words(page(client, FIRST_SENTENCE, crash.oid))
+    for query in ("", "?strategy=order-blocks"):
+        options = words(client.get(f"/conversations/{crash.oid}/repairs/new/{query}").content.decode())
+        assert options.count("is never written") == 1 and alone in options
+        assert "recommended" not in options and "Preview" not in options and "order-blocks" not in options
+
+
+def test_of_another_error_than_that_of_the_crash_file_its_session_is_named(client: Client, crash: Conversation) -> None:
+    """Of its own error the repair of the session is there instead."""
+    sealed = "A crash file is evidence of what was refused and is never written: repair the session that it names."
+    assert sealed in words(page(client, OPENAI, crash.oid))
+    assert sealed not in words(page(client, ERROR, crash.oid))
 
 
 def test_the_answer_begins_with_what_the_error_means(client: Client) -> None:

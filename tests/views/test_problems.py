@@ -15,7 +15,7 @@ from inspector.actions.apply_repair import apply_repair
 from inspector.actions.decide_repair import approve_repair
 from inspector.actions.import_source import import_targets
 from inspector.actions.undo_repair import undo_repair
-from inspector.models import AuditEntry, Conversation, Problem, ProblemDay, Repair, SavedView, Source, loading
+from inspector.models import AuditEntry, Conversation, Occurrence, Problem, ProblemDay, Repair, SavedView, Source, loading
 from inspector.models.problem import today
 from inspector.presentation.conversation import examined
 from inspector.views import problem_list
@@ -611,8 +611,16 @@ def test_a_problem_that_nothing_repairs_leads_to_what_repairs_the_harm(client: C
     quoted = re.findall(r"<i>(\d+)</i> <em", page.partition('class="excerpt"')[2])
     assert quoted == ["5", "6", "7", "8"] and '{"type":"message"' in unescape(page)
     assert "Repair what it leads to" not in client.get(f"/problems/{cut.oid}/").content.decode()
-    Problem.objects.filter(pk=cut.pk).update(conversations=0)
-    assert "Repair what it leads to" not in client.get(f"/problems/{torn.oid}/").content.decode(), "there is nothing of it any more"
+    other = Conversation.objects.filter(source=source).exclude(pk=cut.occurrences.get().conversation_id).first()
+    cases = {
+        "a note asks for nothing": {"rank": 4},
+        "it is repaired": {"rank": 0, "state": Occurrence.State.REPAIRED},
+        "it is another conversation that has it": {"state": Occurrence.State.OPEN, "conversation": other},
+    }
+    for why, changed in cases.items():
+        cut.occurrences.update(**changed)
+        assert "Repair what it leads to" not in client.get(f"/problems/{torn.oid}/").content.decode(), why
+        assert ">by TREE101</span>" not in client.get("/").content.decode(), f"{why}, as the inbox says"
 
 
 def test_a_large_conversation_has_the_same_example_and_no_whole_is_read(
@@ -1153,3 +1161,32 @@ def test_a_repair_that_leaves_a_note_repairs_the_problem(client: Client, kept: K
     assert "Repaired: what is left of it is a note" in page and "Repair it" not in page
     problem.refresh_from_db()
     assert (problem.severity, problem.conversations) == ("note", 1)
+
+
+def test_what_is_first_to_look_at_is_no_crash_file_while_a_session_has_something(client: Client, kept: Kept) -> None:
+    kept("programs", of_programs)
+    crash = Conversation.objects.get(is_crash=True)
+    Problem.objects.exclude(source=crash.source).delete()
+    Problem.objects.exclude(code__in=("MSG403", "TOOL102")).delete()
+
+    def start() -> str:
+        return client.get("/").content.decode().partition("Start here")[2].partition("</p>")[0]
+
+    assert "TOOL102" in {row["code"] for row in client.get("/index.json").json()["problems"]}
+    assert start() and f"/conversations/{crash.oid}/" not in start() and "rejected" not in start()
+    Problem.objects.filter(code="TOOL102").delete()
+    assert f"/conversations/{crash.oid}/" in start() and "rejected" not in start(), "it has no next request"
+
+
+def test_the_repairs_of_a_rule_are_named_and_others_only_where_there_are_more(client: Client, kept: Kept) -> None:
+    kept("programs", of_programs)
+
+    def in_the_store(problem: Problem) -> str:
+        text = client.get(f"/problems/{problem.oid}/").content.decode().partition("<dt>in the store</dt>")[2].partition("</dd>")[0]
+        return " ".join(re.sub("<[^>]+>", "", text).split())
+
+    dispatch = {problem.code: in_the_store(problem) for problem in Problem.objects.filter(source__format="dispatch")}
+    assert dispatch["MSG101"] == "renumber-messages", "of one there is no choice"
+    assert dispatch["STORE101"] == "rebuild-unreadable-row or replace-unreadable-row"
+    (many,) = (in_the_store(problem) for problem in Problem.objects.filter(code="STORE601"))
+    assert many == "insert-ledger-results, insert-replay-result, insert-recovered-result or others", "the rule has a fourth"

@@ -11,17 +11,20 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from inspector import background
+from inspector.actions import group_previews
 from inspector.actions.apply_repair import apply_repair
 from inspector.actions.decide_repair import approve_repair
 from inspector.actions.repair_groups import open_group
 from inspector.actions.undo_repair import undo_repair
-from inspector.models import AuditEntry, BackgroundTask, Conversation, Problem, Repair, RepairGroup, Source, loading
+from inspector.models import AuditEntry, BackgroundTask, Conversation, Occurrence, Problem, Repair, RepairGroup, Source, loading
 from inspector.presentation.repair.group_sum import sum_of
 from inspector.rules.catalogue import rule
 from inspector.views import problem_list, repair_groups
 from tests.actions.building import Store, bring, chunk_key, everything, merged, proposed, put, row
+from tests.kept import Kept
 from tests.operators import OperatorClient
 from tests.sources.stores import make
+from tests.views.imported import of_programs
 
 pytestmark = pytest.mark.django_db
 TOKEN = "ghp_" + "Ab3dEf7hIj1LmN0pQrStUvWxYz0123456789"
@@ -109,6 +112,27 @@ def test_the_problem_leads_to_the_preview_of_all_its_conversations(client: Clien
     twin = client.get(f"/problems/{problem.oid}/repair.json").json()
     assert [member["strategies"] for member in twin["conversations"]] == [["renumber-messages"]] * 3
     assert " · MSG101 3 → 0 · requests accepted: 0 → 3" in twin["headline"]
+
+
+def test_crash_files_are_in_no_group_and_the_page_says_why(client: Client, kept: Kept) -> None:
+    kept("programs", of_programs)
+    source = Conversation.objects.get(is_crash=True).source
+    both, alone = (source.rule_problems.get(code=code) for code in ("TOOL102", "MSG403"))
+    assert both.conversations == 2
+    assert "this problem: repair" not in text(client, f"/problems/{both.oid}/repair/"), "the other one is a crash file"
+    page = text(client, f"/problems/{alone.oid}/repair/")
+    assert "Only crash files have this problem." in page and "each as its own page suggests" not in page
+    assert client.get(f"/problems/{alone.oid}/repair.json").status_code == 400
+    alone.occurrences.update(state=Occurrence.State.REPAIRED)
+    Problem.objects.filter(pk=alone.pk).update(conversations=0)
+    assert "No conversation has this problem now." in text(client, f"/problems/{alone.oid}/repair/")
+
+
+def test_what_is_more_than_one_group_may_have_is_for_later(client: Client, problem: Problem, monkeypatch: pytest.MonkeyPatch) -> None:
+    for most, words in ((3, ""), (2, "1 more conversation has this problem: repair it after these."), (1, "2 more conversations have")):
+        monkeypatch.setattr(group_previews, "MOST", most)
+        page = text(client, f"/problems/{problem.oid}/repair/")
+        assert words in page and ("this problem: repair" in page) == bool(words)
 
 
 def test_the_problem_says_which_repairs_wait_and_leads_to_their_review(client: Client, problem: Problem) -> None:

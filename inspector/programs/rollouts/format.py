@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from inspector.conversation.edits import Plan
 from inspector.conversation.model import Chunk, Conversation, Fact, Kind
-from inspector.programs.formats import CRASH_FILE, Change, Format, Record, Shape, Stored, WriteMode, WriteRefused
+from inspector.programs.formats import CRASH_ALONE, CRASH_FILE, Change, Format, Record, Shape, Stored, WriteMode, WriteRefused
 from inspector.programs.rollouts import crash as rollouts_crash
 from inspector.programs.rollouts import writing as rollouts_writing
 from inspector.programs.rollouts.chunks import file_chunks, message_chunks, unreadable_line
@@ -97,7 +97,7 @@ class Rollouts(Format):
     def write(self, plan: Plan, stored: Stored) -> Sequence[Change]:
         """The changes that carry out `plan`. Raises WriteRefused, EditMismatch."""
         if stored.conversation.native_id.startswith(rollouts_crash.PREFIX):
-            raise WriteRefused(CRASH_FILE)
+            raise WriteRefused(CRASH_FILE if stored.conversation.fact("session") else CRASH_ALONE)
         era_a = stored.conversation.fact("era") == "A"
         place = stored.conversation.fact("place") or ""
         if plan.mode != self.modes[0].name:
