@@ -750,14 +750,20 @@ def test_a_repair_for_another_reader_is_tried_as_that_one_reads(client: Client, 
     assert 'value="insert-interrupted-result" checked' in passing and ">recommended<" in passing
 
 
-def test_what_makes_a_request_worse_that_passes_is_not_recommended(client: Client, kept: Kept) -> None:
-    """The session can be resumed; with the call of its end answered, the next request would silently lack the row that cannot be read."""
+def test_a_session_that_can_be_resumed_without_a_row_is_wrong_silently(client: Client, kept: Kept) -> None:
+    """It was called one that can be resumed, and what answers the call of its end one that makes it wrong; the row that cannot be read lacks in both."""
     kept("programs", of_programs)
     row = Conversation.objects.get(title__startswith="Rename the package")
     page = text(client, f"/conversations/{row.oid}/repairs/new/")
     choice = " ".join(re.sub("<[^>]+>", " ", page.partition('<div class="choice">')[2].partition("</div>")[0]).split())
-    assert choice == "Which to choose Passes: replace-unreadable-row , but takes something stored away."
-    assert not re.findall(r'value="[\w-]+" checked', page.partition("How it is written")[0]) and ">recommended<" not in page
+    assert choice == (
+        "Which to choose The session can be resumed (its last call (seq 3) is pending): replace-unreadable-row , but takes something stored away. "
+        "Adds what is stored nowhere: insert-interrupted-result , but still wrong silently (without seq 2)."
+    )
+    assert re.findall(r'value="([\w-]+)" checked', page.partition("How it is written")[0]) == ["insert-interrupted-result"]
+    assert ">partial<" in page and ">recommended<" not in page
+    assert "accepted with" not in outcome_of(client, row, "insert-interrupted-result"), "the other one alone leaves the call open"
+    assert "accepted with" not in outcome_of(client, row, "replace-unreadable-row", "insert-interrupted-result")
 
 
 def test_a_finding_that_gets_milder_is_named_and_what_a_parent_brings_back_is_not_invented(client: Client, kept: Kept) -> None:
