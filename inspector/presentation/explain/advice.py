@@ -99,7 +99,17 @@ def advice_of(case: Case, names: Sequence[str], why_not: str, profile_name: str,
     now, after = (judged(version.reading, version.conversation, profile_name, own_projection)[1] for version in (case, repaired))
     end = ending_without_findings(repaired, after)
     verdict = f"{after.verdict}, but goes {end.words} ({end.silence})" if end.silence else after.verdict
-    return Advice(profile_name, case.reading.reader, strategies, why_not, observed, now.verdict, verdict, now.sendable, advice_word(ending_without_findings(case, now), end))
+    return Advice(
+        profile_name,
+        case.reading.reader,
+        strategies,
+        why_not,
+        observed,
+        now.verdict,
+        verdict,
+        now.sendable,
+        advice_word(ending_without_findings(case, now), end),
+    )
 
 
 def observed(explanations: Sequence[Explanation], text: str, cases: Iterable[Case]) -> str:

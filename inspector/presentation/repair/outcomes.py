@@ -127,7 +127,11 @@ def advice_lines(tried: Tried, now: Ending, passing: Sequence[Passing]) -> tuple
 def _as_it_is(now: Ending) -> str:
     if now.words == ACCEPTED:
         return "The next request passes as it is"
-    return f"The session can be resumed as it is {_why(now)}" if now.words == RESUMABLE else f"The next request is not rejected as it is {_why(now)}"
+    return (
+        f"The session can be resumed as it is {_why(now)}"
+        if now.words == RESUMABLE
+        else f"The next request is not rejected as it is {_why(now)}"
+    )
 
 
 def _line(option: RepairOption) -> str:
