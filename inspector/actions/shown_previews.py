@@ -21,22 +21,22 @@ from inspector.models.cached import MEGABYTE, bounded_cache
 from inspector.planning.preview import DiffRow, diff_rows
 from inspector.planning.recommend import LARGE, RepairCandidate, included, without_waiting
 from inspector.planning.suggested import suggested
-from inspector.presentation.conversation.ending import Ending, ending_without_findings
+from inspector.presentation.conversation.ending import ACCEPTED, Ending, ending_without_findings
 from inspector.presentation.conversation.verdict import silent_errors
 from inspector.presentation.packed import packed, unpacked
 from inspector.presentation.repair.alternatives import LARGEST, Attempt, safety_words, strategy_alternatives
 from inspector.presentation.repair.outcomes import (
-    OPTIONAL,
     RECOMMENDED,
     SAME_REQUEST,
     SUGGESTED,
+    Passing,
     RepairOption,
     Tried,
     advice_lines,
     advice_word,
+    is_right,
     outcome,
     repair_options,
-    tone,
 )
 from inspector.presentation.repair.preview_part import PreviewPart, PromptWindow, added_chunks, message_of, preview_part
 from inspector.profiles.judging import judged_case
@@ -74,6 +74,14 @@ class Offered:
     """Which to choose, a line for each choice; of a long conversation of `recommended` alone."""
     options: tuple[RepairOption, ...] = ()
     """The same, to be shown otherwise; () where what is recommended would make a request that passes wrong."""
+    accepted: tuple[str, ...] = ()
+    """The tried strategies after which alone the next request is accepted."""
+
+    @property
+    def words(self) -> dict[str, str]:
+        """Strategy -> what it is called: of `recommended`, of which all together leave the next request wrong, one that alone does not is recommended."""
+        alone = {option.names[0]: option.word for option in self.options if len(option.names) == 1}
+        return {name: alone.get(name, self.word) for name in self.recommended}
 
 
 class Detected(NamedTuple):
@@ -210,7 +218,7 @@ def _advised(
 ) -> Offered:
     # What the store cannot keep is left out of a candidate after it was judged.
     after = ending_without_findings(candidate.case, judged_case(candidate.case, profile, projection)[1])
-    passing = [(attempt.name, attempt.safety) for attempt in attempts if tone(attempt.ending.words) == "yes"]
+    passing = [Passing(attempt.name, attempt.safety, attempt.ending) for attempt in attempts if is_right(attempt.ending)]
     safety = safety_words({kind for strategy in candidate.strategies for kind in strategy.safety})
     added = added_chunks(case, diff_rows(case.conversation, candidate.case.conversation))
     read = len(case.reading.messages), len(candidate.case.reading.messages)
@@ -219,16 +227,17 @@ def _advised(
     return _with_advice(offer, now, Tried(offer.recommended, safety, after, read, places, not added), passing)
 
 
-def _with_advice(offer: Offered, now: Ending, tried: Tried, passing: Sequence[tuple[str, str]]) -> Offered:
+def _with_advice(offer: Offered, now: Ending, tried: Tried, passing: Sequence[Passing]) -> Offered:
     """`now`: the end of the next request as it is; `tried`: all that is recommended."""
-    if tone(now.words) == "yes" and tone(tried.after.words) != "yes":
+    if is_right(now) and not is_right(tried.after):
         # What repairs its findings and makes the next request wrong is nothing to begin with.
         return replace(offer, recommended=(), advice=advice_lines(Tried((), "", tried.after), now, passing))
     return replace(
         offer,
-        word=OPTIONAL if tone(now.words) == "yes" else advice_word(tried.after),
+        word=advice_word(now, tried.after),
         advice=advice_lines(tried, now, passing),
         options=repair_options(tried, now, passing),
+        accepted=tuple(of.name for of in passing if of.after.words == ACCEPTED),
     )
 
 

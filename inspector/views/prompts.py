@@ -23,7 +23,7 @@ from inspector.presentation.prompt.causes import HOW, causes, with_causes
 from inspector.presentation.prompt.provider_request import request_list
 from inspector.presentation.prompt.side_by_side import MissingResult, SideBySide, SideBySideRow, elsewhere, place_of, side_by_side
 from inspector.presentation.repair.alternatives import LARGEST, Attempt, reader_alternatives, strategy_alternatives
-from inspector.presentation.repair.outcomes import PARTIAL, advice_word
+from inspector.presentation.repair.outcomes import is_right
 from inspector.presentation.tree.view import tree_view
 from inspector.presentation.visible import beginning, visible
 from inspector.presentation.whatif.differences import candidates
@@ -374,7 +374,7 @@ def _above_cut(headline: Headline | None, analysis: Analysis, look: Look) -> Abo
 def _is_partial(case: Case, repairs: Sequence[str], choice: Choice) -> bool:
     _, repaired = composed(case, repairs)
     _, judgement = judged(repaired.reading, repaired.conversation, choice.profile, choice.projection)
-    return advice_word(ending_without_findings(repaired, judgement)) == PARTIAL
+    return not is_right(ending_without_findings(repaired, judgement))
 
 
 def _session(row: Conversation) -> tuple[Conversation | None, dict[str, Chunk]]:

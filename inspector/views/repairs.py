@@ -60,11 +60,11 @@ from inspector.presentation.masking import masked
 from inspector.presentation.repair import plan
 from inspector.presentation.repair.alternatives import LARGEST
 from inspector.presentation.repair.hunks import anchor_of, hunks_of
-from inspector.presentation.repair.outcomes import tone
+from inspector.presentation.repair.outcomes import is_right
 from inspector.presentation.repair.preview_part import DiffRun, PreviewPart
 from inspector.presentation.visible import visible
 from inspector.programs.catalogue import NEW_FILE_ONLY
-from inspector.programs.formats import Lists, Scripted, WriteMode, WrittenByProgram, mode_summary
+from inspector.programs.formats import InFiles, Lists, Scripted, WriteMode, WrittenByProgram, mode_summary
 from inspector.readers.catalogue import names
 from inspector.sources.own_program import read_only
 from inspector.sources.places import is_dsn
@@ -101,9 +101,13 @@ class NewRepairPage:
     """Those that a finding names, the recommended and the chosen ones; the others are folded away."""
     recommended: tuple[str, ...]
     word: str
-    """What they are called."""
+    """What they are called together."""
+    words: Mapping[str, str]
+    """What each of them is called."""
     advice: tuple[str, ...]
     """Which to choose, a line for each choice."""
+    accepted: tuple[str, ...]
+    """Those after which alone the next request is accepted."""
     outcomes: Mapping[str, str]
     """What the next request comes to after each of these alone."""
     included: Mapping[str, tuple[str, ...]]
@@ -123,6 +127,8 @@ class NewRepairPage:
     """Whether a command gives the repair as a script."""
     is_new_file: bool
     """Whether a command gives the repaired conversation as a file that its program imports."""
+    is_file: bool
+    """Whether it is stored in files, of which undo compares the whole, and not in rows."""
     written_by: str
     """The program that writes to the store for us; "" where Inspector does."""
     part: PreviewPart | None
@@ -206,10 +212,11 @@ class NewRepairPage:
 
     @property
     def better(self) -> str:
-        """The first strategy after which alone the next request is accepted, where it is not after what is ticked."""
-        if self.expected is None or tone(self.expected.outcome.words) == "yes":
+        """The first strategy after which alone the next request is accepted, where it is neither now nor after what is ticked."""
+        part = self.expected
+        if part is None or is_right(part.before.ending) or is_right(part.after.ending):
             return ""
-        return next((name for name, words in self.outcomes.items() if tone(words) == "yes"), "")
+        return next((name for name in self.accepted if (name,) != self.ticked), "")
 
     @property
     def alike(self) -> tuple[Repair, ...]:
@@ -460,7 +467,9 @@ def _new_page(request: OperatorRequest, row: Conversation, work: Work | None) ->
         near=offer.named | {*offer.recommended, *choice.strategies},
         recommended=offer.recommended,
         word=offer.word,
+        words=offer.words,
         advice=offer.advice,
+        accepted=offer.accepted,
         outcomes=offer.outcomes,
         included=offer.included,
         ended={
@@ -475,6 +484,7 @@ def _new_page(request: OperatorRequest, row: Conversation, work: Work | None) ->
         sealed=why_never_written(row) or read_only(row.source.format),
         is_scripted=isinstance(format_, Scripted),
         is_new_file=row.source.format in NEW_FILE_ONLY,
+        is_file=isinstance(format_, InFiles),
         written_by=format_.own_program.name if isinstance(format_, WrittenByProgram) else "",
         part=preview.part if choice.strategies else None,
         expected=preview.part,

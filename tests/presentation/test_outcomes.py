@@ -4,7 +4,7 @@ import pytest
 
 from inspector.presentation.conversation.ending import Ending, ending_of
 from inspector.presentation.conversation.verdict import NextRequest
-from inspector.presentation.repair.outcomes import Tried, advice_lines, advice_word, outcome, tone
+from inspector.presentation.repair.outcomes import Passing, Tried, advice_lines, advice_word, outcome, repair_options, tone
 from inspector.profiles.base import Judgement, Violation
 
 PASSES = Judgement("openai-chat", (), ())
@@ -53,14 +53,28 @@ def test_an_outcome_has_the_words_of_the_page(following: NextRequest, judgement:
 
 
 @pytest.mark.parametrize(
-    ("after", "expected"),
-    [(ACCEPTED, "recommended"), (PENDING, "recommended"), (SILENT, "partial"), (REJECTED, "partial"), (CLOSED, "partial")],
+    ("now", "after", "expected"),
+    [
+        (REJECTED, ACCEPTED, "recommended"),
+        (SILENT, PENDING, "recommended"),
+        (REJECTED, SILENT, "partial"),
+        (REJECTED, REJECTED, "partial"),
+        (CLOSED, CLOSED, "partial"),
+        (ACCEPTED, ACCEPTED, "optional"),
+        (PENDING, ACCEPTED, "optional"),
+        (PENDING, PENDING, "optional"),
+        (ACCEPTED, SILENT, "partial"),
+    ],
 )
-def test_only_what_does_not_leave_the_next_request_wrong_is_recommended(after: Ending, expected: str) -> None:
-    assert advice_word(after) == expected
+def test_only_what_does_not_leave_the_next_request_wrong_is_recommended(now: Ending, after: Ending, expected: str) -> None:
+    assert advice_word(now, after) == expected
 
 
-PASSING = [("promote-leaked-call", "invented"), ("promote-guessed-call", "invented"), ("drop-leaked-call", "lossy")]
+PASSING = [
+    Passing("promote-leaked-call", "invented", ACCEPTED),
+    Passing("promote-guessed-call", "invented", ACCEPTED),
+    Passing("drop-leaked-call", "lossy", ACCEPTED),
+]
 
 
 @pytest.mark.parametrize(
@@ -89,7 +103,7 @@ PASSING = [("promote-leaked-call", "invented"), ("promote-guessed-call", "invent
         ([], ACCEPTED, [], ()),
     ],
 )
-def test_which_strategies_to_choose(names: list[str], after: Ending, passing: list[tuple[str, str]], expected: tuple[str, ...]) -> None:
+def test_which_strategies_to_choose(names: list[str], after: Ending, passing: list[Passing], expected: tuple[str, ...]) -> None:
     assert advice_lines(Tried(tuple(names), "safe", after, (3, 9)), REJECTED, passing) == expected
 
 
@@ -121,3 +135,38 @@ def test_where_the_next_request_passes_already_that_is_said_first(names: list[st
         == "The next request passes as it is, so that nothing has to be repaired: a repair is for what is found, and for older readers."
     )
     assert rest == ["Still passes: `a`, loses and adds nothing."] * len(names)
+
+
+def test_what_only_can_be_resumed_is_not_said_to_pass_and_comes_last() -> None:
+    passing = [Passing("a", "invented", PENDING), Passing("b", "invented", ACCEPTED)]
+    assert advice_lines(Tried((), "", SILENT), SILENT, passing) == (
+        "Passes: `b`, but adds what is stored nowhere.",
+        "The session can be resumed (its last call is pending): `a`, but adds what is stored nowhere.",
+    )
+
+
+RESUMED = (
+    "The session can be resumed as it is (its last call is pending), so that nothing has to be repaired: "
+    "a repair is for what is found, and for older readers."
+)
+
+
+@pytest.mark.parametrize(
+    ("names", "after", "expected"),
+    [
+        ([], PENDING, ()),
+        (["a"], ACCEPTED, ("Passes: `a`, loses and adds nothing.",)),
+        (["a"], PENDING, ("Still can be resumed (its last call is pending): `a`, loses and adds nothing.",)),
+    ],
+)
+def test_where_the_session_can_be_resumed_that_is_said_first(names: list[str], after: Ending, expected: tuple[str, ...]) -> None:
+    """An alternative after which it can be resumed, too, was said to pass."""
+    passing = [Passing("b", "lossy", PENDING)]
+    assert advice_lines(Tried(tuple(names), "safe", after), PENDING, passing) == (RESUMED, *expected)
+
+
+@pytest.mark.parametrize(("names", "words"), [(("a", "b"), ["recommended", "partial"]), (("a", "c"), ["recommended", "optional"])])
+def test_an_option_is_called_what_its_own_end_is(names: tuple[str, str], words: list[str]) -> None:
+    now, after = (REJECTED, SILENT) if words[1] == "partial" else (ACCEPTED, ACCEPTED)
+    options = repair_options(Tried(names, "lossy", after), now, [Passing("a", "lossy", ACCEPTED)])
+    assert [option.word for option in options] == words[-len(options) :]

@@ -2,6 +2,8 @@
 
 import pytest
 
+from inspector.planning.recommend import composed
+from inspector.presentation.conversation.ending import ending_without_findings
 from inspector.presentation.conversation.verdict import Verdict, verdict
 from inspector.profiles.judging import judged
 from inspector.rules.base import findings
@@ -105,9 +107,22 @@ ERROR_ONLY = '@format dispatch\n@counter 2\n1 user 0.0 text hi\n2 assistant 1.0 
 MERGED = "@format dispatch\n1 user 0.0 text hi\n2 assistant 0.1 text hello\n"
 
 
+PENDING = "@format pi\n1 user 1.0 text go\n2 assistant 2.0 tool-call c1 ls {}\n"
+HIDDEN = """@format pi
+1 user 1.0 text go
+2 assistant 2.0 text one
+3 user 3.0 text on parent=gone
+4 assistant 4.0 tool-call c1 ls {}
+"""
+
+
 @pytest.mark.parametrize(
     ("text", "reader", "next_request"),
     [
+        (PENDING, "pi-1.5", ("", "can be resumed", "its last call (seq 2) is pending")),
+        # The same damage as without the call at the end.
+        (HIDDEN, "pi-1.5", ("silent", "history hidden", "its last call (seq 4) is pending")),
+        (HIDDEN.partition("4 ")[0], "pi-1.5", ("silent", "history hidden", "passes all known rules")),
         (MERGED, "dispatch-legacy", ("silent", "wrong silently", "passes all known rules")),
         # What the program itself stored of a failure lacks nobody's words; an answer of thinking alone does.
         (ERROR_ONLY, "dispatch-legacy", ("passes", "passes", "")),
@@ -154,3 +169,22 @@ TWICE = """@format dispatch
 )
 def test_a_list_says_what_the_worst_damage_is_in_place_of_the_number_of_places(text: str, reader: str, listed: str) -> None:
     assert judged_as(text, reader).listed == listed
+
+
+INSERTED = """@format pi
+1 user 1.0 text go
+2 tool 2.0 tool-result q1 f
+3 assistant 3.0 text one
+4 tool 4.0 tool-result q2 f
+5 user 5.0 text on
+6 assistant 6.0 tool-call c1 ls {}
+7 user 7.0 text more
+"""
+
+
+def test_what_a_plan_removes_is_not_lost_where_it_inserts_too() -> None:
+    """What is inserted was counted as one of the tree, so that one of those that are removed was called lost."""
+    case = load_case(INSERTED, "pi-1.5")
+    strategies, repaired = composed(case, ["drop-orphaned-results", "insert-interrupted-result"])
+    judgement = judged(repaired.reading, repaired.conversation, "anthropic-2026-07", "anthropic")[1]
+    assert len(strategies) == 2 and ending_without_findings(repaired, judgement).words == "accepted"

@@ -151,10 +151,12 @@ def test_states_part_the_conversations(client: Client, kept: Kept) -> None:
 
 
 def test_what_goes_wrong_silently_is_among_the_silent(client: Client, kept: Kept) -> None:
-    """Though what was found in it is reported: its reader leaves out a message."""
+    """Though what was found in it is reported: its reader leaves out a row, and the call at its end is pending. What the program stored of a failure is none."""
     kept("example", example)
-    assert "Summarise the open pull requests" in titles(client, state="silent")
-    assert not any(badge.silent for badge in rows_of([Conversation.objects.get(title="Summarise the open pull requests")])[0].badges)
+    silent, lacking = titles(client, state="silent"), "Rename the package to dispatch-web everywhere"
+    assert lacking in silent and "Summarise the open pull requests" not in silent
+    (row,) = rows_of([Conversation.objects.get(title=lacking)])
+    assert row.next_request == ("silent", "wrong silently", "without seq 2") and not any(badge.silent for badge in row.badges)
 
 
 def test_what_passes_although_something_is_lost_says_what_the_inbox_says(client: Client, tmp_path: Path) -> None:

@@ -144,7 +144,7 @@ def test_what_remains_comes_with_the_strategy_that_repairs_it_too(client: Client
     outcome = " ".join(re.sub("<[^>]+>", " ", options.partition('id="outcome"')[2]).split())
     assert "Remains: THINK301 until you tick promote-leaked-call invented , which includes renumber-messages" in outcome
     assert "The row is whole and only the reader drops it" in options and "Remains: THINK101 until you tick promote-leaked-call" in outcome
-    assert "rejected → wrong silently (without seq 14); accepted with promote-leaked-call" in outcome
+    assert "rejected → wrong silently (without seq 14); accepted with promote-leaked-call alone" in outcome
     both = text(client, f"{address}?outcome=&strategy={RENUMBER}&strategy=promote-leaked-call")
     assert "THINK101 1 → 0" in both and "no strategy is for it" not in both and "accepted with" not in both, "it goes with another"
     assert "until you tick" not in text(client, f"{address}?outcome=&strategy={RENUMBER}&strategy=drop-leaked-call"), (
@@ -750,14 +750,20 @@ def test_a_repair_for_another_reader_is_tried_as_that_one_reads(client: Client, 
     assert 'value="insert-interrupted-result" checked' in passing and ">recommended<" in passing
 
 
-def test_what_makes_a_request_worse_that_passes_is_not_recommended(client: Client, kept: Kept) -> None:
-    """The session can be resumed; with the call of its end answered, the next request would silently lack the row that cannot be read."""
+def test_a_session_that_can_be_resumed_without_a_row_is_wrong_silently(client: Client, kept: Kept) -> None:
+    """It was called one that can be resumed, and what answers the call of its end one that makes it wrong; the row that cannot be read lacks in both."""
     kept("programs", of_programs)
     row = Conversation.objects.get(title__startswith="Rename the package")
     page = text(client, f"/conversations/{row.oid}/repairs/new/")
     choice = " ".join(re.sub("<[^>]+>", " ", page.partition('<div class="choice">')[2].partition("</div>")[0]).split())
-    assert choice == "Which to choose Passes: replace-unreadable-row , but takes something stored away."
-    assert not re.findall(r'value="[\w-]+" checked', page.partition("How it is written")[0]) and ">recommended<" not in page
+    assert choice == (
+        "Which to choose The session can be resumed (its last call (seq 3) is pending): replace-unreadable-row , but takes something stored away. "
+        "Adds what is stored nowhere: insert-interrupted-result , but still wrong silently (without seq 2)."
+    )
+    assert re.findall(r'value="([\w-]+)" checked', page.partition("How it is written")[0]) == ["insert-interrupted-result"]
+    assert ">partial<" in page and ">recommended<" not in page
+    assert "accepted with" not in outcome_of(client, row, "insert-interrupted-result"), "the other one alone leaves the call open"
+    assert "accepted with" not in outcome_of(client, row, "replace-unreadable-row", "insert-interrupted-result")
 
 
 def test_a_finding_that_gets_milder_is_named_and_what_a_parent_brings_back_is_not_invented(client: Client, kept: Kept) -> None:
@@ -809,6 +815,37 @@ def test_that_the_request_stays_the_same_is_said(client: Client, kept: Kept) -> 
     merged_too = Conversation.objects.get(native_id=INCIDENT)
     other = text(client, f"/conversations/{merged_too.oid}/repairs/new/?strategy={RENUMBER}")
     assert "the request stays the same" not in other and "merges again" in other
+
+
+def outcome_of(client: Client, row: Conversation, *strategies: str, mode: str = "") -> str:
+    ticked = "".join(f"&strategy={name}" for name in strategies)
+    address = f"/conversations/{row.oid}/repairs/new/?outcome={ticked}{f'&mode={mode}' if mode else ''}"
+    return unescape(" ".join(re.sub("<[^>]+>", " ", client.get(address, HTTP_HX_REQUEST="true").content.decode()).split()))
+
+
+def test_what_is_new_does_not_remain_and_what_passes_needs_no_other_strategy(client: Client, kept: Kept) -> None:
+    """A rule that only the plan brings was new and remained; a ticked strategy was named as what would lead to a request that is accepted."""
+    kept("programs", of_programs)
+    row = Conversation.objects.get(title__startswith="Find out why resumed sessions", is_crash=False)
+    merged = outcome_of(client, row, "merge-same-role-messages")
+    assert "New: MSG403" in merged and "Remains: MSG403" not in merged and "Remains: TOOL102" in merged
+    both = outcome_of(client, row, "thinking-to-text", "insert-interrupted-result")
+    assert "accepted → rejected" in both and "accepted with" not in both
+
+
+@pytest.mark.parametrize(
+    ("title", "strategy", "mode", "until"),
+    [
+        ("The totals of the ledger", "reparent-orphan-entry", "in-place", "something else writes to the same file"),
+        ("The totals of the ledger", "reparent-orphan-entry", "fork", "somebody goes on with the new conversation"),
+        ("Summarise the open pull requests", "strip-error-chunks", "in-place", "something else writes to the same rows"),
+    ],
+)
+def test_how_long_it_can_be_undone_is_in_the_words_of_the_store(
+    client: Client, kept: Kept, title: str, strategy: str, mode: str, until: str
+) -> None:
+    kept("programs", of_programs)
+    assert f"Undo: every byte, until {until}" in outcome_of(client, Conversation.objects.get(title__startswith=title), strategy, mode=mode)
 
 
 def test_what_would_repair_a_crash_file_is_chosen_for_its_session(client: Client, kept: Kept) -> None:

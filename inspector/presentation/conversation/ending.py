@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from inspector.presentation.conversation.resuming import is_accepted
 from inspector.presentation.conversation.verdict import PASSES, REJECTED, SILENT, UNREADABLE, NextRequest, verdict
 from inspector.profiles.base import Judgement
 from inspector.rules.base import Case, Finding, Origin, findings
@@ -51,4 +52,4 @@ def ending_of(following: NextRequest, judgement: Judgement) -> Ending:
 
 def ending_without_findings(case: Case, judgement: Judgement) -> Ending:
     """As `ending`, by the few rules that matter to it: all of them take most of the time where many cases are tried or compared."""
-    return ending(case, findings(case, _RULES) if judgement.sendable else (), judgement)
+    return ending(case, findings(case, _RULES) if is_accepted(case, judgement) else (), judgement)

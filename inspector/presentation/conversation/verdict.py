@@ -25,7 +25,7 @@ INTACT, FROM_STREAM = "the store is intact", "the store keeps what a stream deli
 
 UNDAMAGED = "Nothing is damaged."
 REJECTED, SILENT, PASSES = "rejected", "silent", "passes"
-UNREADABLE = "cannot be opened"
+UNREADABLE, RESUMABLE = "cannot be opened", "can be resumed"
 PASSES_ALL = "passes all known rules"
 NOT_KNOWN, NOT_JUDGED = "not known", "not judged"
 """The words of a next request of which something is over a limit of ours, and of one while a turn runs."""
@@ -221,11 +221,12 @@ def _intentional_omissions(case: Case, serious: Sequence[Finding]) -> tuple[str,
         (word for word in ("compaction", "reset") if any(why.startswith(f"before the {word}") for why in intentional.values())), ""
     )
     before = sum(why.startswith("before the ") for why in intentional.values())
-    # Where a parent is damaged, what is off the path is a loss, and its finding says so.
+    stored = {chunk.key for chunk in chunks}
+    # Where a parent is damaged, what is off the path is a loss, and its finding says so. What a plan inserts is on the path and not in the tree.
     off = (
         0
         if any(finding.code.startswith(("TREE", "STORE")) for finding in serious)
-        else len(chunks) - sum(chunk.kind is not Kind.CONTROL for chunk in case.conversation.chunks)
+        else len(stored - {_stored_key(chunk) for chunk in case.conversation.chunks})
     )
     edited = len(intentional) - before
     parts = [
@@ -233,8 +234,7 @@ def _intentional_omissions(case: Case, serious: Sequence[Finding]) -> tuple[str,
         *([f"{edited:,} {'is' if edited == 1 else 'are'} left out or replaced on purpose"] if edited else []),
         *([f"{off:,} {'is' if off == 1 else 'are'} {_elsewhere(case)}"] if off > 0 else []),
     ]
-    stored = {chunk.key for chunk in chunks}
-    read_keys = [chunk.key for message in case.reading.messages for chunk in message.chunks if chunk.key in stored]
+    read_keys = [key for message in case.reading.messages for key in map(_stored_key, message.chunks) if key in stored]
     read = len(read_keys)
     lost = len(chunks) - read - len(intentional) - max(off, 0)
     lost_keys = stored - intentional.keys() - set(read_keys) if parts and off <= 0 and lost > 0 else set()
@@ -259,6 +259,11 @@ def _intentional_omissions(case: Case, serious: Sequence[Finding]) -> tuple[str,
         parts.append(f"{lost:,} {'is' if lost == 1 else 'are'} lost")
     text = f"; {read:,} of {len(chunks):,} message chunks are read, {' and '.join(parts)}" if parts else ""
     return text, which if lost > 0 else ""
+
+
+def _stored_key(chunk: Chunk) -> str:
+    """The key that a chunk had before a plan moved it."""
+    return chunk.key.rpartition("moved:")[2]
 
 
 def _written(chunk: Chunk) -> tuple[object, ...]:
@@ -311,7 +316,8 @@ def _next(case: Case, serious: Sequence[Finding], judgement: Judgement, left_out
         return NextRequest("", NOT_KNOWN, f"seq {unread.seq} is not read here"), "whether the next request passes is not known"
     if is_pending(case, judgement):
         words = pending_words(case)
-        return NextRequest("", "can be resumed", words), f"the session can be resumed, {words}"
+        following = _lacking(serious, left_out, lost, words) or NextRequest("", RESUMABLE, words)
+        return following, f"the session can be resumed, {words}"
     if not judgement.sendable:
         path, rule = judgement.violations[0].path, judgement.violations[0].id
         return (
@@ -327,10 +333,12 @@ def _next(case: Case, serious: Sequence[Finding], judgement: Judgement, left_out
             NextRequest(SILENT, "wrong silently", PASSES_ALL),
             "the next request goes wrong silently: it passes all known rules",
         )
-    # It passes, and lacks what was stored: nobody is told so.
-    what = NextRequest(PASSES, "passes")
+    return _lacking(serious, left_out, lost, PASSES_ALL) or NextRequest(PASSES, "passes"), "the next request passes all known rules"
+
+
+def _lacking(serious: Sequence[Finding], left_out: str, lost: str, otherwise: str) -> NextRequest | None:
+    """What a request that is not rejected lacks of what was stored: nobody is told so. `otherwise`: what is to say of it besides."""
     if left_out or lost:
-        what = NextRequest(SILENT, "wrong silently", f"without {left_out or lost}")
-    elif unnoticed := _unnoticed(serious):
-        what = NextRequest(SILENT, UNNOTICED[unnoticed.code], PASSES_ALL)
-    return what, "the next request passes all known rules"
+        return NextRequest(SILENT, "wrong silently", f"without {left_out or lost}")
+    unnoticed = _unnoticed(serious)
+    return NextRequest(SILENT, UNNOTICED[unnoticed.code], otherwise) if unnoticed else None

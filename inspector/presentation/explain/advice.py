@@ -4,13 +4,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from inspector.planning.recommend import composed, sequence, without_waiting
-from inspector.presentation.conversation.ending import ACCEPTED, ending_without_findings
+from inspector.presentation.conversation.ending import ending_without_findings
 from inspector.presentation.conversation.panels import Alignment
 from inspector.presentation.conversation.recorded_errors import recorded_errors
 from inspector.presentation.explain.answer import Explanation, OtherReader, explanation_report, same_refusal
 from inspector.presentation.explain.meanings import own_rules
 from inspector.presentation.json_text import Json, json_fields
-from inspector.presentation.repair.outcomes import OPTIONAL, advice_word
+from inspector.presentation.repair.outcomes import advice_word
 from inspector.profiles.catalogue import PROFILES
 from inspector.profiles.judging import judged
 from inspector.programs.base import Meaning
@@ -102,10 +102,18 @@ def advice_of(case: Case, names: Sequence[str], why_not: str, profile_name: str,
     strategies, repaired = composed(case, names)
     now, after = (judged(version.reading, version.conversation, profile_name, own_projection)[1] for version in (case, repaired))
     end = ending_without_findings(repaired, after)
-    is_accepted = ending_without_findings(case, now).words == end.words == ACCEPTED
-    word = OPTIONAL if is_accepted else advice_word(end)
     verdict = f"{after.verdict}, but goes {end.words} ({end.silence})" if end.silence else after.verdict
-    return Advice(profile_name, case.reading.reader, strategies, why_not, observed, now.verdict, verdict, now.sendable, word)
+    return Advice(
+        profile_name,
+        case.reading.reader,
+        strategies,
+        why_not,
+        observed,
+        now.verdict,
+        verdict,
+        now.sendable,
+        advice_word(ending_without_findings(case, now), end),
+    )
 
 
 def observed(explanations: Sequence[Explanation], text: str, cases: Iterable[Case]) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from inspector.presentation.conversation.ending import ACCEPTED, WRONG_SILENTLY, Ending
-from inspector.presentation.conversation.verdict import NOT_JUDGED, NOT_KNOWN, PASSES_ALL, REJECTED, UNREADABLE
+from inspector.presentation.conversation.verdict import NOT_JUDGED, NOT_KNOWN, PASSES_ALL, REJECTED, RESUMABLE, UNREADABLE
 
 SAME_REQUEST = "the request stays the same"
 RECOMMENDED, PARTIAL, SUGGESTED, OPTIONAL = "recommended", "partial", "suggested", "optional"
@@ -42,9 +42,16 @@ def tone(words: str) -> str:
     return "still" if any(words in end for words in (WRONG_SILENTLY, NOT_KNOWN, NOT_JUDGED)) else "yes"
 
 
-def advice_word(after: Ending) -> str:
-    """Of the strategies that repair what was found: "recommended" would promise that the next request passes after them."""
-    return PARTIAL if after.words in (REJECTED, WRONG_SILENTLY, UNREADABLE) else RECOMMENDED
+def advice_word(now: Ending, after: Ending) -> str:
+    """Of the strategies that repair what was found: "recommended" would promise that the next request passes after them, and that it does not `now`."""
+    if after.words in (REJECTED, WRONG_SILENTLY, UNREADABLE):
+        return PARTIAL
+    return OPTIONAL if is_right(now) else RECOMMENDED
+
+
+def is_right(end: Ending) -> bool:
+    """Whether the next request passes, or comes after a call that is pending."""
+    return tone(end.words) == "yes"
 
 
 class Tried(NamedTuple):
@@ -61,6 +68,14 @@ class Tried(NamedTuple):
     is_wordless: bool = False
 
 
+class Passing(NamedTuple):
+    """A strategy after which alone the next request is fine, what it costs, and that end."""
+
+    name: str
+    safety: str
+    after: Ending
+
+
 class RepairOption(NamedTuple):
     """Strategies to choose together. `end`: what becomes of the next request after them, in a few words; "" where it is accepted.
 
@@ -75,44 +90,56 @@ class RepairOption(NamedTuple):
     read: str = ""
 
 
-def repair_options(tried: Tried, now: Ending, passing: Sequence[tuple[str, str]]) -> tuple[RepairOption, ...]:
+def repair_options(tried: Tried, now: Ending, passing: Sequence[Passing]) -> tuple[RepairOption, ...]:
     """What passes first, then what repairs a part. `now`: the end of the next request as it is.
 
-    `passing`: each after which alone it is accepted, with its safety; of those that cost the same the first, which is the one that guesses least.
+    Of those `passing` that cost the same and come to the same it has the first, which is the one that guesses least.
     """
-    names, word = tried.names, advice_word(tried.after)
+    names, word = tried.names, advice_word(now, tried.after)
     more = f"{tried.read[0]:,} → {tried.read[1]:,} messages read" if tried.read[1] > tried.read[0] else ""
-    all_named = (RepairOption(names, tried.safety, _end(tried, now), word, _cost(tried), more),) if names else ()
-    if names and word == RECOMMENDED:
+    all_named = (RepairOption(names, tried.safety, _end(tried.after, now, tried.stays), word, _cost(tried), more),) if names else ()
+    if is_right(now) or (names and word == RECOMMENDED):
         return all_named
-    first = {of: name for name, of in reversed(passing)}
-    return (*(RepairOption((name,), of, "", RECOMMENDED, _does(of)) for name, of in passing if first[of] == name), *all_named)
+    first = {(of.safety, of.after.words): of for of in reversed(passing)}
+    alone = sorted((of for of in passing if first[of.safety, of.after.words] is of), key=lambda of: of.after.words != ACCEPTED)
+    return (*(RepairOption((of.name,), of.safety, _end(of.after, now), RECOMMENDED, _does(of.safety)) for of in alone), *all_named)
 
 
-def _end(tried: Tried, now: Ending) -> str:
-    after = tried.after
+def _end(after: Ending, now: Ending, stays: str = "") -> str:
     if after.words == ACCEPTED:
         return ""
-    if after.words == WRONG_SILENTLY and tried.stays:
-        after = after._replace(why=f"{after.why}: {tried.stays}")
+    if after.words == WRONG_SILENTLY and stays:
+        after = after._replace(why=f"{after.why}: {stays}")
     return outcome(now, after).text if now.words == after.words else Outcome(after.words, _why(after)).text
 
 
-def advice_lines(tried: Tried, now: Ending, passing: Sequence[tuple[str, str]]) -> tuple[str, ...]:
-    """The `repair_options` in words, a line for each."""
-    if now.words == tried.after.words == ACCEPTED:
-        passes = (
-            "The next request passes as it is, so that nothing has to be repaired: a repair is for what is found, and for older readers."
-        )
-        return (passes, f"Still passes: {_joined(tried.names)}, {_but(tried.safety, _cost(tried))}.") if tried.names else (passes,)
-    return tuple(map(_line, repair_options(tried, now, passing)))
+def advice_lines(tried: Tried, now: Ending, passing: Sequence[Passing]) -> tuple[str, ...]:
+    """The `repair_options` in words, a line for each; where the next request is fine as it is, that first."""
+    if not is_right(now):
+        return tuple(map(_line, repair_options(tried, now, passing)))
+    passes = f"{_as_it_is(now)}, so that nothing has to be repaired: a repair is for what is found, and for older readers."
+    if not tried.names:
+        return (passes,)
+    end = outcome(now, tried.after).text if tried.after.words != ACCEPTED else f"{'still ' * (now.words == ACCEPTED)}passes"
+    return passes, f"{end[0].upper()}{end[1:]}: {_joined(tried.names)}, {_but(tried.safety, _cost(tried))}."
+
+
+def _as_it_is(now: Ending) -> str:
+    if now.words == ACCEPTED:
+        return "The next request passes as it is"
+    return (
+        f"The session can be resumed as it is {_why(now)}"
+        if now.words == RESUMABLE
+        else f"The next request is not rejected as it is {_why(now)}"
+    )
 
 
 def _line(option: RepairOption) -> str:
     if option.word == PARTIAL:
         more = f" ({option.read})" if option.read else ""
         return f"{option.does.capitalize()}: {_joined(option.names)}{more}, but {option.end}."
-    return f"{f'Next request {option.end}' if option.end else 'Passes'}: {_joined(option.names)}, {_but(option.safety, option.does)}."
+    subject = "The session" if option.end.startswith(RESUMABLE) else "Next request"
+    return f"{f'{subject} {option.end}' if option.end else 'Passes'}: {_joined(option.names)}, {_but(option.safety, option.does)}."
 
 
 def _cost(tried: Tried) -> str:
