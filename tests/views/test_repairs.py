@@ -775,7 +775,7 @@ def test_a_finding_that_gets_milder_is_named_and_what_a_parent_brings_back_is_no
     words = unescape(" ".join(re.sub("<[^>]+>", " ", answer).split()))
     assert "Findings: TREE101 error → note" in words and "none fewer" not in words
     assert "Next request: anthropic-2026-07: still wrong silently (content lost)" in words
-    assert " · invented adds no words of its own Undo" in words, "the parent is; the entries are in the file"
+    assert " · invented adds a link or a value, no words Undo" in words, "the parent is; the entries are in the file"
     assert "Read: 5 → 8 messages" in words
 
 
