@@ -17,7 +17,7 @@ from inspector.models.problem import SEVERITIES
 from inspector.presentation.conversation.verdict import PASSES, REJECTED, SILENT, UNDAMAGED, UNREADABLE, NextRequest
 from inspector.presentation.visible import clipped, visible
 from inspector.templatetags.show import spark, when
-from inspector.views.problem_list import NEW_DAYS
+from inspector.views.problem_list import NEW_DAYS, REJECTED_OTHERWISE
 
 register = template.Library()
 _TITLE, _SOURCE, _ID = 90, 40, 200
@@ -198,6 +198,8 @@ def outcome(row: Any) -> SafeString:
         )
     if not row.outcomes:
         return NOTHING
+    if row.outcomes == REJECTED_OTHERWISE:
+        return format_html('<span class="quiet" title="For another problem">{}</span>', row.outcomes)
     is_counted = row.outcomes != row.outcome
     classes = "why count-of" if is_counted else {REJECTED: "why", UNREADABLE: "why", "wrong silently": "caution"}.get(row.outcome, "quiet")
     title = "Conversations that have it" if is_counted else "Of the worst and newest conversation that has it"

@@ -41,7 +41,7 @@ from inspector.presentation.typed import NOTHING, Typed, refused
 from inspector.presentation.visible import visible
 from inspector.programs.registry import programs
 from inspector.sources.browsing import Entry, entries
-from inspector.sources.places import is_dsn
+from inspector.sources.places import is_dsn, place, real
 from inspector.sources.problems import DATABASES, SourceProblem
 from inspector.sources.reach import OutOfReach, limited
 from inspector.sources.uploads import LARGEST
@@ -170,6 +170,8 @@ class AddPage:
     brought: str = ""
     """What was tested is kept as this, where a person brought it."""
     trials: tuple[Trial, ...] = ()
+    imported: Source | None = None
+    """The source that the path is already."""
     begins: str = ""
     """The first line of what was brought and is not known as anything."""
     beyond: str = ""
@@ -311,7 +313,7 @@ class AddPage:
             return "This page may not open it: you get the commands that do."
         listed, more = ", ".join(map(visible, self.roots[:ROOTS])), len(self.roots) - ROOTS
         return (
-            f"Allowed here: {listed}{f' and {more} more' if more > 0 else ''}, with what is below. For any other path you get the commands."
+            f"Allowed here: {listed}{f' and {more} more' if more > 0 else ''}, with what is below, and what is imported already. For any other path you get the commands."
             if listed and not self.other_roots
             else ""
         )
@@ -439,8 +441,15 @@ def _tried(request: OperatorRequest) -> HttpResponse:
     path = _wanted(request)
     with limited(limit_of_adding(web_limit())):
         answers = trials(path)
-    is_path = known_as(path) == path
-    tried = replace(_add_page(request), tried=path if is_path else "", brought="" if is_path else name_of_brought(path), trials=answers)
+        is_path = known_as(path) == path
+        imported = Source.objects.filter(oid=Source.oid_of(visible(real(place(path))))).first() if is_path else None
+    tried = replace(
+        _add_page(request),
+        tried=path if is_path else "",
+        brought="" if is_path else name_of_brought(path),
+        trials=answers,
+        imported=imported,
+    )
     if tried.tested == THE_TEXT:
         tried = replace(
             tried, trials=tuple(replace(trial, problem=trial.problem.replace(PASTED, THE_TEXT.capitalize())) for trial in answers)

@@ -50,6 +50,8 @@ ME, NOBODY = "me", "none"
 KINDS = {"conversations": False, "streams": True}
 """What the address may ask for -> whether the source is evidence, as each that holds streams is."""
 _OF_STREAMS: dict[str, RuleEntry] = {entry.code: entry for entry in ALL_STREAM_RULES}
+REJECTED_OTHERWISE = "rejected otherwise"
+"""Of a problem that is no error, where the next request is rejected for another one."""
 CRASH_FILE = "crash file"
 """Of a problem in place of the next request where all that have it are crash files: these have none, and are never written."""
 _UNNOTICED = [entry.code for entry in RULES if entry.unnoticed]
@@ -211,7 +213,9 @@ class ProblemRow:
 
     @property
     def outcomes(self) -> str:
-        """The same of all that have it: in how many it is rejected, where that is known and there are several."""
+        """The same of all that have it: in how many it is rejected, where that is known and there are several; of what is not why, that it is so."""
+        if not self.outcome and self.next_request.state == REJECTED:
+            return REJECTED_OTHERWISE
         if not self.rejected or self.problem.conversations == 1 or self.severity != "error":
             return self.outcome
         if self.rejected == self.problem.conversations:

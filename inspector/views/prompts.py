@@ -204,6 +204,13 @@ class PromptPage:
         return [one for one in fuller if (one.count, one.words) == (fuller[0].count, fuller[0].words)][:2]
 
     @property
+    def unnoticed(self) -> str:
+        """What is wrong although the request passes and nothing of it is lost: "call not run"; "" of others."""
+        if not self.look.judgement.sendable or self.silence or self.look.strategies:
+            return ""
+        return next((one.unnoticed for one in self.readers if one.chosen), "")
+
+    @property
     def following(self) -> list[str]:
         """Rules of violations that follow from the first one."""
         if not self.look.judgement.violations:

@@ -247,7 +247,7 @@ def test_what_is_allowed_is_said_before_and_what_is_missing_there_too(
         (tmp_path / folder).mkdir(parents=True)
     hint = re.findall(r'<p class="hint" id="path-path-hint">([^<]*)</p>', client.get("/sources/add/").content.decode())
     assert hint == [
-        f"Allowed here: {', '.join(map(str, roots()[:3]))} and {len(roots()) - 3} more, with what is below. For any other path you get the commands."
+        f"Allowed here: {', '.join(map(str, roots()[:3]))} and {len(roots()) - 3} more, with what is below, and what is imported already. For any other path you get the commands."
     ]
     missing = said(client, path=str(tmp_path / ".claude/projects/none"), do="try")
     assert f"{tmp_path}/.claude/projects/none does not exist" in missing and "is not allowed here yet" not in missing
@@ -579,6 +579,18 @@ def test_the_first_step_is_the_test_and_after_it_the_import(
     assert main_buttons(client.get("/sources/add/").content.decode()) == ["Test", "Test"], "one for each row"
     tested = said(client, path=str(tmp_path / ".pi/agent/sessions"), do="try")
     assert main_buttons(tested) == ["Import"] and tested.count('<a class="link" href="#tested">tested</a>') == 1
+
+
+def test_of_a_path_that_is_a_source_already_its_test_says_so(tmp_path: Path, client: Client, settings: Settings) -> None:
+    settings.INSPECTOR_SOURCES = [tmp_path]
+    (tmp_path / "--x--").mkdir()
+    (tmp_path / "--x--" / "2026-01-01T00-00-00-000Z_abc.jsonl").write_text(SESSION)
+    assert "already: an import" not in said(client, path=str(tmp_path), do="try")
+    import_targets([str(tmp_path)], "tester")
+    known = Source.objects.get()
+    assert f'<a class="link" href="/sources/{known.oid}/">{known.name}</a> already: an import reads what has changed' in said(
+        client, path=str(tmp_path), do="try"
+    )
 
 
 def test_of_a_large_folder_the_newest_are_examined(

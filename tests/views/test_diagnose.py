@@ -30,6 +30,13 @@ def post(client: Client, text: str, status: int = 200) -> str:
     return answer.content.decode()
 
 
+def test_a_request_that_is_cut_off_is_not_called_json(client: Client) -> None:
+    """It was JSON, and in the next line none from line 3 on."""
+    answer = client.post("/diagnose/", {"text": '{"model": "gpt-5",\n "messages": [\n {"role": "assist'}, follow=True)
+    page = answer.content.decode()
+    assert "It is no JSON from" in page and "This is JSON" not in " ".join(page.split())
+
+
 def test_the_page_is_one_box(client: Client) -> None:
     text = client.get("/diagnose/").content.decode()
     assert text.count("<textarea") == 1

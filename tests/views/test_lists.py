@@ -205,6 +205,7 @@ def test_each_state_is_a_tab_with_how_many_conversations_it_has(client: Client, 
         return [" ".join(re.sub(r"<[^>]+>", "", tab).split()) for tab in re.findall(r"<a .*?</a>", nav[0], re.DOTALL)]
 
     assert tabs("") == ["All 6", "Damaged or rejected 5", "Rejected 2", "Unreported 4", "Nothing found 1"]
+    assert "such a conversation is in Rejected too." in client.get("/conversations/?state=silent").content.decode()
     assert tabs("?state=forked") == [
         "All 6",
         "Damaged or rejected 5",

@@ -142,6 +142,7 @@ def test_a_silent_problem_says_also_that_the_next_request_is_rejected(client: Cl
     assert [outcomes[code] for code in ("MSG101", "THINK301", "TOOL202")] == ["2 of 3 rejected", "rejected", "all rejected"]
     warnings = {row["code"] for row in client.get("/index.json?severity=warning").json()["problems"]}
     assert "MSG201" in warnings and "rejected" not in {outcomes[code] for code in warnings}, "they are not why"
+    assert outcomes["THINK101"] == "rejected otherwise", "a dash hid what the page of the problem says"
     Conversation.objects.update(refused=False, next_request=["silent", "wrong silently", "passes all known rules"])
     assert set(outcomes_of(client).values()) == {"wrong silently"}, "as the pages of the conversations say"
 
@@ -222,7 +223,7 @@ def test_each_problem_is_in_the_choice_that_its_row_says(client: Client, problem
     monkeypatch.setattr(problem_list, "MOST_COUNTED", 1)
     assert chosen() == (["rejected"], {"MSG101": "rejected"}), "of the worst and newest one"
     Problem.objects.update(rank=2)
-    assert chosen() == ([], {"MSG101": "–"}), "a warning is not why"
+    assert chosen() == ([], {"MSG101": "rejected otherwise"}), "a warning is not why"
     for native_id in ("one", "two"):
         stored(native_id, "", "can be resumed")
     assert chosen() == ([], {"MSG101": "can be resumed"})
@@ -1141,8 +1142,8 @@ def test_one_conversation_has_one_outcome_in_all_its_problems(client: Client, ke
     assert ">path only</div>" in listed, "what is cut off is counted in neither number"
 
 
-@pytest.mark.parametrize("title", ["Help me plan the move", "The totals of the ledger"])
-def test_a_repair_that_leaves_a_note_repairs_the_problem(client: Client, kept: Kept, title: str) -> None:
+@pytest.mark.parametrize(("title", "severity"), [("Help me plan the move", "warning"), ("The totals of the ledger", "error")])
+def test_a_repair_that_leaves_a_note_repairs_the_problem(client: Client, kept: Kept, title: str, severity: str) -> None:
     """The group refused it, and the options of the conversation recommended it."""
     kept("programs", of_programs)
     row = Conversation.objects.get(title__startswith=title)
@@ -1152,7 +1153,7 @@ def test_a_repair_that_leaves_a_note_repairs_the_problem(client: Client, kept: K
     group = client.get(f"/problems/{problem.oid}/repair/?strategy=reparent-orphan-entry").content.decode()
     assert "Propose 1 repair" in group and "would still be found" not in group
     repair = proposed(row, "reparent-orphan-entry", mode="replay-suffix")
-    assert repair.counts["TREE101"] == [1, 1, "error", "note"]
+    assert repair.counts["TREE101"] == [1, 1, severity, "note"]
     waiting = client.get(f"/problems/{problem.oid}/").content.decode()
     assert "Review the repair that waits" in waiting and "does not repair this" not in waiting
     approve_repair(repair, "ann", repair.plan_digest, "unfixed")

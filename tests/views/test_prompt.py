@@ -173,7 +173,17 @@ def test_a_crash_file_is_never_repaired_and_leads_to_its_session_before_anything
     address = f"/conversations/{crash.oid}/repairs/new/"
     assert client.get(address)["Location"] == f"/conversations/{session.oid}/repairs/new/"
     session.delete()
-    assert "is never written: repair the session that it names." in client.get(address).content.decode()
+    assert "is never written, and no imported session is known to be the one that crashed" in client.get(address).content.decode()
+
+
+def test_a_reader_that_sends_a_call_as_words_is_not_offered_as_if_nothing_was_wrong(client: Client, incident: Conversation) -> None:
+    """It keeps the thinking in which the call was written, and the request passes with it."""
+    readers = prompt(client, incident).partition("<dt>Reader</dt>")[2].partition("</dd>")[0]
+    assert readers.count("</a> (but call not run)") == 2
+    other = prompt(client, incident, "?reader=exact%2Bkeep-thinking")
+    assert "Call not run, though the request passes: a stream was stored so." in other
+    repaired = prompt(client, incident, "?reader=exact%2Bkeep-thinking&strategy=promote-leaked-call")
+    assert "though the request passes" not in repaired + prompt(client, incident)
 
 
 def test_an_address_leads_to_one_block(client: Client, incident: Conversation) -> None:

@@ -12,7 +12,7 @@ from inspector.presentation.prompt.causes import causes
 from inspector.presentation.visible import beginning
 from inspector.profiles.base import Judgement
 from inspector.programs.formats import UNREAD, unread_chunk
-from inspector.rules.base import Case, Finding, Origin, Severity
+from inspector.rules.base import Case, Finding, Origin, Severity, findings
 from inspector.rules.catalogue import RULES
 from inspector.text.counted import counted
 
@@ -298,6 +298,15 @@ def silent_errors(case: Case, findings: Sequence[Finding]) -> list[Finding]:
         for finding in errors
         if finding.origin is Origin.READER or (finding.code in UNNOTICED and finding.origin is not Origin.STREAM)
     ]
+
+
+def unnoticed_of_streams(case: Case) -> str:
+    """What is wrong in a request that passes since a stream was stored so, as the page of a conversation says it; "" where nothing is."""
+    errors = (finding.code for finding in findings(case, _OF_STREAMS) if finding.severity is Severity.ERROR)
+    return next((UNNOTICED[code] for code in errors), "")
+
+
+_OF_STREAMS = tuple(rule for rule in RULES if rule.unnoticed and rule.origin is Origin.STREAM)
 
 
 def retry_words(runs: Sequence[str]) -> str:

@@ -7,6 +7,7 @@ from inspector.conversation.edits import apply
 from inspector.conversation.model import Conversation
 from inspector.conversation.tree import entries
 from inspector.presentation.conversation.ending import ACCEPTED, Ending, ending_without_findings
+from inspector.presentation.conversation.verdict import unnoticed_of_streams
 from inspector.profiles.base import Judgement
 from inspector.profiles.judging import judged
 from inspector.projections.base import Prompt
@@ -38,6 +39,8 @@ class Attempt:
     """Whether the request is, word for word, the one that is sent without a strategy."""
     ends: frozenset[str] = frozenset()
     """Codes of the rules that were watched and find nothing after a strategy."""
+    unnoticed: str = ""
+    """What is wrong in what a reader reads although it passes, since a stream was stored so: "call not run"; "" where nothing is, and of a strategy."""
 
     @property
     def words(self) -> str:
@@ -70,6 +73,7 @@ def reader_alternatives(
             other.reading.failure,
             chosen=is_own,
             reached=len(entries(other.conversation)) if other.tree else 0,
+            unnoticed=unnoticed_of_streams(other),
         )
 
 

@@ -66,8 +66,8 @@ def _match(tree: Tree, entry: Entry, turns: int, calls: dict[str, Chunk], path_w
         return Match(entry.chunks, text, severity=Severity.WARNING, evidence=tuple(evidence))
     if entry.index != tree.path[0].index:
         text = f"{start}: this reader goes on from the leaf of that moment, other programs begin here and forget what is above."
-    else:
-        text = f"{start}: the path begins here and hides what is above, {counted(turns, 'message')} of the user among it; {tree.reach}."
+        return Match(entry.chunks, text, severity=Severity.WARNING, evidence=(*evidence, *effects("dangling")))
+    text = f"{start}: the path begins here and hides what is above, {counted(turns, 'message')} of the user among it; {tree.reach}."
     return Match(entry.chunks, text, evidence=(*evidence, *effects("dangling")))
 
 
