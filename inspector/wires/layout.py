@@ -63,7 +63,11 @@ def parsed(data: bytes) -> Parsed:
             raise NotARequest(
                 "holds several JSON values, and a request body is a single one: save the one that you mean as a file of its own."
             ) from None
-        raise NotARequest(f"is no request body that can be read ({problem.reason}): save the whole body, as it was sent.") from None
+        if not data.rstrip().endswith((b"}", b"]")) and data.lstrip().startswith((b"{", b"[")):
+            raise NotARequest(
+                "is no request body that can be read: it is cut off at its end. Take the whole body, as it was sent."
+            ) from None
+        raise NotARequest(f"is no request body that can be read ({problem.reason}): take the whole body, as it was sent.") from None
 
 
 def several(data: bytes) -> list[Any]:

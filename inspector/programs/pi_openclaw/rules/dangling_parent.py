@@ -65,9 +65,13 @@ def _match(tree: Tree, entry: Entry, turns: int, calls: dict[str, Chunk], path_w
         text = f"{start}; it is not on the path, and a branch that ends in it begins here."
         return Match(entry.chunks, text, severity=Severity.WARNING, evidence=tuple(evidence))
     if entry.index != tree.path[0].index:
-        text = f"{start}: this reader goes on from the leaf of that moment, other programs begin here and forget what is above."
-        return Match(entry.chunks, text, severity=Severity.WARNING, evidence=(*evidence, *effects("dangling")))
-    text = f"{start}: the path begins here and hides what is above, {counted(turns, 'message')} of the user among it; {tree.reach}."
+        # The same release disagrees with itself: what its context builder hides is not in the request.
+        text = (
+            f"{start}: the active path of OpenClaw 2026.9 goes on from the leaf of that moment; its context builder, OpenClaw before it and pi begin here "
+            "and forget what is above."
+        )
+    else:
+        text = f"{start}: the path begins here and hides what is above, {counted(turns, 'message')} of the user among it; {tree.reach}."
     return Match(entry.chunks, text, evidence=(*evidence, *effects("dangling")))
 
 
