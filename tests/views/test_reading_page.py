@@ -29,7 +29,9 @@ def row(shown: str, seq: int) -> str:
 
 
 def chips(shown: str) -> list[tuple[str, str]]:
-    found_chips = re.findall(r'<(?:a|span) class="chip [^"]*"(?: href="([^"]*)")?><b>(.*?)</(?:a|span)>', shown, re.DOTALL)
+    found_chips = re.findall(
+        r'<(?:a|span) class="chip [^"]*"(?: href="([^"]*)")?(?: title="[^"]*")?><b>(.*?)</(?:a|span)>', shown, re.DOTALL
+    )
     return [(" ".join(re.sub(r"<[^>]+>", "", words).split()), href) for href, words in found_chips]
 
 
@@ -46,7 +48,7 @@ def test_a_verdict_by_the_rules_of_another_endpoint_says_that_next_to_its_chip(
     client: Client, incident: Conversation, tmp_path: Path
 ) -> None:
     """It stood in the details alone, and "rejected" was taken for a fact."""
-    words = f'title="The endpoint of {incident.model} is not modeled, judged as openai-chat">{incident.model} is not modeled</span>'
+    words = f'title="The endpoint of {incident.model} is not modeled, judged as openai-chat"><b>Sent</b>'
     assert words in page(client, incident).partition('id="details"')[0]
     assert "is not modeled" not in page(client, imported(tmp_path / "other.db", Store().append(U("go"), A("ok"))))
 
