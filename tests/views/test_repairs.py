@@ -162,7 +162,7 @@ def test_a_strategy_that_includes_another_says_so_and_leaves_it_out(client: Clie
         re.findall(r'value="([\w-]+)"', label)[0]: label for label in re.findall(r"<label.*?</label>", text(client, address), re.DOTALL)
     }
     words = {name: " ".join(re.sub("<[^>]+>", " ", label).split()) for name, label in labels.items()}
-    assert "includes renumber-messages, so also repairs MSG101 TOOL202 Turns a call" in words["promote-leaked-call"]
+    assert "includes renumber-messages, so also repairs MSG101 TOOL202 also repairs THINK101 Turns a call" in words["promote-leaked-call"]
     assert "includes" not in words[RENUMBER]
     left_out = "Left out, since it changes nothing next to promote-leaked-call: renumber-messages."
     both = f"?strategy=promote-leaked-call&strategy={RENUMBER}"
