@@ -211,7 +211,8 @@ def test_without_an_index_and_of_a_common_word_no_call_is_looked_up(tmp_path: Pa
         monkeypatch.setattr(searching, "has_index", lambda: False)
         assert calls_with("alpha") is None
         monkeypatch.undo()
-    index_texts()
+    if not index_texts():
+        pytest.skip("no pg_trgm in this PostgreSQL: each text is compared, as each search does")
     monkeypatch.setattr(searching, "FEW", 1)
     assert calls_with("alpha") is None
 
