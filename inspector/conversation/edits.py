@@ -17,6 +17,11 @@ MOVED = "moved:"
 """How strategies name a chunk that is somewhere else now, before its old name."""
 
 
+def stored_key(chunk: Chunk) -> str:
+    """The key that a chunk had before strategies moved it."""
+    return chunk.key.rpartition(MOVED)[2]
+
+
 class Safety(StrEnum):
     """What a plan does beyond moving things: the empty set is safe."""
 

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import NamedTuple
 
+from inspector.conversation.edits import stored_key
 from inspector.conversation.model import Chunk, Kind
 from inspector.conversation.queries import span_text, turns
 from inspector.conversation.tree import LEAF
@@ -226,7 +227,7 @@ def _intentional_omissions(case: Case, serious: Sequence[Finding]) -> tuple[str,
     off = (
         0
         if any(finding.code.startswith(("TREE", "STORE")) for finding in serious)
-        else len(stored - {_stored_key(chunk) for chunk in case.conversation.chunks})
+        else len(stored - {stored_key(chunk) for chunk in case.conversation.chunks})
     )
     edited = len(intentional) - before
     parts = [
@@ -234,7 +235,7 @@ def _intentional_omissions(case: Case, serious: Sequence[Finding]) -> tuple[str,
         *([f"{edited:,} {'is' if edited == 1 else 'are'} left out or replaced on purpose"] if edited else []),
         *([f"{off:,} {'is' if off == 1 else 'are'} {_elsewhere(case)}"] if off > 0 else []),
     ]
-    read_keys = [key for message in case.reading.messages for key in map(_stored_key, message.chunks) if key in stored]
+    read_keys = [key for message in case.reading.messages for key in map(stored_key, message.chunks) if key in stored]
     read = len(read_keys)
     lost = len(chunks) - read - len(intentional) - max(off, 0)
     lost_keys = stored - intentional.keys() - set(read_keys) if parts and off <= 0 and lost > 0 else set()
@@ -259,11 +260,6 @@ def _intentional_omissions(case: Case, serious: Sequence[Finding]) -> tuple[str,
         parts.append(f"{lost:,} {'is' if lost == 1 else 'are'} lost")
     text = f"; {read:,} of {len(chunks):,} message chunks are read, {' and '.join(parts)}" if parts else ""
     return text, which if lost > 0 else ""
-
-
-def _stored_key(chunk: Chunk) -> str:
-    """The key that a chunk had before a plan moved it."""
-    return chunk.key.rpartition("moved:")[2]
 
 
 def _written(chunk: Chunk) -> tuple[object, ...]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
 
+from inspector.conversation.edits import stored_key
 from inspector.conversation.model import Chunk, Conversation, Dropped, Kind
 from inspector.conversation.tree import about_of
 from inspector.presentation.conversation.placed import has_words_of, role_of
@@ -156,12 +157,12 @@ def _drafts(base: Conversation, now: Conversation, prompt: Prompt, dropped: Iter
                 last = part.chunk.key
     why = {chunk.key: group.why for group in (*dropped, *prompt.lost) for chunk in group.chunks}
     chosen_keys = {chunk.key for group in dropped if group.intentional for chunk in group.chunks}
-    old = {_name(chunk): chunk for chunk in base.chunks}
-    kept_names = {_name(chunk) for chunk in now.chunks}
+    old = {stored_key(chunk): chunk for chunk in base.chunks}
+    kept_names = {stored_key(chunk) for chunk in now.chunks}
     removed = [chunk for chunk in base.chunks if chunk.key not in kept_names]
     yield from following.get("", ())
     for chunk in now.chunks:
-        before = old.get(_name(chunk))
+        before = old.get(stored_key(chunk))
         while removed and before is not None and removed[0].seq < before.seq:
             yield _removed(removed.pop(0))
         placed = by_key.get(chunk.key, [])
@@ -174,10 +175,6 @@ def _drafts(base: Conversation, now: Conversation, prompt: Prompt, dropped: Iter
         )
         yield from following.get(chunk.key, ())
     yield from map(_removed, removed)
-
-
-def _name(chunk: Chunk) -> str:
-    return chunk.key.rpartition("moved:")[2]
 
 
 def _change(before: Chunk, chunk: Chunk) -> str:

@@ -9,6 +9,7 @@ from itertools import islice
 from operator import is_
 from typing import Any, overload
 
+from inspector.conversation.edits import MOVED
 from inspector.conversation.model import Chunk
 from inspector.conversation.tree import spoken
 from inspector.programs.formats import WriteRefused
@@ -18,8 +19,6 @@ from inspector.text.json_lines import BOM
 from inspector.text.jsontext import Unreadable
 from inspector.text.light import MAPPING, light_dataclass
 
-MOVED = "moved:"
-"""Before the key of a chunk that the plan puts elsewhere than it is stored."""
 _DECODER = json.JSONDecoder()
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from inspector.conversation.edits import stored_key
 from inspector.conversation.model import Chunk, Conversation, Kind
 from inspector.conversation.tree import Entry, entries, last_by_id
 from inspector.rules.synthetic_texts import is_synthetic
@@ -9,7 +10,7 @@ from inspector.rules.synthetic_texts import is_synthetic
 
 def key_of(chunk: Chunk) -> str:
     """The key of the entry that a chunk is a block of, also where a strategy moved it."""
-    return chunk.key.rpartition("moved:")[2].rpartition(".")[0]
+    return stored_key(chunk).rpartition(".")[0]
 
 
 def results_elsewhere(tree: Conversation, path: Conversation) -> Mapping[str, Sequence[Chunk]]:

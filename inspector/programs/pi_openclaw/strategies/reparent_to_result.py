@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from inspector.conversation.edits import Edit, Insert, Remove
+from inspector.conversation.edits import MOVED, Edit, Insert, Remove
 from inspector.programs.pi_openclaw.readers.rows import mapping, word
 from inspector.programs.pi_openclaw.strategies.branches import results_elsewhere
 from inspector.rules.base import Case, answered
@@ -35,7 +35,7 @@ def propose(case: Case) -> Iterator[Edit]:
         following = next((chunks[at] for at in range(place[after] + 1, len(chunks)) if chunks[at] not in synthetic), None)
         # An entry without an id is nobody's parent.
         is_sibling = result.parent in {word(mapping(chunk.payload.get("entry")).get("id")) for chunk in batch}
-        own = result if is_sibling and (following is None or result.seq < following.seq) else replace(result, key=f"moved:{result.key}")
+        own = result if is_sibling and (following is None or result.seq < following.seq) else replace(result, key=f"{MOVED}{result.key}")
         yield from (Remove(chunk) for chunk in synthetic)
         yield Insert(last.get(after, after), own)
         last[after] = own.key
