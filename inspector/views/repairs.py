@@ -869,8 +869,7 @@ def _review(repair: Repair, operator: str, part: PreviewPart | None) -> dict[str
 
 def _known(repair: Repair) -> tuple[KnownProblems, ...]:
     """Of the problems that it repairs: those that somebody marked as fixed, then the worst."""
-    codes = [code for code, (before, after) in repair.counts.items() if after < before]
-    problems = Problem.objects.filter(source=repair.conversation.source, code__in=codes).order_by("rank", "code")
+    problems = Problem.objects.filter(source=repair.conversation.source, code__in=plan.left_less(repair.counts)).order_by("rank", "code")
     groups: dict[tuple[object, ...], KnownProblems] = {}
     for problem in sorted(problems, key=lambda problem: problem.fixed_at is None)[:KNOWN]:
         day = problem.days.order_by("-day", "-occurrences").first()

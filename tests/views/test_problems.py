@@ -1154,6 +1154,8 @@ def test_a_repair_that_leaves_a_note_repairs_the_problem(client: Client, kept: K
     assert "Propose 1 repair" in group and "would still be found" not in group
     repair = proposed(row, "reparent-orphan-entry", mode="replay-suffix")
     assert repair.counts["TREE101"] == [1, 1, "error", "note"]
+    review = client.get(f"/repairs/{repair.oid}/").content.decode().partition("State one of these")[2]
+    assert f'href="/problems/{problem.oid}/">TREE101</a>' in review, "what is milder is repaired there too"
     waiting = client.get(f"/problems/{problem.oid}/").content.decode()
     assert "Review the repair that waits" in waiting and "does not repair this" not in waiting
     approve_repair(repair, "ann", repair.plan_digest, "unfixed")
