@@ -17,10 +17,12 @@ _SPACE = " \t\n\r"
 class Unreadable(ValueError):
     """The text is no JSON that can be read here; `damage` is a short code, `reason` says what is wrong and where."""
 
-    def __init__(self, damage: str, reason: str) -> None:
+    def __init__(self, damage: str, reason: str, *, is_cut: bool = False) -> None:
         super().__init__(reason)
         self.damage = damage
         self.reason = reason
+        self.is_cut = is_cut
+        """Whether it is JSON as far as it goes, and ends too early."""
 
 
 def _no_constant(name: str) -> Any:
@@ -56,11 +58,18 @@ def parse(text: str) -> Any:
                 return value
         return _DECODER.decode(text)
     except json.JSONDecodeError as error:
-        raise Unreadable("not-json", f"not JSON: {error.msg.removesuffix(' at')} at character {error.pos} of {len(text):,}") from None
+        raise _not_json(error) from None
     except Unreadable:
         raise
     except ValueError:
         raise Unreadable("huge-integer", "holds an integer of over 4,300 digits, which is over what is read here") from None
+
+
+def _not_json(error: json.JSONDecodeError) -> Unreadable:
+    rest = error.doc[error.pos :].strip()
+    is_cut = error.msg.startswith("Unterminated string") or any(word.startswith(rest) for word in ("true", "false", "null", "-"))
+    reason = f"not JSON: {error.msg.removesuffix(' at')} at character {error.pos} of {len(error.doc):,}"
+    return Unreadable("not-json", reason, is_cut=is_cut)
 
 
 def refuse_large(text: str | bytes) -> None:
@@ -121,7 +130,7 @@ def values(text: str) -> list[Any]:
             parsed_values.append(value)
             at = _skip(text, end)
     except json.JSONDecodeError as error:
-        raise Unreadable("not-json", f"not JSON: {error.msg.removesuffix(' at')} at character {error.pos} of {len(text):,}") from None
+        raise _not_json(error) from None
     except Unreadable:
         raise
     except ValueError:

@@ -63,7 +63,7 @@ def parsed(data: bytes) -> Parsed:
             raise NotARequest(
                 "holds several JSON values, and a request body is a single one: save the one that you mean as a file of its own."
             ) from None
-        if not data.rstrip().endswith((b"}", b"]")) and data.lstrip().startswith((b"{", b"[")):
+        if problem.is_cut and data.lstrip().startswith((b"{", b"[")):
             raise NotARequest(
                 "is no request body that can be read: it is cut off at its end. Take the whole body, as it was sent."
             ) from None
