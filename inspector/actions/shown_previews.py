@@ -4,7 +4,7 @@ All of it follows from the records of the revision, when its source and traces w
 The preview of a large conversation is kept in our database, since its page is made by a process of its own.
 """
 
-from collections.abc import Collection, Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -19,7 +19,7 @@ from inspector.conversation.tree import LEAF
 from inspector.models import Conversation, Repair, analyses, loading, previews
 from inspector.models.cached import MEGABYTE, bounded_cache
 from inspector.planning.preview import DiffRow, diff_rows
-from inspector.planning.recommend import LARGE, RepairCandidate, included, without_waiting
+from inspector.planning.recommend import LARGE, RepairCandidate, composed, included, without_waiting
 from inspector.planning.suggested import suggested
 from inspector.presentation.conversation.ending import ACCEPTED, Ending, ending_without_findings
 from inspector.presentation.conversation.verdict import silent_errors
@@ -43,6 +43,7 @@ from inspector.profiles.judging import judged_case
 from inspector.programs.formats import Stored
 from inspector.rules.base import Case, Rule, by_rule
 from inspector.rules.catalogue import RULES, all_findings
+from inspector.strategies.base import Strategy
 from inspector.strategies.catalogue import STRATEGIES
 
 FINDINGS = 2_000
@@ -218,13 +219,28 @@ def _advised(
 ) -> Offered:
     # What the store cannot keep is left out of a candidate after it was judged.
     after = ending_without_findings(candidate.case, judged_case(candidate.case, profile, projection)[1])
-    passing = [Passing(attempt.name, attempt.safety, attempt.ending) for attempt in attempts if is_right(attempt.ending)]
-    safety = safety_words({kind for strategy in candidate.strategies for kind in strategy.safety})
+    passing = [Passing((attempt.name,), attempt.safety, attempt.ending) for attempt in attempts if is_right(attempt.ending)]
+    safety = _safety_of(candidate.strategies)
+    if offer.recommended and not is_right(after):
+        more = offer.named - {*offer.recommended, *(of.names[0] for of in passing)}
+        passing += _passing_with_one_more(case, offer.recommended, sorted(more), projection, profile)
     added = added_chunks(case, diff_rows(case.conversation, candidate.case.conversation))
     read = len(case.reading.messages), len(candidate.case.reading.messages)
     stays = {finding.code: finding for finding in silent_errors(candidate.case, all_findings(candidate.case))}
     places = ", ".join(f"{code} at seq {finding.seqs[0]}" for code, finding in stays.items() if finding.seqs)
     return _with_advice(offer, now, Tried(offer.recommended, safety, after, read, places, not added), passing)
+
+
+def _passing_with_one_more(case: Case, names: Sequence[str], more: Iterable[str], projection: str, profile: str) -> Iterator[Passing]:
+    for name in more:
+        strategies, repaired = composed(case, [*names, name])
+        end = ending_without_findings(repaired, judged_case(repaired, profile, projection)[1])
+        if is_right(end):
+            yield Passing(tuple(strategy.name for strategy in strategies), _safety_of(strategies), end)
+
+
+def _safety_of(strategies: Iterable[Strategy]) -> str:
+    return safety_words({kind for strategy in strategies for kind in strategy.safety})
 
 
 def _with_advice(offer: Offered, now: Ending, tried: Tried, passing: Sequence[Passing]) -> Offered:
@@ -237,7 +253,7 @@ def _with_advice(offer: Offered, now: Ending, tried: Tried, passing: Sequence[Pa
         word=advice_word(now, tried.after),
         advice=advice_lines(tried, now, passing),
         options=repair_options(tried, now, passing),
-        accepted=tuple(of.name for of in passing if of.after.words == ACCEPTED),
+        accepted=tuple(of.names[0] for of in passing if of.after.words == ACCEPTED and len(of.names) == 1),
     )
 
 

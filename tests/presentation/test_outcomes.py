@@ -71,9 +71,9 @@ def test_only_what_does_not_leave_the_next_request_wrong_is_recommended(now: End
 
 
 PASSING = [
-    Passing("promote-leaked-call", "invented", ACCEPTED),
-    Passing("promote-guessed-call", "invented", ACCEPTED),
-    Passing("drop-leaked-call", "lossy", ACCEPTED),
+    Passing(("promote-leaked-call",), "invented", ACCEPTED),
+    Passing(("promote-guessed-call",), "invented", ACCEPTED),
+    Passing(("drop-leaked-call",), "lossy", ACCEPTED),
 ]
 
 
@@ -138,7 +138,7 @@ def test_where_the_next_request_passes_already_that_is_said_first(names: list[st
 
 
 def test_what_only_can_be_resumed_is_not_said_to_pass_and_comes_last() -> None:
-    passing = [Passing("a", "invented", PENDING), Passing("b", "invented", ACCEPTED)]
+    passing = [Passing(("a",), "invented", PENDING), Passing(("b",), "invented", ACCEPTED)]
     assert advice_lines(Tried((), "", SILENT), SILENT, passing) == (
         "Passes: `b`, but adds what is stored nowhere.",
         "The session can be resumed (its last call is pending): `a`, but adds what is stored nowhere.",
@@ -161,12 +161,12 @@ RESUMED = (
 )
 def test_where_the_session_can_be_resumed_that_is_said_first(names: list[str], after: Ending, expected: tuple[str, ...]) -> None:
     """An alternative after which it can be resumed, too, was said to pass."""
-    passing = [Passing("b", "lossy", PENDING)]
+    passing = [Passing(("b",), "lossy", PENDING)]
     assert advice_lines(Tried(tuple(names), "safe", after), PENDING, passing) == (RESUMED, *expected)
 
 
 @pytest.mark.parametrize(("names", "words"), [(("a", "b"), ["recommended", "partial"]), (("a", "c"), ["recommended", "optional"])])
 def test_an_option_is_called_what_its_own_end_is(names: tuple[str, str], words: list[str]) -> None:
     now, after = (REJECTED, SILENT) if words[1] == "partial" else (ACCEPTED, ACCEPTED)
-    options = repair_options(Tried(names, "lossy", after), now, [Passing("a", "lossy", ACCEPTED)])
+    options = repair_options(Tried(names, "lossy", after), now, [Passing(("a",), "lossy", ACCEPTED)])
     assert [option.word for option in options] == words[-len(options) :]

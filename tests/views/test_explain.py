@@ -244,13 +244,15 @@ def test_advice_that_only_partly_helps_has_a_row_for_each_way(client: Client, in
     """The one that passes was a name in a sentence, without a preview, and the other one was described three times."""
     text = page(client, OPENAI, incident.oid if is_named else "")
     rows = text.partition('<table class="list repairs">')[2].partition("</table>")[0].split("<tr>")[1:]
-    promote, renumber = map(words, rows)
+    promote, drop, renumber = map(words, rows)
     assert promote.startswith("promote-leaked-call invented accepted The next request passes after it. Turns a call")
+    assert drop.startswith("drop-leaked-call lossy then renumber-messages safe accepted The next request passes after it.")
     assert renumber.startswith("renumber-messages safe partial Next request after it: wrong silently (without seq 14). Gives each message")
-    for row, name in zip(rows, ("promote-leaked-call", "renumber-messages"), strict=True):
+    for row, name in zip(rows[::2], ("promote-leaked-call", "renumber-messages"), strict=True):
         assert f'href="/conversations/{incident.oid}/repairs/new/?strategy={name}">Preview' in row
         assert f"/conversations/{incident.oid}/prompt/?profile=openai-chat&amp;strategy={name}" in row
-    assert text.count("Gives each message its own msgIdx") == 1 and text.count("/repairs/new/?strategy=renumber-messages") == 1
+    assert f'href="/conversations/{incident.oid}/repairs/new/?strategy=drop-leaked-call&amp;strategy=renumber-messages">Preview' in rows[1]
+    assert text.count("/repairs/new/?strategy=renumber-messages") == 1
 
 
 def test_each_part_has_one_heading_in_the_order_of_an_answer(client: Client, incident: Conversation) -> None:

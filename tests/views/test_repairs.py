@@ -142,14 +142,15 @@ def test_what_remains_comes_with_the_strategy_that_repairs_it_too(client: Client
     address = f"/conversations/{example(tmp_path, traces=False).conversations.get(native_id=INCIDENT).oid}/repairs/new/"
     options = text(client, address)
     outcome = " ".join(re.sub("<[^>]+>", " ", options.partition('id="outcome"')[2]).split())
-    assert "Remains: THINK301 until you tick promote-leaked-call invented , which includes renumber-messages" in outcome
-    assert "The row is whole and only the reader drops it" in options and "Remains: THINK101 until you tick promote-leaked-call" in outcome
+    assert "Remains: THINK301 , which promote-leaked-call invented repairs too; it includes renumber-messages" in outcome
+    assert "The row is whole and only the reader drops it" in options and "Remains: THINK101 , which promote-leaked-call" in outcome
     assert "rejected → wrong silently (without seq 14); accepted with promote-leaked-call alone" in outcome
     both = text(client, f"{address}?outcome=&strategy={RENUMBER}&strategy=promote-leaked-call")
     assert "THINK101 1 → 0" in both and "no strategy is for it" not in both and "accepted with" not in both, "it goes with another"
-    assert "until you tick" not in text(client, f"{address}?outcome=&strategy={RENUMBER}&strategy=drop-leaked-call"), (
-        "an alternative is ticked"
-    )
+    other = client.get(f"{address}?outcome=&strategy={RENUMBER}&strategy=drop-leaked-call", HTTP_HX_REQUEST="true").content.decode()
+    assert "rejected → accepted" in other and "repairs too" not in other, "an alternative is ticked"
+    folded = options.partition("Other strategies")[2]
+    assert "adopt-results" in folded and ">TOOL202<" not in folded, "it does not repair it here"
     preview = text(client, f"{address}?strategy={RENUMBER}&mode=in-place")
     href = re.search(r'href="([^"]*)"[^>]*aria-label="Repair THINK301 too"', preview)
     assert href and "mode=same-rows" in href[1]
@@ -709,6 +710,7 @@ def test_what_leaves_the_next_request_wrong_is_partial_and_what_passes_is_named(
     page = text(client, address)
     assert advice(page) == [
         "Passes: promote-leaked-call, but adds what is stored nowhere.",
+        "Passes: drop-leaked-call and renumber-messages, but takes something stored away.",
         "Loses and adds nothing: renumber-messages (3 → 8 messages read), but wrong silently (without seq 14).",
     ]
     assert ">recommended<" not in page

@@ -69,9 +69,9 @@ class Tried(NamedTuple):
 
 
 class Passing(NamedTuple):
-    """A strategy after which alone the next request is fine, what it costs, and that end."""
+    """Strategies after which the next request is fine, what they cost, and that end: one alone, or what repairs the findings and one more."""
 
-    name: str
+    names: tuple[str, ...]
     safety: str
     after: Ending
 
@@ -101,8 +101,8 @@ def repair_options(tried: Tried, now: Ending, passing: Sequence[Passing]) -> tup
     if is_right(now) or (names and word == RECOMMENDED):
         return all_named
     first = {(of.safety, of.after.words): of for of in reversed(passing)}
-    alone = sorted((of for of in passing if first[of.safety, of.after.words] is of), key=lambda of: of.after.words != ACCEPTED)
-    return (*(RepairOption((of.name,), of.safety, _end(of.after, now), RECOMMENDED, _does(of.safety)) for of in alone), *all_named)
+    fine = sorted((of for of in passing if first[of.safety, of.after.words] is of), key=lambda of: of.after.words != ACCEPTED)
+    return (*(RepairOption(of.names, of.safety, _end(of.after, now), RECOMMENDED, _does(of.safety)) for of in fine), *all_named)
 
 
 def _end(after: Ending, now: Ending, stays: str = "") -> str:
