@@ -56,7 +56,7 @@ def test_a_reader_that_is_older_is_not_recommended(tmp_path: Path) -> None:
     session = cc.lines(cc.u("u1", None, "List the files"), cc.a("a1", "u1", "m1", cc.call("t1", command="ls")))
     folder = cc.write(tmp_path / "own", {f"{cc.PROJECT}/{cc.ID}.jsonl": session})
     ran = run("whatif", str(folder), "--reader", "claude-code", "--reader", "claude-code-2.1.126")
-    assert "Older than what runs now: do not go back." in ran.out and "1 gets worse, 3 messages read become 1" in ran.out
+    assert "Older than what runs now: do not go back." in ran.out and "1 is read worse, 3 messages read become 1" in ran.out
 
 
 def test_option_b_alone_repairs_nothing_that_is_stored(tmp_path: Path) -> None:

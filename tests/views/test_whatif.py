@@ -104,7 +104,7 @@ def test_the_best_readers_are_shown_with_the_two_that_are_compared(client: Clien
         "exact+keep-thinking+wrapped 2 0 0 1 4 1 1",
         "exact compared 1 0 0 2 3 2 1",
         "dispatch-legacy runs now 2 2 2",
-    ], "newly pass, newly fail, get worse, fail differently; pass, wrong silently, rejected"
+    ], "newly pass, newly fail, are read worse, fail differently; pass, wrong silently, rejected"
     (first, *_) = re.findall(r'href="(\?reader=[^"]+)"', best)
     assert (
         "dispatch-role-split+keep-thinking+wrapped instead of dispatch-legacy: pass 2 → 4"
@@ -118,9 +118,9 @@ def test_both_tables_and_the_bar_count_the_same_conversations_by_the_same_words(
     text = html.unescape(client.get(f"/whatif/?{EXACT}").content.decode())
     best, every = (table.partition("</table>")[0] for table in text[text.index('<table class="list best">') :].split("<table")[1:3])
     headings = [_cells(table, "<th[^>]*>(.*?)</th>") for table in (best, every)]
-    changes = ["newly pass", "newly fail", "get worse", "fail differently"]
+    changes = ["newly pass", "newly fail", "are read worse", "fail differently"]
     assert headings[0][1:5] == changes
-    rest = ["get better and worse", "get better", "are read differently", "stay the same", "stay merged"]
+    rest = ["are read better and worse", "are read better", "are read differently", "stay the same", "stay merged"]
     assert headings[1][4:] == [*changes, *rest], "the words of the bar above it"
     rows = {name: numbers for name, *numbers in (row.split() for row in _cells(every, "<tr[^>]*>(.*?)</tr>")[1:])}
     counts = [int(number) for number in re.findall(r"<td[^>]*>\s*(?:<b>)?(?:<[^>]*>)*(\d+)", every[every.index(">exact<") :])[3:11]]
@@ -431,9 +431,9 @@ def test_what_gains_nothing_is_said_before_what_to_read(client: Client) -> None:
 def test_what_gets_worse_is_in_the_headline_in_a_column_and_first_in_the_list(client: Client) -> None:
     """Thirteen messages that became three were in no number: as many requests pass as before."""
     answer = _answer(client, "openclaw-2026.9", "openclaw-2026.7")
-    losses = "1 gets worse, 13 messages read become 3"
+    losses = "1 is read worse, 13 messages read become 3"
     assert answer.startswith(f"openclaw-2026.7 instead of openclaw-2026.9: {losses}; pass 2 → 2, wrong silently 2 → 2 What")
-    assert "reader newly pass newly fail get worse fail differently pass" in answer
+    assert "reader newly pass newly fail are read worse fail differently pass" in answer
     assert "openclaw-2026.7 older 0 0 1 0 2 2 0" in answer
     compared = client.get("/whatif.json?reader=openclaw-2026.9&reader=openclaw-2026.7").json()
     assert compared["shrunk"] == {"a": 13, "b": 3}
@@ -454,7 +454,7 @@ def test_what_gets_worse_is_in_the_headline_in_a_column_and_first_in_the_list(cl
             "openclaw-2026.9",
             "openclaw-2026.7",
             "older",
-            "Older than what runs now: do not go back. Next: read the 1 in which something gets worse .",
+            "Older than what runs now: do not go back. Next: read the 1 that has something worse .",
         ),
         (
             "gbrain-head",
@@ -468,7 +468,7 @@ def test_what_gets_worse_is_in_the_headline_in_a_column_and_first_in_the_list(cl
         ("claude-code-2.1.92", "claude-code", "newer", "claude-code"),
         ("gbrain-naive", "gbrain-head", "newer", "Nothing is worse than now, but a retry would run a tool first in 1"),
         ("gbrain-naive", "gbrain-pr1934", "proposed", "and repair them before it ships."),
-        ("dispatch-legacy", "dispatch-legacy+keep-thinking", "proposed", "gets worse"),
+        ("dispatch-legacy", "dispatch-legacy+keep-thinking", "proposed", "is read worse"),
         ("openclaw-2026.9", "openclaw-pr3565", "withdrawn", "never shipped"),
         ("openclaw-2026.9", "pi-1.5", "compared", "pi-1.5 compared"),
         ("dispatch-legacy", "exact", "compared", "exact compared"),

@@ -43,8 +43,8 @@ WORDS = {
     NOT_KNOWN: Words("not known", "not known"),
     "newly_silent": Words("newly goes wrong silently", "newly go wrong silently", WORSE, "why"),
     "newly_rejected": Words("is newly rejected", "are newly rejected", WORSE, "why"),
-    "only_worse": Words("gets worse", "get worse", WORSE, "worse"),
-    "mixed": Words("gets better and worse", "get better and worse", BOTH, "mixed"),
+    "only_worse": Words("is read worse", "are read worse", WORSE, "worse"),
+    "mixed": Words("is read better and worse", "are read better and worse", BOTH, "mixed"),
     "rejected_not_silent": Words(
         "is rejected instead of wrong silently", "are rejected instead of wrong silently", DIFFERENT, "why", "mixed"
     ),
@@ -53,11 +53,11 @@ WORDS = {
     ),
     "neither": Words("is read differently", "are read differently", "as good as now", "neither"),
     "newly_passes": Words("newly passes", "newly pass", BETTER, "good"),
-    "only_better": Words("gets better", "get better", BETTER, "good"),
+    "only_better": Words("is read better", "are read better", BETTER, "good"),
     "same": Words("stays the same", "stay the same", SAME, "same"),
     "all": Words("differs or stays merged", "differ or stay merged"),
     "failing": Words("changes and does not pass", "change and do not pass"),
-    "worse": Words("gets worse in any way", "get worse in any way"),
+    "worse": Words("has something worse", "have something worse"),
     "merged": Words("stays merged", "stay merged"),
     "refused": Words("is rejected even so", "are rejected even so"),
 }
