@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from inspector.conversation import queries
-from inspector.conversation.edits import Edit, Replace
+from inspector.conversation.edits import Edit, Replace, Safety
 from inspector.conversation.model import Chunk, Kind
 from inspector.rules.base import Case, answered
 from inspector.strategies.arrangement import is_tree
@@ -35,9 +35,9 @@ def propose(case: Case) -> Iterator[Edit]:
 
 STRATEGY = Strategy(
     name="adopt-results",
-    safety=frozenset(),
+    safety=frozenset({Safety.INVENTED}),
     summary="gives results that follow open calls, and whose id no call has, the ids of these calls, in order",
-    cost="Only the id of the result changes; what it says stays. Which call it answers is inferred from the order.",
+    cost="Which call a result answers is inferred from their order and number: nothing stored says so. What the result says stays.",
     user_visible_effect="Nothing: ids are not shown.",
     pros="There are as many strangers after the message as it has open calls: an id that was rewritten on the way is likelier than a result of something else. The real output is kept.",
     cons="It is a guess from order and number. Where a log still has the ids, look there first.",

@@ -411,7 +411,7 @@ def per_profile(chosen: Strategy) -> tuple[OneProfile, ...]:
 
 
 def alternatives(chosen: Strategy) -> tuple[Alternative, ...]:
-    """The other strategies for the same rules, those that share most first."""
+    """The other strategies for the same rules: those for rules of stores first, then those that share most."""
     shared: dict[str, dict[str, None]] = {}
     named = [(rule.code, rule.repaired_by) for rule in RULES]
     named += [(rule.id, rule.repaired_by) for entry in PROFILES for rule in entry.rules]
@@ -420,12 +420,13 @@ def alternatives(chosen: Strategy) -> tuple[Alternative, ...]:
             if name != chosen.name:
                 shared.setdefault(name, {})[rule_id] = None
     listed = (Alternative(entry, tuple(shared[entry.name])) for entry in STRATEGIES if entry.name in shared)
-    return tuple(sorted(listed, key=lambda entry: -len(entry.shared)))
+    own = {rule.code for rule in RULES}
+    return tuple(sorted(listed, key=lambda entry: (own.isdisjoint(entry.shared), -len(entry.shared))))
 
 
 SAFETY = {
     "lossy": "something that was stored leaves the history; undo and the audit trail keep it",
-    "invented": "something is written that nobody said and no tool produced; it is marked as such",
+    "invented": "something is written that nobody said and no tool produced, which is marked as such, or a link that nothing stored says",
 }
 SAFE = ("safe", "nothing is lost and nothing is invented")
 IN_A_CAPTURE = {

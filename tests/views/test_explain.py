@@ -356,7 +356,7 @@ def test_the_start_lists_what_is_rejected_however_old_it_is(
 def test_the_repairs_that_fit_an_error_are_among_the_first(client: Client, session: Conversation) -> None:
     text = page(client, OPENAI)
     first = text.partition(' id="do">')[2].partition("<details")[0]
-    assert re.findall(r'href="/strategies/([\w-]+)/"', first) == ["adopt-results", "move-results", "drop-orphaned-results"], (
+    assert re.findall(r'href="/strategies/([\w-]+)/"', first) == ["move-results", "adopt-results", "drop-orphaned-results"], (
         "what is safe comes first"
     )
     one_more = page(client, UNANSWERED).partition(' id="do">')[2].partition("</section>")[0]
