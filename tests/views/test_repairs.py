@@ -142,13 +142,13 @@ def test_what_remains_comes_with_the_strategy_that_repairs_it_too(client: Client
     address = f"/conversations/{example(tmp_path, traces=False).conversations.get(native_id=INCIDENT).oid}/repairs/new/"
     options = text(client, address)
     outcome = " ".join(re.sub("<[^>]+>", " ", options.partition('id="outcome"')[2]).split())
-    assert "Remains: THINK301 , which promote-leaked-call invented repairs too; it includes renumber-messages" in outcome
-    assert "The row is whole and only the reader drops it" in options and "Remains: THINK101 , which promote-leaked-call" in outcome
+    assert "Remains: THINK301 ; promote-leaked-call invented repairs it, and includes renumber-messages" in outcome
+    assert "The row is whole and only the reader drops it" in options and "Remains: THINK101 ; promote-leaked-call" in outcome
     assert "rejected → wrong silently (without seq 14); accepted with promote-leaked-call alone" in outcome
     both = text(client, f"{address}?outcome=&strategy={RENUMBER}&strategy=promote-leaked-call")
     assert "THINK101 1 → 0" in both and "no strategy is for it" not in both and "accepted with" not in both, "it goes with another"
     other = client.get(f"{address}?outcome=&strategy={RENUMBER}&strategy=drop-leaked-call", HTTP_HX_REQUEST="true").content.decode()
-    assert "rejected → accepted" in other and "repairs too" not in other, "an alternative is ticked"
+    assert "rejected → accepted" in other and "repairs it" not in other, "an alternative is ticked"
     folded = options.partition("Other strategies")[2]
     assert "adopt-results" in folded and ">TOOL202<" not in folded, "it does not repair it here"
     preview = text(client, f"{address}?strategy={RENUMBER}&mode=in-place")
