@@ -83,10 +83,10 @@ def test_a_strategy_says_what_it_must(of: Strategy) -> None:
     assert of.safety <= set(Safety)
 
 
-def test_what_removes_rows_is_lossy_and_only_what_adds_rows_is_invented() -> None:
+def test_what_removes_rows_is_lossy_and_what_is_invented_adds_rows_or_rewrites_one() -> None:
     assert {of.name for of in STRATEGIES if of.write_kind == "W2"} <= {of.name for of in STRATEGIES if Safety.LOSSY in of.safety}
     assert all(of.write_kind in ("W2", "content") for of in STRATEGIES if Safety.LOSSY in of.safety)
-    assert all(of.write_kind == "W3" for of in STRATEGIES if Safety.INVENTED in of.safety)
+    assert all(of.write_kind in ("W3", "content") for of in STRATEGIES if Safety.INVENTED in of.safety)
 
 
 def test_every_module_of_profiles_is_listed() -> None:

@@ -1142,8 +1142,8 @@ def test_one_conversation_has_one_outcome_in_all_its_problems(client: Client, ke
     assert ">path only</div>" in listed, "what is cut off is counted in neither number"
 
 
-@pytest.mark.parametrize("title", ["Help me plan the move", "The totals of the ledger"])
-def test_a_repair_that_leaves_a_note_repairs_the_problem(client: Client, kept: Kept, title: str) -> None:
+@pytest.mark.parametrize(("title", "before"), [("Help me plan the move", "warning"), ("The totals of the ledger", "error")])
+def test_a_repair_that_leaves_a_note_repairs_the_problem(client: Client, kept: Kept, title: str, before: str) -> None:
     """The group refused it, and the options of the conversation recommended it."""
     kept("programs", of_programs)
     row = Conversation.objects.get(title__startswith=title)
@@ -1153,7 +1153,7 @@ def test_a_repair_that_leaves_a_note_repairs_the_problem(client: Client, kept: K
     group = client.get(f"/problems/{problem.oid}/repair/?strategy=reparent-orphan-entry").content.decode()
     assert "Propose 1 repair" in group and "would still be found" not in group
     repair = proposed(row, "reparent-orphan-entry", mode="replay-suffix")
-    assert repair.counts["TREE101"] == [1, 1, "error", "note"]
+    assert repair.counts["TREE101"] == [1, 1, before, "note"]
     review = client.get(f"/repairs/{repair.oid}/").content.decode().partition("State one of these")[2]
     assert f'href="/problems/{problem.oid}/">TREE101</a>' in review, "what is milder is repaired there too"
     waiting = client.get(f"/problems/{problem.oid}/").content.decode()
@@ -1164,6 +1164,18 @@ def test_a_repair_that_leaves_a_note_repairs_the_problem(client: Client, kept: K
     assert "Repaired: what is left of it is a note" in page and "Repair it" not in page
     problem.refresh_from_db()
     assert (problem.severity, problem.conversations) == ("note", 1)
+
+
+def test_a_missing_parent_that_the_requests_go_past_hides_nothing_from_them(client: Client, kept: Kept) -> None:
+    """All messages were sent, and the problem, the list and the prompt said that history was hidden."""
+    kept("programs", of_programs)
+    row = Conversation.objects.get(title__startswith="Help me plan the move")
+    problem = row.source.rule_problems.get(code="TREE101")
+    listed = client.get("/conversations/").content.decode().partition(row.title)[2].partition("</tr>")[0]
+    addresses = (f"/problems/{problem.oid}/", f"/conversations/{row.oid}/", f"/conversations/{row.oid}/prompt/")
+    pages = [listed, *(client.get(address).content.decode().partition("Tried in memory")[0] for address in addresses)]
+    assert not [page for page in pages if "history hidden" in page or "path only" in page or "wrong silently" in page]
+    assert "its compaction, OpenClaw before it and pi begin here" in pages[1] and row.next_request[0] == "passes"
 
 
 def test_what_is_first_to_look_at_is_no_crash_file_while_a_session_has_something(client: Client, kept: Kept) -> None:

@@ -138,8 +138,7 @@ def _of_walk(path: Conversation, path_rows: Sequence[PathRow]) -> list[str]:
     for before, row in pairwise(path_rows):
         if row.id in rebased and row.parent != before.id:
             warnings.append(
-                f"the parent of {spoken(row.id[:40])} is missing or from before a reset: the active path goes on from the leaf of that moment, "
-                f"the context builder of the same release begins at this entry"
+                f"the parent of {spoken(row.id[:40])} is missing or from before a reset: the active path goes on from the leaf of that moment"
             )
     return list(few(warnings))
 

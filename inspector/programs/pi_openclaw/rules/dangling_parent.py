@@ -65,13 +65,13 @@ def _match(tree: Tree, entry: Entry, turns: int, calls: dict[str, Chunk], path_w
         text = f"{start}; it is not on the path, and a branch that ends in it begins here."
         return Match(entry.chunks, text, severity=Severity.WARNING, evidence=tuple(evidence))
     if entry.index != tree.path[0].index:
-        # The same release disagrees with itself: what its context builder hides is not in the request.
+        # A run opens the session by its active path. What opens it whole walks from parent to parent: a compaction, say.
         text = (
-            f"{start}: the active path of OpenClaw 2026.9 goes on from the leaf of that moment; its context builder, OpenClaw before it and pi begin here "
+            f"{start}: the requests of OpenClaw 2026.9 go on from the leaf of that moment; its compaction, OpenClaw before it and pi begin here "
             "and forget what is above."
         )
-    else:
-        text = f"{start}: the path begins here and hides what is above, {counted(turns, 'message')} of the user among it; {tree.reach}."
+        return Match(entry.chunks, text, severity=Severity.WARNING, evidence=(*evidence, *effects("dangling")))
+    text = f"{start}: the path begins here and hides what is above, {counted(turns, 'message')} of the user among it; {tree.reach}."
     return Match(entry.chunks, text, evidence=(*evidence, *effects("dangling")))
 
 
@@ -82,15 +82,19 @@ RULE = Rule(
     severity=Severity.ERROR,
     silent=True,
     origin=Origin.STORE,
-    summary="an entry names a parent that no readable line has, so what was above it is hidden",
+    summary="an entry names a parent that no readable line has, so what was above it is hidden where a program stops there",
     unnoticed="history hidden",
     why=(
-        "The parent never reached the disk, or its line is torn, or was deleted without its children being led elsewhere. The programs walk from parent to parent "
-        "and stop there without an error: the session opens, and has forgotten all that was said before."
+        "The parent never reached the disk, or its line is torn, or was deleted without its children being led elsewhere. Most programs walk from parent to "
+        "parent and stop there without an error: the session opens, and has forgotten all that was said before. The requests of OpenClaw 2026.9 do not."
     ),
     example="@format pi\n1 user 1.0 text go\n2 assistant 2.0 text done\n3 user 3.0 text and? parent=lost\n4 assistant 4.0 text what?",
     check=check,
-    references=("pi #11460", "openclaw 2026.9.6 tree scan, a stale parent"),
+    references=(
+        "pi #11460",
+        "openclaw 2026.9.6 tree scan, a stale parent",
+        "openclaw 2026.9.6, its source: a run opens the session with limits, by its active path",
+    ),
     repaired_by=("reparent-orphan-entry",),
     fixed_in_code="Take an entry back out of memory when its write failed, so that nothing is hung below what is not on the disk.",
 )

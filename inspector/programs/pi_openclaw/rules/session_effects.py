@@ -13,12 +13,12 @@ _PI = "pi-0.68 to pi-1.5"
 _REFUSED = ("verbatim", "the request is refused")
 _LINE = (
     (f"{_PI}, openclaw-2026.1, openclaw-2026.7", "skip the line without an error; entries below it lose their parent"),
-    ("openclaw-2026.9", "skips the line; its children go on from the leaf of that moment, in the path but not in the context builder"),
+    ("openclaw-2026.9", "skips the line; its children go on from the leaf of that moment in requests, and not in a compaction"),
 )
 EFFECTS: Mapping[str, tuple[tuple[str, str], ...]] = {
     "dangling": (
         (f"verbatim, {_PI}, openclaw-2026.1, openclaw-2026.7", "the path begins at this entry: everything above it is hidden"),
-        ("openclaw-2026.9", "the active path goes on from the leaf of that moment; the context builder of the same release begins here"),
+        ("openclaw-2026.9", "its requests go on from the leaf of that moment; its compaction begins here"),
     ),
     "cycle": (
         (f"{_PI}, openclaw-2026.1", "an endless loop, until the memory is full"),

@@ -155,10 +155,10 @@ def test_the_manager_of_2026_7_knows_the_same_control_rows(lines: list[Any], act
     assert path_of("openclaw-2026.7", stored(lines)) == active
 
 
-def test_a_rebased_entry_is_where_the_context_builder_begins() -> None:
+def test_a_rebased_entry_comes_with_a_warning() -> None:
     reading = reading_of("openclaw-2026.9", stored([A, B, say("c", "nowhere"), D]))
     assert shape_of(reading.messages) == "U A('b') U A('d')"
-    assert [warning for warning in reading.warnings if "'c'" in warning and "context builder" in warning]
+    assert [warning for warning in reading.warnings if "'c'" in warning and "goes on from the leaf of that moment" in warning]
     assert not reading_of("openclaw-2026.9", stored([A, B, C, D])).warnings
 
 
