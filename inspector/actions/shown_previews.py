@@ -29,6 +29,7 @@ from inspector.presentation.repair.outcomes import (
     RECOMMENDED,
     SAME_REQUEST,
     SUGGESTED,
+    AdviceLine,
     Passing,
     RepairOption,
     Tried,
@@ -71,7 +72,7 @@ class Offered:
     """Of the path to a chosen leaf, or as another reader has it, what the rules find there."""
     word: str = RECOMMENDED
     """What `recommended` is called: whether the next request passes after all of them. Of a long conversation it is as the preview of them has it, where one is kept; nobody knows else."""
-    advice: tuple[str, ...] = ()
+    advice: tuple[AdviceLine, ...] = ()
     """Which to choose, a line for each choice; of a long conversation of `recommended` alone."""
     options: tuple[RepairOption, ...] = ()
     """The same, to be shown otherwise; () where what is recommended would make a request that passes wrong."""

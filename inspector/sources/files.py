@@ -116,7 +116,7 @@ def written_at(path: Path) -> float | None:
     """Seconds since the epoch when the file was last written, or its -wal file; None where no valid time is known. Raises OutOfReach."""
     reach.refuse(path)
     times = []
-    for file in (path, path.with_name(path.name + "-wal")):
+    for file in (path, Path(f"{path}-wal")):
         try:
             times.append(file.stat().st_mtime)
         except (OSError, ValueError):

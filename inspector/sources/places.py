@@ -21,6 +21,10 @@ _typed: dict[str, str] = {}
 """What was typed in this process, by the name without password: an import that follows a write must log in as the first one did."""
 
 
+class NoPath(SourceProblem):
+    template = "The path is empty: name a file or a folder, . for this folder. Where it came from a variable, the variable is not set."
+
+
 @dataclass(eq=False)
 class NoAddress(SourceProblem):
     """An address that cannot be read as one. The sentence repeats nothing of it: any part may be a piece of a password."""
@@ -41,7 +45,9 @@ def is_dsn(text: str) -> bool:
 
 
 def place(text: str) -> Place:
-    """The place that a person or our database names. Raises NoAddress."""
+    """The place that a person or our database names. Raises NoAddress, and NoPath where nothing is named."""
+    if not text.strip():
+        raise NoPath(Path())
     if not is_dsn(text):
         return Path(text)
     from inspector.sources import libpq

@@ -22,7 +22,7 @@ class Unreadable(ValueError):
         self.damage = damage
         self.reason = reason
         self.is_cut = is_cut
-        """Whether it is JSON as far as it goes, and ends too early."""
+        """Whether it is an object or a list as far as it goes, and ends too early."""
 
 
 def _no_constant(name: str) -> Any:
@@ -65,9 +65,22 @@ def parse(text: str) -> Any:
         raise Unreadable("huge-integer", "holds an integer of over 4,300 digits, which is over what is read here") from None
 
 
+_CUT = (
+    ("Invalid \\uXXXX escape", re.compile(r"u?[0-9A-Fa-f]{0,3}")),
+    ("Expecting value", re.compile(r"\s*(?:t|tr|tru|f|fa|fal|fals|n|nu|nul|-)?")),
+    ("Expecting ',' delimiter", re.compile(r"\s*|(?<=[0-9])(?:[.]|[eE][+-]?)")),
+    ("Expecting", re.compile(r"\s*")),
+)
+"""How the decoder reports what ends too early outside of a string, and what is left of the text where it stopped."""
+
+
 def _not_json(error: json.JSONDecodeError) -> Unreadable:
-    rest = error.doc[error.pos :].strip()
-    is_cut = error.msg.startswith("Unterminated string") or any(word.startswith(rest) for word in ("true", "false", "null", "-"))
+    begins = error.doc.lstrip(_SPACE)[:1] in ("{", "[")
+    if error.msg.startswith("Unterminated string"):
+        # Where the end is a bracket, a quote in the middle is missing as likely.
+        is_cut = begins and not error.doc.rstrip(_SPACE).endswith(("]", "}"))
+    else:
+        is_cut = begins and any(error.msg.startswith(message) and end.fullmatch(error.doc, error.pos) for message, end in _CUT)
     reason = f"not JSON: {error.msg.removesuffix(' at')} at character {error.pos} of {len(error.doc):,}"
     return Unreadable("not-json", reason, is_cut=is_cut)
 

@@ -60,7 +60,7 @@ from inspector.presentation.masking import masked
 from inspector.presentation.repair import plan
 from inspector.presentation.repair.alternatives import LARGEST
 from inspector.presentation.repair.hunks import anchor_of, hunks_of
-from inspector.presentation.repair.outcomes import is_right
+from inspector.presentation.repair.outcomes import AdviceLine, is_right
 from inspector.presentation.repair.preview_part import DiffRun, PreviewPart
 from inspector.presentation.visible import visible
 from inspector.programs.catalogue import NEW_FILE_ONLY
@@ -104,7 +104,7 @@ class NewRepairPage:
     """What they are called together."""
     words: Mapping[str, str]
     """What each of them is called."""
-    advice: tuple[str, ...]
+    advice: tuple[AdviceLine, ...]
     """Which to choose, a line for each choice."""
     accepted: tuple[str, ...]
     """Those after which alone the next request is accepted."""

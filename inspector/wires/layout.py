@@ -63,10 +63,8 @@ def parsed(data: bytes) -> Parsed:
             raise NotARequest(
                 "holds several JSON values, and a request body is a single one: save the one that you mean as a file of its own."
             ) from None
-        if problem.is_cut and data.lstrip().startswith((b"{", b"[")):
-            raise NotARequest(
-                "is no request body that can be read: it is cut off at its end. Take the whole body, as it was sent."
-            ) from None
+        if problem.is_cut:
+            raise NotARequest("is cut off at its end, so that it cannot be read: take the whole of it, as it was sent or stored.") from None
         raise NotARequest(f"is no request body that can be read ({problem.reason}): take the whole body, as it was sent.") from None
 
 

@@ -97,3 +97,14 @@ def test_a_plan_says_in_words_what_it_leaves_behind(tmp_path: Path) -> None:
     assert "after: STORE202" in ran.out and "The counter says 2, the last row is seq 1" in ran.out
     ran = run("repair", store, "--strategy", "strip-error-chunks", "fix-counter", "--mode", "in-place", "--plan")
     assert ran.status == 0 and "STORE202" not in ran.out
+
+
+def test_the_folder_that_one_is_in_is_imported_and_an_empty_path_is_not_taken_for_it(
+    store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for command in ("import_source", "scan"):
+        ran = run(command, "")
+        assert ran.status == 2 and ran.err.startswith("The path is empty: name a file or a folder") and ran.err.count("\n") == 1
+    ran = run("import_source", ".")
+    assert (ran.status, ran.err) == (0, "") and f"{store}: 1 conversation" in ran.out

@@ -74,7 +74,7 @@ def test_an_accepted_store_with_an_error_in_it_ends_with_status_1(tmp_path: Path
     ("content", "options", "sentence"),
     [
         (None, (), "does not exist; check the path and try again."),
-        ("{", (), "is no request body that can be read: it is cut off at its end"),
+        ("{", (), "is cut off at its end, so that it cannot be read"),
         ("words", (), "is no store, request body"),
         ("{}", ("--format", "none"), "There is no format 'none'"),
         ('{"messages":[{"role":"user","content":"hi"}]}', ("--profile", "none"), "There is no profile 'none'; `profiles` lists them."),

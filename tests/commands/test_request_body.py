@@ -119,7 +119,7 @@ def test_standard_input_is_a_body(tmp_path: Path) -> None:
         (("scan", "-"), b"[1, 2]", "Standard input is JSON, but no request body"),
         (("scan", "-"), b"plain words", "Standard input holds no request body"),
         (("scan", "-"), b"<html>", "Standard input is HTML or XML, no JSON"),
-        (("scan", "-"), b'{"messages": [{"role": "user", "cont', "it is cut off at its end"),
+        (("scan", "-"), b'{"messages": [{"role": "user", "cont', "is cut off at its end"),
         (("scan", "-"), b'[{"role": "user", "content": "x"}]', "--format NAME"),
         (("scan", "-", "--format", "dispatch"), b"{}", "Only a request body"),
         (("scan", "-", "--format", "nothing"), b"{}", "no format"),

@@ -1,5 +1,7 @@
 """What a repair makes of the next request, in words: it passes, goes wrong silently, is rejected or cannot be opened, before and after."""
 
+from collections.abc import Sequence
+
 import pytest
 
 from inspector.presentation.conversation.ending import Ending, ending_of
@@ -70,6 +72,16 @@ def test_only_what_does_not_leave_the_next_request_wrong_is_recommended(now: End
     assert advice_word(now, after) == expected
 
 
+def lines(tried: Tried, now: Ending, passing: Sequence[Passing]) -> tuple[str, ...]:
+    return tuple(line.words for line in advice_lines(tried, now, passing))
+
+
+def test_each_choice_comes_with_its_strategies() -> None:
+    passing = [Passing(("b", "c"), "lossy", ACCEPTED)]
+    assert [line.names for line in advice_lines(Tried(("a",), "safe", SILENT), REJECTED, passing)] == [("b", "c"), ("a",)]
+    assert [line.names for line in advice_lines(Tried(("a",), "safe", ACCEPTED), ACCEPTED, passing)] == [(), ("a",)]
+
+
 PASSING = [
     Passing(("promote-leaked-call",), "invented", ACCEPTED),
     Passing(("promote-guessed-call",), "invented", ACCEPTED),
@@ -104,32 +116,32 @@ PASSING = [
     ],
 )
 def test_which_strategies_to_choose(names: list[str], after: Ending, passing: list[Passing], expected: tuple[str, ...]) -> None:
-    assert advice_lines(Tried(tuple(names), "safe", after, (3, 9)), REJECTED, passing) == expected
+    assert lines(Tried(tuple(names), "safe", after, (3, 9)), REJECTED, passing) == expected
 
 
 def test_what_a_choice_costs_is_said_where_it_loses_and_adds() -> None:
-    assert advice_lines(Tried(("a",), "invented and lossy", ACCEPTED, (3, 9)), REJECTED, []) == (
+    assert lines(Tried(("a",), "invented and lossy", ACCEPTED, (3, 9)), REJECTED, []) == (
         "Passes: `a`, but adds what is stored nowhere and takes something stored away.",
     )
 
 
 @pytest.mark.parametrize("read", [(9, 9), (9, 3)])
 def test_that_no_more_is_read_is_no_reason_to_choose_it(read: tuple[int, int]) -> None:
-    assert advice_lines(Tried(("a",), "safe", SILENT, read), SILENT, []) == (
+    assert lines(Tried(("a",), "safe", SILENT, read), SILENT, []) == (
         "Loses and adds nothing: `a`, but still wrong silently (without seq 14).",
     )
 
 
 def test_what_stays_is_named_and_a_link_is_no_words() -> None:
     tried = Tried(("a",), "invented", SILENT, (3, 9), "STORE501 at seq 7", is_wordless=True)
-    assert advice_lines(tried, SILENT, []) == (
+    assert lines(tried, SILENT, []) == (
         "Adds a link or a value, no words: `a` (3 → 9 messages read), but still wrong silently (without seq 14: STORE501 at seq 7).",
     )
 
 
 @pytest.mark.parametrize("names", [[], ["a"]])
 def test_where_the_next_request_passes_already_that_is_said_first(names: list[str]) -> None:
-    first, *rest = advice_lines(Tried(tuple(names), "safe", ACCEPTED, (9, 9)), ACCEPTED, PASSING)
+    first, *rest = lines(Tried(tuple(names), "safe", ACCEPTED, (9, 9)), ACCEPTED, PASSING)
     assert (
         first
         == "The next request passes as it is, so that nothing has to be repaired: a repair is for what is found, and for older readers."
@@ -139,7 +151,7 @@ def test_where_the_next_request_passes_already_that_is_said_first(names: list[st
 
 def test_what_only_can_be_resumed_is_not_said_to_pass_and_comes_last() -> None:
     passing = [Passing(("a",), "invented", PENDING), Passing(("b",), "invented", ACCEPTED)]
-    assert advice_lines(Tried((), "", SILENT), SILENT, passing) == (
+    assert lines(Tried((), "", SILENT), SILENT, passing) == (
         "Passes: `b`, but adds what is stored nowhere.",
         "The session can be resumed (its last call is pending): `a`, but adds what is stored nowhere.",
     )
@@ -162,7 +174,7 @@ RESUMED = (
 def test_where_the_session_can_be_resumed_that_is_said_first(names: list[str], after: Ending, expected: tuple[str, ...]) -> None:
     """An alternative after which it can be resumed, too, was said to pass."""
     passing = [Passing(("b",), "lossy", PENDING)]
-    assert advice_lines(Tried(tuple(names), "safe", after), PENDING, passing) == (RESUMED, *expected)
+    assert lines(Tried(tuple(names), "safe", after), PENDING, passing) == (RESUMED, *expected)
 
 
 @pytest.mark.parametrize(("names", "words"), [(("a", "b"), ["recommended", "partial"]), (("a", "c"), ["recommended", "optional"])])

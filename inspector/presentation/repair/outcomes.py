@@ -113,15 +113,22 @@ def _end(after: Ending, now: Ending, stays: str = "") -> str:
     return outcome(now, after).text if now.words == after.words else Outcome(after.words, _why(after)).text
 
 
-def advice_lines(tried: Tried, now: Ending, passing: Sequence[Passing]) -> tuple[str, ...]:
+class AdviceLine(NamedTuple):
+    """A sentence, and the strategies that it says to choose together; none where it says to choose nothing."""
+
+    words: str
+    names: tuple[str, ...] = ()
+
+
+def advice_lines(tried: Tried, now: Ending, passing: Sequence[Passing]) -> tuple[AdviceLine, ...]:
     """The `repair_options` in words, a line for each; where the next request is fine as it is, that first."""
     if not is_right(now):
-        return tuple(map(_line, repair_options(tried, now, passing)))
-    passes = f"{_as_it_is(now)}, so that nothing has to be repaired: a repair is for what is found, and for older readers."
+        return tuple(AdviceLine(_line(option), option.names) for option in repair_options(tried, now, passing))
+    passes = AdviceLine(f"{_as_it_is(now)}, so that nothing has to be repaired: a repair is for what is found, and for older readers.")
     if not tried.names:
         return (passes,)
     end = outcome(now, tried.after).text if tried.after.words != ACCEPTED else f"{'still ' * (now.words == ACCEPTED)}passes"
-    return passes, f"{end[0].upper()}{end[1:]}: {_joined(tried.names)}, {_but(tried.safety, _cost(tried))}."
+    return passes, AdviceLine(f"{end[0].upper()}{end[1:]}: {_joined(tried.names)}, {_but(tried.safety, _cost(tried))}.", tried.names)
 
 
 def _as_it_is(now: Ending) -> str:

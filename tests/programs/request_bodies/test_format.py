@@ -359,6 +359,9 @@ def test_any_json_at_all_is_read_and_written_back(wire: str, values: list[Any], 
     assert json.loads(written(wire, held, *map(Remove, first)))[shape.lists[0]] == json.loads(data)[shape.lists[0]][1:]
 
 
+TORN = ('"ha', '"ha"}', '"ha"', '"ha\\', '"ha\\u', '"ha\\ud8', "12.", "12.5e", "12.5e-", "-", "tru", "12", "12,", "")
+
+
 @pytest.mark.parametrize(
     ("data", "said"),
     [
@@ -372,11 +375,13 @@ def test_any_json_at_all_is_read_and_written_back(wire: str, values: list[Any], 
         (b'"text"', "neither a request body nor a list"),
         (b'{"a": 1}', "no list messages"),
         (b"<!DOCTYPE html><html>", "HTML"),
-        (b'{"messages": [{"role": "user", "content": "ha', "it is cut off at its end"),
-        (b'{"messages": [{"role": "user", "content": "ha"}', "it is cut off at its end"),
-        (b'{"messages": [], "stream": tru', "it is cut off at its end"),
+        *((f'{{"messages": [{{"role": "user", "content": {torn}'.encode(), "is cut off at its end") for torn in TORN),
+        (b'\xef\xbb\xbf{"messages": [', "is cut off at its end"),
         (b'{"messages": [], "stream": trus}', "not JSON"),
+        (b'{"messages": [{"role": "user", "content": "ha}]}', "not JSON: Unterminated string"),
+        (b'{"messages": [], "max_tokens": 10 t', "not JSON: Expecting"),
         (b'{"messages": []} and words', "not JSON: Extra data"),
+        (b'{"messages": []} -', "not JSON: Extra data"),
         (b'{"messages": [NaN]}', "NaN"),
         (b'{"messages": [' + b"9" * 5000 + b"]}", "4,300 digits"),
         (b"[" * 10_000 + b"]" * 10_000, "nested more than 400"),
