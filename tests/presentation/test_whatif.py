@@ -71,7 +71,8 @@ LEAKED = "seq 14 sent as the model's own answer (call syntax that leaked into th
 
 def test_the_fix_of_the_repair_alone_sends_the_leaked_call_as_an_answer(incident: Conversation) -> None:
     found = beside(incident, "exact+keep-thinking", "exact")
-    assert found.better == () and found.worse == (LEAKED,) and [each.code for each in found.go] == ["THINK101"]
+    assert found.better == ("the next request no longer goes wrong silently",) and found.worse == (LEAKED,)
+    assert [each.code for each in found.go] == ["THINK101"] and found.silence_b == "call not run", "no reader changes what the stream gave"
     assert found.first is not None and (found.first.number, found.first.a, found.first.b) == (9, "", "assistant, seq 14")
     assert beside(incident, "dispatch-legacy+keep-thinking").worse == (LEAKED,)
 

@@ -12,7 +12,7 @@ from inspector.conversation.model import Chunk, Kind, Message
 from inspector.conversation.queries import span_text, turns
 from inspector.presentation.conversation import row_words
 from inspector.presentation.conversation.ending import ending_without_findings
-from inspector.presentation.conversation.verdict import PASSES, REJECTED, SILENT, retry_words
+from inspector.presentation.conversation.verdict import PASSES, REJECTED, SILENT, retry_words, unnoticed_of_streams
 from inspector.presentation.visible import beginning
 from inspector.profiles.base import Violation
 from inspector.profiles.judging import judged
@@ -135,7 +135,7 @@ class Outcome:
     state: str
     """What becomes of the next request: one of STATES."""
     silence: str
-    """How the next request goes wrong though it passes; "" where it does not."""
+    """How the next request goes wrong though it passes; "" where it does not. Of one that passes, what a stream delivered wrongly and any reader sends so."""
     violation: Violation | None = None
     """The first rule that rejects the next request."""
     chunks: Mapping[str, Chunk] = field(default_factory=dict)
@@ -306,7 +306,7 @@ def outcome(case: Case, name: str, projection: str, profile: str) -> Outcome:
         {key: seq for key, seq in spoken.items() if key in _leaked(case)} if spoken else {},
         _seq_by_key(case.conversation.chunks),
         SILENT if why_silent else PASSES if sendable else REJECTED if is_known else NOT_KNOWN,
-        why_silent,
+        why_silent or (unnoticed_of_streams(case) if sendable else ""),
         None if reading.failure or not is_known else next(iter(judgement.violations), None),
         {chunk.key: chunk for message in reading.messages for chunk in message.chunks},
         retry_words(reading.report.get("wouldRun", ())),
@@ -336,9 +336,7 @@ def _leaked(case: Case) -> frozenset[str]:
 
 def between(a: Outcome, b: Outcome, stored: int) -> Difference:
     """`stored` is the number of messages as they were appended."""
-    better, worse = _changes(a, b), _changes(b, a)
-    if not better and not worse:
-        better, worse = _silence(a, b), _silence(b, a)
+    better, worse = _changes(a, b) or _silence(a, b), _changes(b, a) or _silence(b, a)
     return Difference(
         a.reader,
         b.reader,
@@ -472,9 +470,8 @@ def _changes(worse: Outcome, better: Outcome) -> list[tuple[str, tuple[str, str]
 
 
 def _silence(worse: Outcome, better: Outcome) -> list[tuple[str, tuple[str, str]]]:
-    """As `_changes`, of a request that goes wrong silently by something else than what is left out: that is named there, or is no loss."""
-    read, other = ({key for _, _, keys in outcome.messages for key in keys} for outcome in (worse, better))
-    if worse.state != SILENT or better.state != PASSES or other - read:
+    """As `_changes`, of a request that goes wrong silently where those name no reason."""
+    if worse.state != SILENT or better.state != PASSES:
         return []
     return [(_REQUEST, ("no longer goes wrong silently", f"goes wrong silently ({worse.silence})"))]
 
