@@ -4,10 +4,11 @@ All of it follows from the records of the revision, when its source and traces w
 The preview of a large conversation is kept in our database, since its page is made by a process of its own.
 """
 
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
 from typing import Any, NamedTuple
 
 from inspector.access.context import unlimited
@@ -20,7 +21,7 @@ from inspector.models import Conversation, Repair, analyses, loading, previews
 from inspector.models.cached import MEGABYTE, bounded_cache
 from inspector.planning.preview import DiffRow, diff_rows
 from inspector.planning.recommend import LARGE, RepairCandidate, composed, included, without_waiting
-from inspector.planning.suggested import suggested
+from inspector.planning.suggested import as_written, suggested
 from inspector.presentation.conversation.ending import ACCEPTED, Ending, ending_without_findings
 from inspector.presentation.conversation.verdict import silent_errors
 from inspector.presentation.packed import packed, unpacked
@@ -175,8 +176,10 @@ def _offered(pk: int, revision: int, read: tuple[Hashable, ...], reader: str, pr
     reported = all_findings(case)
     judgement = judged_case(case, profile, projection)[1]
     recommendation = without_waiting(case, reported, judgement, projection)
-    if len(case.conversation.chunks) <= LARGE:
-        reported = suggested(case, reported, loading.stored(row, revision))
+    stored = loading.stored(row, revision) if _is_tried(case) else None
+    if stored is not None:
+        reported = suggested(case, reported, stored)
+    written = partial(as_written, case, stored)
     named = frozenset(name for finding in reported for name in finding.repaired_by)
     recommended = tuple(strategy.name for strategy in recommendation.candidate.strategies)
     groups = () if is_own else by_rule(reported)
@@ -184,21 +187,29 @@ def _offered(pk: int, revision: int, read: tuple[Hashable, ...], reader: str, pr
     codes = {name: {finding.code for finding in reported if name in finding.repaired_by} for name in sorted(named)}
     parts = included(case, codes) if len(case.conversation.chunks) <= LARGEST and not case.reading.failure else {}
     loose = {finding.code for finding in reported} - {finding.code for finding in reported if finding.repaired_by}
-    attempts = _attempts(case, named | {*recommended}, projection, profile, [rule for rule in RULES if rule.code in loose])
+    attempts = _attempts(case, named | {*recommended}, projection, profile, [rule for rule in RULES if rule.code in loose], written)
     now = ending_without_findings(case, judgement)
     offer = Offered(recommended, named, problem, _outcomes(attempts, now, profile), parts, _ended(attempts, loose), detected)
-    return _advised(offer, case, recommendation.candidate, now, projection, profile, attempts) if _is_tried(case) else offer
+    return _advised(offer, case, recommendation.candidate, now, projection, profile, attempts, written) if _is_tried(case) else offer
 
 
 def _is_tried(case: Case) -> bool:
     return len(case.conversation.chunks) <= LARGEST
 
 
-def _attempts(case: Case, named: Collection[str], projection: str, profile: str, watched: Sequence[Rule]) -> list[Attempt]:
+Written = Callable[[Sequence[str]], Case | None]
+"""What strategies leave of a conversation once it is stored; None where that is not known."""
+
+
+def _attempts(
+    case: Case, named: Collection[str], projection: str, profile: str, watched: Sequence[Rule], written: Written
+) -> list[Attempt]:
     if not _is_tried(case) or case.reading.failure:
         return []
     return list(
-        strategy_alternatives(case, (), projection, profile, [strategy for strategy in STRATEGIES if strategy.name in named], watched)
+        strategy_alternatives(
+            case, (), projection, profile, [strategy for strategy in STRATEGIES if strategy.name in named], watched, written
+        )
     )
 
 
@@ -216,25 +227,36 @@ def _ended(attempts: Sequence[Attempt], codes: Collection[str]) -> dict[str, tup
 
 
 def _advised(
-    offer: Offered, case: Case, candidate: RepairCandidate, now: Ending, projection: str, profile: str, attempts: Sequence[Attempt]
+    offer: Offered,
+    case: Case,
+    candidate: RepairCandidate,
+    now: Ending,
+    projection: str,
+    profile: str,
+    attempts: Sequence[Attempt],
+    written: Written,
 ) -> Offered:
     # What the store cannot keep is left out of a candidate after it was judged.
-    after = ending_without_findings(candidate.case, judged_case(candidate.case, profile, projection)[1])
+    later = written(offer.recommended) or candidate.case
+    after = ending_without_findings(later, judged_case(later, profile, projection)[1])
     passing = [Passing((attempt.name,), attempt.safety, attempt.ending) for attempt in attempts if is_right(attempt.ending)]
     safety = _safety_of(candidate.strategies)
     if offer.recommended and not is_right(after):
         more = offer.named - {*offer.recommended, *(of.names[0] for of in passing)}
-        passing += _passing_with_one_more(case, offer.recommended, sorted(more), projection, profile)
+        passing += _passing_with_one_more(case, offer.recommended, sorted(more), projection, profile, written)
     added = added_chunks(case, diff_rows(case.conversation, candidate.case.conversation))
-    read = len(case.reading.messages), len(candidate.case.reading.messages)
-    stays = {finding.code: finding for finding in silent_errors(candidate.case, all_findings(candidate.case))}
+    read = len(case.reading.messages), len(later.reading.messages)
+    stays = {finding.code: finding for finding in silent_errors(later, all_findings(later))}
     places = ", ".join(f"{code} at seq {finding.seqs[0]}" for code, finding in stays.items() if finding.seqs)
     return _with_advice(offer, now, Tried(offer.recommended, safety, after, read, places, not added), passing)
 
 
-def _passing_with_one_more(case: Case, names: Sequence[str], more: Iterable[str], projection: str, profile: str) -> Iterator[Passing]:
+def _passing_with_one_more(
+    case: Case, names: Sequence[str], more: Iterable[str], projection: str, profile: str, written: Written
+) -> Iterator[Passing]:
     for name in more:
         strategies, repaired = composed(case, [*names, name])
+        repaired = written([strategy.name for strategy in strategies]) or repaired
         end = ending_without_findings(repaired, judged_case(repaired, profile, projection)[1])
         if is_right(end):
             yield Passing(tuple(strategy.name for strategy in strategies), _safety_of(strategies), end)

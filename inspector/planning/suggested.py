@@ -1,10 +1,12 @@
 """Which of the strategies that a rule names repair a finding in this conversation: each is tried, since a rule knows only what may help."""
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from inspector.conversation.edits import Edit, EditMismatch, Plan, apply, between
 from inspector.planning.preview import is_named, safety_of
+from inspector.planning.recommend import composed
 from inspector.programs.catalogue import READ_ONLY, format_named
 from inspector.programs.formats import Change, Stored, WriteMode, WriteRefused, after
 from inspector.rules.base import Case, Finding, Severity, at_least, findings
@@ -97,6 +99,24 @@ def _suggested(before: _CheckedCase, finding: Finding, stored: Stored | None, tr
     return replace(finding, repaired_by=tuple(repairing), no_repair_reason="" if repairing else why)
 
 
+def as_written(case: Case, stored: Stored | None, names: Sequence[str]) -> Case | None:
+    """What the strategies of these names leave of the case, written in the first mode that can write it, and read back: a preview shows the same.
+
+    None where they change nothing, where no mode can, and without the records.
+    """
+    if stored is None:
+        return None
+    final = composed(case, names)[1].conversation
+    edits = between(case.conversation, final)
+    for mode in format_named(case.conversation.format).modes if edits else ():
+        with suppress(WriteRefused, EditMismatch):
+            plan, changes = _in_mode(case, edits, names, stored, mode)
+            later = _read_back(case, plan, changes, stored).case
+            if len(later.conversation.chunks) == len(final.chunks):
+                return later
+    return None
+
+
 def _trial(case: Case, name: str) -> _Trial:
     try:
         edits = tuple(strategy(name).edits(case))
@@ -128,17 +148,25 @@ def _written(case: Case, edits: Sequence[Edit], name: str, stored: Stored, order
     format_ = format_named(case.conversation.format)
     if not format_.modes:
         return READ_ONLY[format_.name]
-    # A plan for a tree is about the path.
-    base = replace(stored, conversation=case.conversation) if case.tree is not None else stored
     refusals: dict[str, str] = {}
     for mode in sorted(format_.modes, key=order):
-        options = format_.options(mode.name, base, _NEW_ID)
-        plan = Plan("", base.conversation.native_id, mode.name, (name,), safety_of([strategy(name)]), "", tuple(edits), options)
         try:
-            return plan, tuple(format_.write(plan, base))
+            return _in_mode(case, edits, [name], stored, mode)
         except (WriteRefused, EditMismatch) as problem:
             refusals[mode.name] = str(problem)
     return refusals[format_.modes[0].name]
+
+
+def _in_mode(case: Case, edits: Sequence[Edit], names: Sequence[str], stored: Stored, mode: WriteMode) -> tuple[Plan, Sequence[Change]]:
+    """Raises WriteRefused, EditMismatch."""
+    format_ = format_named(case.conversation.format)
+    # A plan for a tree is about the path.
+    base = replace(stored, conversation=case.conversation) if case.tree is not None else stored
+    options = format_.options(mode.name, base, _NEW_ID)
+    plan = Plan(
+        "", base.conversation.native_id, mode.name, tuple(names), safety_of([strategy(name) for name in names]), "", tuple(edits), options
+    )
+    return plan, tuple(format_.write(plan, base))
 
 
 def _read_back(case: Case, plan: Plan, changes: Sequence[Change], stored: Stored) -> _CheckedCase:

@@ -250,7 +250,7 @@ def test_of_a_large_conversation_what_the_kept_preview_comes_to_is_advised(
     background.prepare_ahead([conversation], waits=True)
     after = shown_previews.offered(conversation, "")
     assert after.recommended == before.recommended
-    assert (after.word, after.advice) == (
+    assert (after.word, tuple(line.words for line in after.advice)) == (
         "recommended",
         ("Passes: `strip-error-chunks` and `insert-interrupted-result`, but adds what is stored nowhere and takes something stored away.",),
     )

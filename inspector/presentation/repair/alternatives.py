@@ -1,6 +1,6 @@
 """What a reader or a strategy would make of a history, tried in memory and written nowhere: the verdict of one profile on each."""
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from inspector.conversation.edits import apply
@@ -84,13 +84,17 @@ def strategy_alternatives(
     profile_name: str,
     among: Iterable[Strategy] = STRATEGIES,
     watched: Sequence[Rule] = (),
+    written: Callable[[Sequence[str]], Case | None] = lambda names: None,
 ) -> Iterator[Attempt]:
-    """Each strategy that would change something, alone; the chosen ones first. `watched`: rules of which it is to be known whether a strategy ends them."""
+    """Each strategy that would change something, alone; the chosen ones first. `watched`: rules of which it is to be known whether a strategy ends them.
+
+    `written`: what strategies leave once it is stored, where it is to be of that.
+    """
     now = judged(case.reading, case.conversation, profile_name, own_projection)[0]
     edits_of = [(strategy, list(strategy.edits(case))) for strategy in among]
     for strategy, edits in sorted(edits_of, key=lambda pair: pair[0].name not in chosen):
         if edits:
-            other = case.with_conversation(apply(case.conversation, edits))
+            other = written([strategy.name]) or case.with_conversation(apply(case.conversation, edits))
             prompt, judgement = judged(other.reading, other.conversation, profile_name, own_projection)
             failure, is_chosen = other.reading.failure, strategy.name in chosen
             yield Attempt(

@@ -102,7 +102,7 @@ def _not_repaired(preview: Preview) -> tuple[str, ...]:
     case = preview.before.case
     if case.conversation.native_id == preview.after.case.conversation.native_id:
         return ()
-    gone = {code for code, (before, after) in counts(preview).items() if after < before and UNNOTICED.get(code, "").endswith(_LOSSES)}
+    gone = {code for code in left_less(counts(preview)) if UNNOTICED.get(code, "").endswith(_LOSSES)}
     if not gone:
         return ()
     planned = case.with_conversation(apply(case.conversation, preview.plan.edits))
