@@ -6,9 +6,10 @@ from inspector.planning.recommend import composed
 from inspector.presentation.conversation.ending import ending_without_findings
 from inspector.presentation.conversation.verdict import Verdict, verdict
 from inspector.profiles.judging import judged
-from inspector.rules.base import findings
+from inspector.rules.base import case_of, findings
 from inspector.rules.case_notation import load_case
 from inspector.rules.catalogue import RULES
+from tests.programs.pi_openclaw.session_files import a, entry, header, lines, pi, text, u
 
 COMPACTED = """@format pi
 1 user 1.0 text old entry=u1
@@ -188,3 +189,25 @@ def test_what_a_plan_removes_is_not_lost_where_it_inserts_too() -> None:
     strategies, repaired = composed(case, ["drop-orphaned-results", "insert-interrupted-result"])
     judgement = judged(repaired.reading, repaired.conversation, "anthropic-2026-07", "anthropic")[1]
     assert len(strategies) == 2 and ending_without_findings(repaired, judgement).words == "accepted"
+
+
+ANSWER = a("a1", "u1", text("one"))
+TWICE = [u("u1", None), ANSWER, ANSWER, u("u2", "a1", "and?")]
+WRITTEN_AGAIN = [
+    u("u1", None),
+    ANSWER,
+    ANSWER | {"id": "a2"},
+    u("u2", "a2", "and?"),
+    entry("compaction", "k1", "u2", summary="s", firstKeptEntryId="u2"),
+    u("u3", "k1", "so?"),
+    u("u3", "k1", "so?"),
+]
+"""Its old line is on no path, and the new one is before the compaction. A line that is stored twice is damage of the tree."""
+
+
+@pytest.mark.parametrize("entries", [TWICE, WRITTEN_AGAIN])
+def test_a_line_that_says_what_one_of_the_path_says_is_not_lost(entries: list[dict[str, object]]) -> None:
+    case = case_of(pi(lines(header(), *entries)), "pi-1.5")
+    judgement = judged(case.reading, case.conversation, "anthropic-2026-07", "anthropic")[1]
+    answer = verdict(case, findings(case, RULES), judgement)
+    assert answer.next_request.words == "passes" and "lost" not in answer.text and "damaged in one place" in answer.text

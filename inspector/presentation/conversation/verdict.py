@@ -241,9 +241,7 @@ def _intentional_omissions(case: Case, serious: Sequence[Finding]) -> tuple[str,
     lost_keys = stored - intentional.keys() - set(read_keys) if parts and off <= 0 and lost > 0 else set()
     lost_chunks = [chunk for chunk in chunks if chunk.key in lost_keys]
     if lost_chunks:
-        # A repair writes again what it leads elsewhere, with its time: only the old lines are not read.
-        again = {_written(chunk) for message in case.reading.messages for chunk in message.chunks if chunk.at is not None}
-        left = [chunk for chunk in lost_chunks if _written(chunk) not in again]
+        left = _unread(case, lost_chunks)
         lost, lost_chunks = lost - len(lost_chunks) + len(left), left
     which = (
         f"seq {span_text(sorted(chunk.seq for chunk in lost_chunks), 3)}"
@@ -254,12 +252,24 @@ def _intentional_omissions(case: Case, serious: Sequence[Finding]) -> tuple[str,
         # Branches may be meant: lost is only what a finding of the path names and the path does not reach.
         of_tree = [finding.seqs for finding in serious if finding.code.startswith("TREE")]
         on_path = {chunk.seq for chunk in case.conversation.chunks} if of_tree else set()
-        off_path = sorted({seq for seqs in of_tree if not on_path.isdisjoint(seqs) for seq in seqs} - on_path)
+        named = {seq for seqs in of_tree if not on_path.isdisjoint(seqs) for seq in seqs} - on_path
+        again = [chunk for chunk in chunks if chunk.seq in named]
+        off_path = sorted(named - {chunk.seq for chunk in again} | {chunk.seq for chunk in _unread(case, again)})
         lost, which = len(off_path), f"seq {span_text(off_path, 3)}"
     if lost > 0:
         parts.append(f"{lost:,} {'is' if lost == 1 else 'are'} lost")
     text = f"; {read:,} of {len(chunks):,} message chunks are read, {' and '.join(parts)}" if parts else ""
     return text, which if lost > 0 else ""
+
+
+def _unread(case: Case, chunks: Sequence[Chunk]) -> list[Chunk]:
+    """Without those that say what a chunk with their time says that is read, or left out on purpose: a repair writes again what it leads elsewhere, and some
+    lines are stored twice."""
+    if not chunks:
+        return []
+    known = (*case.reading.messages, *(dropped for dropped in case.reading.dropped if dropped.intentional))
+    read = {_written(chunk) for each in known for chunk in each.chunks if chunk.at is not None}
+    return [chunk for chunk in chunks if _written(chunk) not in read]
 
 
 def _written(chunk: Chunk) -> tuple[object, ...]:
