@@ -74,15 +74,19 @@ _CUT = (
 """How the decoder reports what ends too early outside of a string, and what is left of the text where it stopped."""
 
 
-def _not_json(error: json.JSONDecodeError) -> Unreadable:
-    begins = error.doc.lstrip(_SPACE)[:1] in ("{", "[")
+def ends_early(error: json.JSONDecodeError) -> bool:
+    """Whether the text is an object or a list as far as it goes."""
+    if error.doc.lstrip(_SPACE)[:1] not in ("{", "["):
+        return False
     if error.msg.startswith("Unterminated string"):
         # Where the end is a bracket, a quote in the middle is missing as likely.
-        is_cut = begins and not error.doc.rstrip(_SPACE).endswith(("]", "}"))
-    else:
-        is_cut = begins and any(error.msg.startswith(message) and end.fullmatch(error.doc, error.pos) for message, end in _CUT)
+        return not error.doc.rstrip(_SPACE).endswith(("]", "}"))
+    return any(error.msg.startswith(message) and end.fullmatch(error.doc, error.pos) for message, end in _CUT)
+
+
+def _not_json(error: json.JSONDecodeError) -> Unreadable:
     reason = f"not JSON: {error.msg.removesuffix(' at')} at character {error.pos} of {len(error.doc):,}"
-    return Unreadable("not-json", reason, is_cut=is_cut)
+    return Unreadable("not-json", reason, is_cut=ends_early(error))
 
 
 def refuse_large(text: str | bytes) -> None:

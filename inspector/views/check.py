@@ -11,7 +11,6 @@ from django.core.files.uploadedfile import UploadedFile
 from django.http import HttpResponse
 
 from inspector.cache_headers import exact
-from inspector.installation import program
 from inspector.masked_answers import own_content
 from inspector.middleware import OperatorRequest, accepts
 from inspector.presentation.check.lines import Line, LineChange, error_line, line_changes, lines_of, listing, on_lines
@@ -195,12 +194,11 @@ def _checked(request: OperatorRequest, given: bytes | None = None) -> tuple[byte
     except NotARequest as problem:
         if (kind := captures.kind_of(captures.of_bytes(data), NAME)) is not None:
             raise NoBody(
-                f"What was given is a captured stream ({kind.title}): what came back, and no request. Save it as a file, and `{program()} scan FILE` judges it; "
-                "import_source loads it for the page Streams."
+                f"What was given is a captured stream ({kind.title}): what came back, and no request. Paste it in Diagnose, which reads it."
             ) from None
-        # The sentence is one for the command, which has an option where this page has a field.
-        reason = problem.reason.replace("--format NAME", "the field Format").replace("another --format", "another in the field Format")
-        raise NoBody(f"What was given {visible(reason)}") from None
+        # A command has an option where this page has a field.
+        then = "" if problem.what == problem.reason else " In the field Format, choose which it is."
+        raise NoBody(f"What was given {visible(problem.what)}{then}") from None
     except (UnknownFormat, UnknownProfile) as problem:
         raise NoBody(visible(str(problem))) from None
 

@@ -150,6 +150,8 @@ def _answered(request: OperatorRequest, given: Pasted) -> HttpResponse:
             return page(request, "explain.html", explain_page(text, "", ""))
     if given.kind is Kind.REQUEST:
         content, status = check_page(request, given.data, given.what, given.error)
+        if content.problem:
+            raise NotRecognized(content.problem)
         return page(request, "check.html", content, status=status)
     if given.kind is Kind.STREAM:
         streams = _streams(given.data)

@@ -131,7 +131,8 @@ def laid_out(data: bytes, shape: WireShape) -> Layout:
         _, start, end = json_pieces.members(json_text.text)["input"]
         return Layout(json_text.mark, json_text.text, value, [{"role": "user", "content": value["input"]}], start, end)
     if name is None:
-        raise NotARequest(f"has no list {' or '.join(shape.lists)}, as a request of the shape {shape.wire} has: name another --format.")
+        what = f"has no list {' or '.join(shape.lists)}, as a request of the shape {shape.wire} has"
+        raise NotARequest(f"{what}: name another --format.", f"{what}.")
     _, start, end = json_pieces.members(json_text.text)[name]
     return Layout(json_text.mark, json_text.text, value, _messages(value[name]), start, end)
 

@@ -215,7 +215,9 @@ def test_while_somebody_types_the_verdict_alone_comes_back(client: Client) -> No
     assert 'id="title" hx-swap-oob="true"' in text and "Download the repaired body" in text and "Apply to the text" in text
     assert "data-line" not in typed(json.dumps(LATE)), "all of it is on one line"
     torn = typed(json.dumps(LATE, indent=2)[:-40])
-    assert "<h2>No request yet</h2>" in torn and re.search(r'data-line="\d+">line \d+</a> on', torn)
+    assert "<h2>No request yet</h2>" in torn and "is cut off at its end" in torn and "no JSON from" not in torn
+    wrong = typed(json.dumps(LATE, indent=2).replace('"role": "user"', '"role" "user"', 1))
+    assert "<h2>No request yet</h2>" in wrong and re.search(r'data-line="\d+">line \d+</a> on', wrong)
     assert "<h2>Verdict</h2>" in typed(" ") and "passes all known rules" in typed(json.dumps(GOOD))
 
 
@@ -225,12 +227,12 @@ def test_while_somebody_types_the_verdict_alone_comes_back(client: Client) -> No
         ("", "There is no body to check"),
         ("[1, 2, 3]", "list"),
         ("<html><body>502</body></html>", "HTML or XML"),
-        ('{"messages": [{"role": "user", "con', "no request body that can be read"),
+        ('{"messages": [{"role": "user", "con', "is cut off at its end"),
         ("[" * 10_000 + "]" * 10_000, "What was given"),
         ('{"messages": []}', "What was given"),
         ('{"hello": 1}', "no request body"),
         ('"text"', "What was given"),
-        ('{"messages": [{"role": "user", "content": "hi"}]}', "say which it is"),
+        ('{"messages": [{"role": "user", "content": "hi"}]}', "In the field Format, choose which it is"),
         ("\ud83d<script>", "What was given"),
     ],
 )
@@ -312,7 +314,11 @@ def test_more_text_than_a_form_takes_is_one_sentence_that_names_the_ways_that_re
 def test_a_captured_stream_is_told_where_it_belongs(client: Client) -> None:
     said = 'data: {"id":"c","object":"chat.completion.chunk","choices":[{"index":0,"delta":{"content":"Hi"}}]}\n\ndata: [DONE]\n\n'
     answer = client.post("/check/", {"body": said})
-    assert answer.status_code == 400 and "is a captured stream" in answer.content.decode() and "scan FILE" in answer.content.decode()
+    assert (
+        answer.status_code == 400
+        and "is a captured stream" in answer.content.decode()
+        and "Paste it in Diagnose" in answer.content.decode()
+    )
 
 
 def test_a_body_that_telemetry_masked_is_not_called_sendable(client: Client) -> None:

@@ -30,11 +30,12 @@ def post(client: Client, text: str, status: int = 200) -> str:
     return answer.content.decode()
 
 
-def test_a_request_that_is_cut_off_is_not_called_json(client: Client) -> None:
-    """It was JSON, and in the next line none from line 3 on."""
+def test_a_request_that_is_cut_off_is_asked_for_in_the_same_box(client: Client) -> None:
+    """The answer was the page Check, of which the next error that was pasted was no JSON."""
     answer = client.post("/diagnose/", {"text": '{"model": "gpt-5",\n "messages": [\n {"role": "assist'}, follow=True)
     page = answer.content.decode()
-    assert "It is no JSON from" in page and "This is JSON" not in " ".join(page.split())
+    assert "What was given is cut off at its end" in page and "no JSON from" not in page and answer.status_code == 400
+    assert 'action="/diagnose/"' in page and "{&quot;role&quot;: &quot;assist</textarea>" in page and 'action="/check/"' not in page
 
 
 def test_the_page_is_one_box(client: Client) -> None:

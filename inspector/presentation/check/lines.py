@@ -9,6 +9,8 @@ from itertools import accumulate
 from json.decoder import WHITESPACE  # type: ignore[attr-defined]
 from typing import Any
 
+from inspector.text import jsontext
+
 AROUND = 4
 """Lines that are shown before and after one that is marked, in a text of more than MOST."""
 MOST = 120
@@ -69,11 +71,11 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def error_line(text: str) -> int | None:
-    """Where it stops to be JSON."""
+    """Where it stops to be JSON; None where it does not, or only ends too early."""
     try:
         json.loads(text)
     except json.JSONDecodeError as error:
-        return error.lineno
+        return None if jsontext.ends_early(error) else error.lineno
     except (ValueError, RecursionError):
         return None
     return None
