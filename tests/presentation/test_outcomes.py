@@ -92,8 +92,8 @@ PASSING = [
 @pytest.mark.parametrize(
     ("names", "after", "passing", "expected"),
     [
-        (["a"], ACCEPTED, PASSING, ("Passes: `a`, loses and adds nothing.",)),
-        (["a", "b"], ACCEPTED, [], ("Passes: `a` and `b`, loses and adds nothing.",)),
+        (["a"], ACCEPTED, PASSING, ("Passes: `a`, loses and invents nothing.",)),
+        (["a", "b"], ACCEPTED, [], ("Passes: `a` and `b`, loses and invents nothing.",)),
         (
             ["a"],
             SILENT,
@@ -101,14 +101,14 @@ PASSING = [
             (
                 "Passes: `promote-leaked-call`, but adds what is stored nowhere.",
                 "Passes: `drop-leaked-call`, but takes something stored away.",
-                "Loses and adds nothing: `a` (3 → 9 messages read), but wrong silently (without seq 14).",
+                "Loses and invents nothing: `a` (3 → 9 messages read), but wrong silently (without seq 14).",
             ),
         ),
         (
             ["a", "b"],
             REJECTED,
             [],
-            ("Loses and adds nothing: `a` and `b` (3 → 9 messages read), but still rejected at messages.1 (OC-2).",),
+            ("Loses and invents nothing: `a` and `b` (3 → 9 messages read), but still rejected at messages.1 (OC-2).",),
         ),
         ([], REJECTED, PASSING[:1], ("Passes: `promote-leaked-call`, but adds what is stored nowhere.",)),
         ([], REJECTED, [], ()),
@@ -128,7 +128,7 @@ def test_what_a_choice_costs_is_said_where_it_loses_and_adds() -> None:
 @pytest.mark.parametrize("read", [(9, 9), (9, 3)])
 def test_that_no_more_is_read_is_no_reason_to_choose_it(read: tuple[int, int]) -> None:
     assert lines(Tried(("a",), "safe", SILENT, read), SILENT, []) == (
-        "Loses and adds nothing: `a`, but still wrong silently (without seq 14).",
+        "Loses and invents nothing: `a`, but still wrong silently (without seq 14).",
     )
 
 
@@ -146,7 +146,7 @@ def test_where_the_next_request_passes_already_that_is_said_first(names: list[st
         first
         == "The next request passes as it is, so that nothing has to be repaired: a repair is for what is found, and for older readers."
     )
-    assert rest == ["Still passes: `a`, loses and adds nothing."] * len(names)
+    assert rest == ["Still passes: `a`, loses and invents nothing."] * len(names)
 
 
 def test_what_only_can_be_resumed_is_not_said_to_pass_and_comes_last() -> None:
@@ -167,8 +167,8 @@ RESUMED = (
     ("names", "after", "expected"),
     [
         ([], PENDING, ()),
-        (["a"], ACCEPTED, ("Passes: `a`, loses and adds nothing.",)),
-        (["a"], PENDING, ("Still can be resumed (its last call is pending): `a`, loses and adds nothing.",)),
+        (["a"], ACCEPTED, ("Passes: `a`, loses and invents nothing.",)),
+        (["a"], PENDING, ("Still can be resumed (its last call is pending): `a`, loses and invents nothing.",)),
     ],
 )
 def test_where_the_session_can_be_resumed_that_is_said_first(names: list[str], after: Ending, expected: tuple[str, ...]) -> None:

@@ -136,7 +136,7 @@ def test_what_is_tried_names_what_the_profile_accepts(client: Client, incident: 
     """What only ends the rejection is not called accepted."""
     page = words(prompt(client, incident))
     assert (
-        "Repair Accepted after promote-leaked-call invented , wrong silently after renumber-messages safe (without seq 14) "
+        "Repair Accepted after promote-leaked-call invented , wrong silently after renumber-messages safe (without seq 14) all ways, also several together "
         "Reader Accepted as it is, read by"
     ) in page
     assert re.search(r"Tried in memory, nothing is written: accepted with 6 of \d+ readers and 2 of \d+ strategies Under each reader", page)
@@ -328,7 +328,7 @@ def test_a_repair_that_waits_comes_before_another_one(client: Client, incident: 
     assert "Waiting" not in words(prompt(client, incident))
     repair = propose_repair(incident, request_for(incident.source, loading.stored(incident), ["renumber-messages"], "in-place"), "ada")
     page = prompt(client, incident)
-    assert f"safe (without seq 14); renumber-messages is proposed by ada: review repair {repair.oid[:6]}" in words(page)
+    assert f"safe (without seq 14) all ways, also several together; renumber-messages is proposed by ada: review repair {repair.oid[:6]}" in words(page)
     assert f"Waiting renumber-messages is proposed by ada: review repair {repair.oid[:6]}" in words(
         prompt(client, incident, "?reader=exact")
     )

@@ -714,12 +714,12 @@ def test_what_leaves_the_next_request_wrong_is_partial_and_what_passes_is_named(
     assert advice(page) == [
         "Passes: promote-leaked-call, but adds what is stored nowhere.",
         "Passes: drop-leaked-call and renumber-messages, but takes something stored away.",
-        "Loses and adds nothing: renumber-messages (3 → 8 messages read), but wrong silently (without seq 14).",
+        "Loses and invents nothing: renumber-messages (3 → 8 messages read), but wrong silently (without seq 14).",
     ]
     assert ">recommended<" not in page
     passing = text(client, f"/conversations/{merged_one.oid}/repairs/new/")
     assert ">recommended<" in passing and ">partial<" not in passing
-    assert advice(passing) == ["Passes: renumber-messages, loses and adds nothing."]
+    assert advice(passing) == ["Passes: renumber-messages, loses and invents nothing."]
 
 
 def test_what_a_repair_invents_is_next_to_the_word(client: Client, path: Path) -> None:

@@ -8,7 +8,7 @@ from inspector.presentation.conversation.verdict import NOT_JUDGED, NOT_KNOWN, P
 
 SAME_REQUEST = "the request stays the same"
 RECOMMENDED, PARTIAL, SUGGESTED, OPTIONAL = "recommended", "partial", "suggested", "optional"
-_DOES = {"safe": "loses and adds nothing", "invented": "adds what is stored nowhere", "lossy": "takes something stored away"}
+_DOES = {"safe": "loses and invents nothing", "invented": "adds what is stored nowhere", "lossy": "takes something stored away"}
 
 
 class Outcome(NamedTuple):
