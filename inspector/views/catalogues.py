@@ -388,11 +388,22 @@ class StrategyPage:
     alternatives: tuple[Alternative, ...] = ()
 
     @property
+    def compared(self) -> tuple[Alternative, ...]:
+        """Those for the same rules of stores; where there are none, the first for the same rules of providers."""
+        return tuple(entry for entry in self.alternatives if _OWN & {*entry.shared}) or self.alternatives[:COMPARED]
+
+    @property
+    def others(self) -> tuple[Alternative, ...]:
+        return self.alternatives[len(self.compared) :]
+
+    @property
     def has_fork(self) -> bool:
         """Whether one of its modes writes a new conversation."""
         return any(mode["alias"] == "fork" for mode in self.modes)
 
 
+COMPARED = 12
+_OWN = frozenset(rule.code for rule in RULES)
 _RULE_ID = re.compile(r"\b[A-Z]{2,}[A-Z0-9]*-\d+[a-z]?\b")
 
 
@@ -420,8 +431,7 @@ def alternatives(chosen: Strategy) -> tuple[Alternative, ...]:
             if name != chosen.name:
                 shared.setdefault(name, {})[rule_id] = None
     listed = (Alternative(entry, tuple(shared[entry.name])) for entry in STRATEGIES if entry.name in shared)
-    own = {rule.code for rule in RULES}
-    return tuple(sorted(listed, key=lambda entry: (own.isdisjoint(entry.shared), -len(entry.shared))))
+    return tuple(sorted(listed, key=lambda entry: (_OWN.isdisjoint(entry.shared), -len(entry.shared))))
 
 
 SAFETY = {

@@ -328,7 +328,10 @@ def test_a_repair_that_waits_comes_before_another_one(client: Client, incident: 
     assert "Waiting" not in words(prompt(client, incident))
     repair = propose_repair(incident, request_for(incident.source, loading.stored(incident), ["renumber-messages"], "in-place"), "ada")
     page = prompt(client, incident)
-    assert f"safe (without seq 14) all ways, also several together; renumber-messages is proposed by ada: review repair {repair.oid[:6]}" in words(page)
+    assert (
+        f"safe (without seq 14) all ways, also several together ; renumber-messages is proposed by ada: review repair {repair.oid[:6]}"
+        in words(page)
+    )
     assert f"Waiting renumber-messages is proposed by ada: review repair {repair.oid[:6]}" in words(
         prompt(client, incident, "?reader=exact")
     )

@@ -267,8 +267,9 @@ def _unread(case: Case, chunks: Sequence[Chunk]) -> list[Chunk]:
     lines are stored twice."""
     if not chunks:
         return []
-    known = (*case.reading.messages, *(dropped for dropped in case.reading.dropped if dropped.intentional))
-    read = {_written(chunk) for each in known for chunk in each.chunks if chunk.at is not None}
+    parts = [message.chunks for message in case.reading.messages]
+    parts += [dropped.chunks for dropped in case.reading.dropped if dropped.intentional]
+    read = {_written(chunk) for part in parts for chunk in part if chunk.at is not None}
     return [chunk for chunk in chunks if _written(chunk) not in read]
 
 
