@@ -44,6 +44,7 @@ from inspector.presentation.explain.answer import (
 from inspector.presentation.explain.examples import ShapePair, shape_pair
 from inspector.presentation.explain.meanings import means, own_rules, unrecognized_meaning
 from inspector.presentation.json_text import Json, json_fields
+from inspector.presentation.prompt.causes import causes
 from inspector.presentation.repair.alternatives import LARGEST
 from inspector.presentation.repair.outcomes import PARTIAL
 from inspector.presentation.visible import folded, visible
@@ -53,7 +54,7 @@ from inspector.profiles.catalogue import provider_of, text_of
 from inspector.programs.base import Meaning
 from inspector.programs.registry import program_or_default
 from inspector.readers.catalogue import names as readers_of
-from inspector.rules.base import Case, Finding, Rule
+from inspector.rules.base import Case, Finding, Rule, Severity
 from inspector.strategies.base import Strategy
 from inspector.strategies.catalogue import STRATEGIES
 from inspector.views.analysis import analysis
@@ -227,7 +228,7 @@ class Lookup:
     crash: CrashMatch | None = None
     advice: Advice | None = None
     findings: tuple[tuple[str, Finding], ...] = ()
-    """Of the conversation that can be repaired, at the place."""
+    """Of the conversation that can be repaired, at the place; what causes them is first."""
     verdict: str = ""
     others: tuple[OtherReader, ...] = ()
 
@@ -416,7 +417,9 @@ def _look(error: str, row: Conversation | None, reader: str) -> Lookup:
     cases = [*([loading.case(crash.crash, crash.crash.source.reader)] if crash else []), case, analysed.case]
     advice = advice_of(analysed.case, analysed.recommended, analysed.why_not, profile, projection, observed(explanations, error, cases))
     seqs = _pointed_at(explanations, crash)
-    there = tuple((oid, finding) for oid, finding in analysed.findings if seqs & set(finding.seqs))[:PLACES_SHOWN]
+    errors = {finding: oid for oid, finding in analysed.findings if finding.severity is Severity.ERROR}
+    first = {errors[finding]: finding for finding in causes(analysed.case.conversation.chunks, seqs, list(errors))}
+    there = tuple((first | {oid: finding for oid, finding in analysed.findings if seqs & set(finding.seqs)}).items())[:PLACES_SHOWN]
     return Lookup(explanations, None, (row, case), (repairable, analysed.case), crash, advice, there, analysed.verdict.text, others)
 
 

@@ -245,6 +245,8 @@ def test_advice_that_only_partly_helps_has_a_row_for_each_way(client: Client, in
     text = page(client, OPENAI, incident.oid if is_named else "")
     rows = text.partition('<table class="list repairs">')[2].partition("</table>")[0].split("<tr>")[1:]
     promote, drop, renumber = map(words, rows)
+    cause = text.partition('.cause">')[2].partition("What to do")[0]
+    assert not is_named or cause.index(">MSG101<") < cause.index(">TOOL202<"), "the effect is not all of it"
     assert promote.startswith("promote-leaked-call invented accepted The next request passes after it. Turns a call")
     assert drop.startswith("drop-leaked-call lossy then renumber-messages safe accepted The next request passes after it.")
     assert renumber.startswith("renumber-messages safe partial Next request after it: wrong silently (without seq 14). Gives each message")

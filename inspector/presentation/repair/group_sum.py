@@ -42,6 +42,8 @@ class Change(NamedTuple):
     code: str
     before: int
     after: int
+    severity: str = ""
+    """The worst of those after, where it is known."""
 
     @property
     def words(self) -> str:
@@ -54,10 +56,11 @@ class Change(NamedTuple):
     @property
     def tone(self) -> str:
         """The color of its badge: more notes ask for nothing."""
-        return ("note" if self.code in NOTES else "warn") if self.is_worse else "ok"
+        is_note = self.severity == "note" if self.severity else self.code in NOTES
+        return ("note" if is_note else "warn") if self.is_worse else "ok"
 
 
-def changes_of(counts: Iterable[tuple[str, int, int]]) -> tuple[Change, ...]:
+def changes_of(counts: Iterable[tuple[str, int, int] | tuple[str, int, int, str]]) -> tuple[Change, ...]:
     """Of the rules whose findings become more or less; those that get worse come first, since a reviewer must not miss them."""
     changed = [Change(*row) for row in counts if row[1] != row[2]]
     return tuple(sorted(changed, key=lambda change: not change.is_worse))

@@ -240,7 +240,7 @@ class PreviewPart:
 
     @property
     def changed(self) -> tuple[RuleChange, ...]:
-        return changes_of((rule.code, rule.before, rule.after) for rule in self.counts)
+        return changes_of((rule.code, rule.before, rule.after, rule.severity_after) for rule in self.counts)
 
     @property
     def fewer(self) -> list[RuleChange]:
