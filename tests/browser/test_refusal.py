@@ -116,6 +116,8 @@ def test_a_request_is_judged_while_it_is_typed(page: Page, live_server: LiveServ
     selected = page.evaluate("(() => { const f = document.activeElement; return f.value.slice(f.selectionStart, f.selectionEnd); })()")
     assert selected.strip().startswith('{"role": "tool"')
     field.fill(body[:-1])
+    expect(verdict).to_contain_text("is cut off at its end")
+    field.fill(body.replace('"model":', '"model"'))
     expect(verdict).to_contain_text("It is no JSON from line")
     field.fill(body + " " * 100_000)
     expect(verdict).to_contain_text("press Check")
