@@ -86,7 +86,7 @@ RULE = Rule(
     unnoticed="history hidden",
     why=(
         "The parent never reached the disk, or its line is torn, or was deleted without its children being led elsewhere. Most programs walk from parent to "
-        "parent and stop there without an error: the session opens, and has forgotten all that was said before. The requests of OpenClaw 2026.9 do not."
+        "parent and stop there without an error: the session opens, and has forgotten all that was said before. The requests of OpenClaw 2026.9 go on past it."
     ),
     example="@format pi\n1 user 1.0 text go\n2 assistant 2.0 text done\n3 user 3.0 text and? parent=lost\n4 assistant 4.0 text what?",
     check=check,
