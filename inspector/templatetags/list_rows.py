@@ -135,7 +135,7 @@ def problem_rows(rows: Sequence[Any], summary_words: int, groups: Mapping[int, i
 def _heading(rank: int, count: int, columns: int) -> str:
     severity = f"{SEVERITIES[rank // 2]}s"
     name, about = (
-        (f"Other {severity}", "A program or provider can report the damage")
+        (f"{capfirst(severity)} that can be reported", "By a program or provider, where nothing else hides the damage from them")
         if rank % 2
         else (
             f"{capfirst(severity)} that no program reports",

@@ -257,13 +257,13 @@ def test_problems_are_in_groups_the_silent_errors_first(client: Client, kept: Ke
     headings = headings_of(client.get("/").content.decode())
     assert [name for name, *_ in headings] == [
         "Errors that no program reports",
-        "Other errors",
+        "Errors that can be reported",
         "Warnings that no program reports",
-        "Other warnings",
+        "Warnings that can be reported",
     ]
     assert all(number == below for _, number, below in headings) and sum(number for _, number, _ in headings) == Problem.objects.count()
     assert headings_of(client.get("/?silent=1&severity=error").content.decode()) == headings[:1]
-    others = client.get("/").content.decode().partition(">Other errors ")[2].partition('<tr class="group">')[0]
+    others = client.get("/").content.decode().partition(">Errors that can be reported ")[2].partition('<tr class="group">')[0]
     assert ">wrong silently</span>" in others, "so nothing says that all of them are reported"
     sorted_otherwise = client.get("/?sort=-first").content.decode()
     assert headings_of(sorted_otherwise) == [] and sorted_otherwise.count(">unreported</span>") == sum(
