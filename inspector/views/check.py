@@ -194,10 +194,11 @@ def _checked(request: OperatorRequest, given: bytes | None = None) -> tuple[byte
     except NotARequest as problem:
         if (kind := captures.kind_of(captures.of_bytes(data), NAME)) is not None:
             raise NoBody(
-                f"What was given is a captured stream ({kind.title}): what came back, and no request. Paste it in Diagnose, which reads it."
+                f"What was given is a captured stream ({kind.title}): what came back, and no request. Diagnose takes what came back."
             ) from None
         # A command has an option where this page has a field.
-        then = "" if problem.what == problem.reason else " In the field Format, choose which it is."
+        is_chosen = given is not None or format_name or problem.what == problem.reason
+        then = "" if is_chosen else " In the field Format, choose which it is."
         raise NoBody(f"What was given {visible(problem.what)}{then}") from None
     except (UnknownFormat, UnknownProfile) as problem:
         raise NoBody(visible(str(problem))) from None

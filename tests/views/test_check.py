@@ -317,7 +317,7 @@ def test_a_captured_stream_is_told_where_it_belongs(client: Client) -> None:
     assert (
         answer.status_code == 400
         and "is a captured stream" in answer.content.decode()
-        and "Paste it in Diagnose" in answer.content.decode()
+        and "Diagnose takes what came back" in answer.content.decode()
     )
 
 

@@ -200,7 +200,12 @@ def test_every_profile_has_its_verdict_and_a_link_that_shows_it(client: Client, 
     for name, words_said in said.items():
         page = prompt(client, incident, f"?profile={name}")
         assert f"<h1>{name}: " in page
-        assert ("passes all known rules" in page[: page.index("</h1>")]) == words_said.startswith("passes")
+        title = page[: page.index("</h1>")]
+        assert ("passes all known rules" in title) == words_said.startswith(("passes", "wrong silently"))
+        assert ("wrong silently" in title) == (words_said == "wrong silently"), (
+            "it was called a pass here, and wrong silently once it was chosen"
+        )
+    assert "wrong silently" in said.values()
 
 
 def test_a_wire_shape_brings_a_profile_along_and_a_profile_its_shape(client: Client, incident: Conversation) -> None:
@@ -282,7 +287,7 @@ def test_the_overview_says_who_refuses_from_where_and_who_accepts(client: Client
     lines = [words(row) for row in table.split("<tr")[2:]]
     assert sorted(line.split()[1] for line in lines) == sorted(each.name for each in PROFILES)
     assert any(re.search(r"openai-chat rejected seq 12 OC-2 messages\.1", line) for line in lines)
-    assert re.search(r"openai-responses passes passes all known rules", lines[-2]), "those that accept it come last"
+    assert re.search(r"openai-responses wrong silently passes all known rules", lines[-2]), "those that accept it come last"
     froms = [int(match[1]) for line in lines if (match := re.search(r"rejected (?:valid as a prefix )?seq (\d+)", line))]
     assert froms == sorted(froms) and len(froms) > 5
     assert '<rect class="refusal mine"' in page and "rejected from seq 12 by openai-chat" in page

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from inspector.conversation.model import Conversation
+from inspector.presentation.conversation.ending import ending_without_findings
 from inspector.presentation.conversation.minimap import Tick, tick
 from inspector.presentation.visible import beginning
 from inspector.profiles.base import Judgement, Profile, Violation
@@ -19,11 +20,12 @@ SHOWN = 400
 
 @dataclass(frozen=True, slots=True)
 class ProfileVerdict:
-    """A profile's verdict on a history, in the wire shape `projection`."""
+    """A profile's verdict on a history, in the wire shape `projection`. `silence`: why the request goes wrong silently though it passes; "" where it does not."""
 
     profile: Profile
     projection: str
     judgement: Judgement
+    silence: str = ""
 
     @property
     def name(self) -> str:
@@ -49,6 +51,8 @@ class ProfileLine:
     count: int
     seq: int | None
     is_prefix_valid: bool
+    silence: str = ""
+    """As of its verdict."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,18 +76,24 @@ def _line(verdict: ProfileVerdict) -> ProfileLine:
     first = next(iter(judgement.violations), None)
     # Lines are kept for the next page: neither all the seqs nor a text of any length.
     kept = first and replace(first, seqs=(), path=beginning(first.path, SHOWN), text=beginning(first.text, SHOWN))
-    return ProfileLine(verdict.name, verdict.projection, kept, len(judgement.violations), judgement.first_bad, judgement.prefix_valid)
+    count, from_seq = len(judgement.violations), judgement.first_bad
+    return ProfileLine(verdict.name, verdict.projection, kept, count, from_seq, judgement.prefix_valid, verdict.silence)
 
 
 def profile_verdicts(case: Case, own_projection: str) -> tuple[ProfileVerdict, ...]:
     """Every profile in the catalogue's order; each wire shape is computed once."""
     prompts: dict[str, Prompt] = {}
-    verdicts = []
+    verdicts: list[ProfileVerdict] = []
+    silence: str | None = None
     for profile in PROFILES:
         shape = for_wire(profile.wire, own_projection, profile.projection)
         if shape.name not in prompts:
             prompts[shape.name] = shape.project(case.reading.messages)
-        verdicts.append(ProfileVerdict(profile, shape.name, judgement_of(prompts[shape.name], case.conversation, profile.name)))
+        judgement = judgement_of(prompts[shape.name], case.conversation, profile.name)
+        if judgement.sendable and silence is None:
+            # It is of the reading, and the same for all of which the request passes.
+            silence = ending_without_findings(case, judgement).silence
+        verdicts.append(ProfileVerdict(profile, shape.name, judgement, silence or "" if judgement.sendable else ""))
     return tuple(verdicts)
 
 
