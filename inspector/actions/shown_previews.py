@@ -179,7 +179,7 @@ def _offered(pk: int, revision: int, read: tuple[Hashable, ...], reader: str, pr
     stored = loading.stored(row, revision) if _is_tried(case) else None
     if stored is not None:
         reported = suggested(case, reported, stored)
-    written = partial(as_written, case, stored)
+    written = partial(as_written, case, stored, projection, profile)
     named = frozenset(name for finding in reported for name in finding.repaired_by)
     recommended = tuple(strategy.name for strategy in recommendation.candidate.strategies)
     groups = () if is_own else by_rule(reported)

@@ -5,7 +5,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from inspector.conversation.edits import Edit, EditMismatch, Plan, apply, between
-from inspector.planning.preview import is_named, safety_of
+from inspector.planning.preview import NothingToDo, is_named, preview, safety_of
 from inspector.planning.recommend import composed
 from inspector.programs.catalogue import READ_ONLY, format_named
 from inspector.programs.formats import Change, Stored, WriteMode, WriteRefused, after
@@ -99,21 +99,20 @@ def _suggested(before: _CheckedCase, finding: Finding, stored: Stored | None, tr
     return replace(finding, repaired_by=tuple(repairing), no_repair_reason="" if repairing else why)
 
 
-def as_written(case: Case, stored: Stored | None, names: Sequence[str]) -> Case | None:
-    """What the strategies of these names leave of the case, written in the first mode that can write it, and read back: a preview shows the same.
+def as_written(case: Case, stored: Stored | None, projection: str, profile: str, names: Sequence[str]) -> Case | None:
+    """What the strategies of these names leave of the case in the preview of the first mode that can write it.
 
     None where they change nothing, where no mode can, and without the records.
     """
     if stored is None:
         return None
-    final = composed(case, names)[1].conversation
-    edits = between(case.conversation, final)
-    for mode in format_named(case.conversation.format).modes if edits else ():
-        with suppress(WriteRefused, EditMismatch):
-            plan, changes = _in_mode(case, edits, names, stored, mode)
-            later = _read_back(case, plan, changes, stored).case
-            if len(later.conversation.chunks) == len(final.chunks):
-                return later
+    strategies, later = composed(case, names)
+    edits = between(case.conversation, later.conversation)
+    format_ = format_named(case.conversation.format)
+    for mode in format_.modes:
+        with suppress(NothingToDo, WriteRefused, EditMismatch):
+            plan, base = _plan(case, edits, names, stored, mode)
+            return preview(case, base, format_, plan, strategies, projection, profile).after.case
     return None
 
 
@@ -151,22 +150,19 @@ def _written(case: Case, edits: Sequence[Edit], name: str, stored: Stored, order
     refusals: dict[str, str] = {}
     for mode in sorted(format_.modes, key=order):
         try:
-            return _in_mode(case, edits, [name], stored, mode)
+            plan, base = _plan(case, edits, [name], stored, mode)
+            return plan, tuple(format_.write(plan, base))
         except (WriteRefused, EditMismatch) as problem:
             refusals[mode.name] = str(problem)
     return refusals[format_.modes[0].name]
 
 
-def _in_mode(case: Case, edits: Sequence[Edit], names: Sequence[str], stored: Stored, mode: WriteMode) -> tuple[Plan, Sequence[Change]]:
-    """Raises WriteRefused, EditMismatch."""
-    format_ = format_named(case.conversation.format)
-    # A plan for a tree is about the path.
+def _plan(case: Case, edits: Sequence[Edit], names: Sequence[str], stored: Stored, mode: WriteMode) -> tuple[Plan, Stored]:
+    """With the conversation that it is about: of a tree the path. Raises WriteRefused, EditMismatch."""
     base = replace(stored, conversation=case.conversation) if case.tree is not None else stored
-    options = format_.options(mode.name, base, _NEW_ID)
-    plan = Plan(
-        "", base.conversation.native_id, mode.name, tuple(names), safety_of([strategy(name) for name in names]), "", tuple(edits), options
-    )
-    return plan, tuple(format_.write(plan, base))
+    options = format_named(case.conversation.format).options(mode.name, base, _NEW_ID)
+    safety = safety_of([strategy(name) for name in names])
+    return Plan("", base.conversation.native_id, mode.name, tuple(names), safety, "", tuple(edits), options), base
 
 
 def _read_back(case: Case, plan: Plan, changes: Sequence[Change], stored: Stored) -> _CheckedCase:
