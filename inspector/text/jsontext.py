@@ -78,7 +78,9 @@ def ends_early(error: json.JSONDecodeError) -> bool:
     """Whether the text is an object or a list as far as it goes."""
     if error.doc.lstrip(_SPACE)[:1] not in ("{", "["):
         return False
-    if error.msg.startswith("Unterminated string"):
+    # The line end that a file has is no character of a string.
+    is_blank = not error.doc[error.pos :].strip(_SPACE)
+    if error.msg.startswith("Unterminated string") or (error.msg.startswith("Invalid control character") and is_blank):
         # Where the end is a bracket, a quote in the middle is missing as likely.
         return not error.doc.rstrip(_SPACE).endswith(("]", "}"))
     return any(error.msg.startswith(message) and end.fullmatch(error.doc, error.pos) for message, end in _CUT)

@@ -16,6 +16,7 @@ from inspector.middleware import OperatorRequest, accepts
 from inspector.presentation.check.lines import Line, LineChange, error_line, line_changes, lines_of, listing, on_lines
 from inspector.presentation.conversation import scan
 from inspector.presentation.conversation.profile_verdicts import ProfileVerdict
+from inspector.presentation.diagnose.pasted import CurlProblem, Kind, NotRecognized, Pasted, pasted
 from inspector.presentation.masking import presentable
 from inspector.presentation.prompt.checking import Checked, checked
 from inspector.presentation.repair import plan
@@ -29,6 +30,7 @@ from inspector.programs.registry import wire_of
 from inspector.rules.base import Finding
 from inspector.sources import captures
 from inspector.views.pages import as_json, page
+from inspector.wires.detection import format_of
 from inspector.wires.layout import NotARequest
 
 LARGEST = 50 * 1000 * 1000
@@ -120,7 +122,9 @@ class CheckPage:
     largest: int = LARGEST
     typed: int = TYPED
     what: str = ""
-    """As what the body was recognized, where it was not pasted here."""
+    """In what it was recognized, where it is no whole body."""
+    is_cut: bool = False
+    """Only a part of the request was given."""
     error: str = ""
     """A provider's error that came with it."""
     applied: tuple[str, ...] = ()
@@ -183,37 +187,56 @@ def _body(request: OperatorRequest) -> bytes:
     return carried
 
 
-def _checked(request: OperatorRequest, given: bytes | None = None) -> tuple[bytes, Checked]:
-    """Raises NoBody."""
-    data = _body(request) if given is None else given
-    format_name, profile_name = request.POST.get("format", ""), request.POST.get("profile", "")
+def _given(request: OperatorRequest) -> Pasted:
+    """The request in what the form has. Raises NoBody."""
+    body = Pasted(Kind.REQUEST, "", _body(request))
+    if request.POST.get("format"):
+        return body
+    try:
+        recognized = pasted(body.data)
+    except CurlProblem as problem:
+        raise NoBody(str(problem)) from None
+    except NotRecognized:
+        return body
+    if recognized.kind in (Kind.STREAM, Kind.ANSWER):
+        raise NoBody(
+            f"What was given is {recognized.what.partition(',')[0]}: what came back, and no request. Diagnose takes what came back."
+        )
+    return recognized if recognized.kind is Kind.REQUEST and recognized.data != body.data else body
+
+
+def _checked(request: OperatorRequest, given: Pasted, *, is_sure: bool = False) -> Checked:
+    """`is_sure`: what is the same in several shapes is not judged as one of them. Raises NoBody."""
+    data, format_name, profile_name = given.data, request.POST.get("format", ""), request.POST.get("profile", "")
     if format_name and not wire_of(format_name):
         raise NoBody(f"There is no request format {visible(format_name[:60])}: choose one of the list, or let it be detected.")
     try:
-        return data, checked(data, NAME, format_name, profile_name)
+        return checked(data, NAME, format_name or given.format or (format_of(data) if is_sure else ""), profile_name)
     except NotARequest as problem:
         if (kind := captures.kind_of(captures.of_bytes(data), NAME)) is not None:
             raise NoBody(
                 f"What was given is a captured stream ({kind.title}): what came back, and no request. Diagnose takes what came back."
             ) from None
         # A command has an option where this page has a field.
-        is_chosen = given is not None or format_name or problem.what == problem.reason
+        is_chosen = given.what or format_name or problem.what == problem.reason
         then = "" if is_chosen else " In the field Format, choose which it is."
         raise NoBody(f"What was given {visible(problem.what)}{then}") from None
     except (UnknownFormat, UnknownProfile) as problem:
         raise NoBody(visible(str(problem))) from None
 
 
-def check_page(request: OperatorRequest, given: bytes | None = None, what: str = "", error: str = "") -> tuple[CheckPage, int]:
-    """The page and its status. `given` is a body that was recognized in something else: `what` says in what, `error` is the error next to it."""
-    data, result, problem = b"", None, ""
+def check_page(request: OperatorRequest, given: Pasted | None = None) -> tuple[CheckPage, int]:
+    """The page and its status. `given` is a request that is known already, the one of the form otherwise."""
+    data, result, problem, is_own = b"", None, "", given is None
     try:
         if request.method == "POST":
-            data, result = _checked(request, given)
+            given = given or _given(request)
+            result = _checked(request, given)
+            data = given.data
     except NoBody as nothing:
         problem = str(nothing)
     formats = tuple(format_ for format_ in FORMATS if wire_of(format_.name))
-    text = (request.POST.get("body", "") if given is None else given.decode("utf-8", "replace")) if problem else ""
+    text = request.POST.get("body", "") if is_own and problem else ""
     carried = base64.b64encode(data).decode() if result and len(data) <= CARRIED else ""
     part = preview_part(result.repair, is_written=False) if result and result.repair else None
     given_text = data.decode("utf-8", "replace") if result else ""
@@ -239,8 +262,9 @@ def check_page(request: OperatorRequest, given: bytes | None = None, what: str =
         changes=_changes(result, shown) if is_editable and shown else (),
         is_reformatted=shown != given_text,
         wrong_line=error_line(text) if text.strip() else None,
-        what=what,
-        error=error,
+        what=given.what if given and result else "",
+        is_cut=bool(given and given.is_cut and result),
+        error=given.error if given else "",
         is_live=bool(request.htmx),
     )
     return content, 400 if problem else 200
@@ -249,9 +273,10 @@ def check_page(request: OperatorRequest, given: bytes | None = None, what: str =
 def _applied(request: OperatorRequest) -> tuple[CheckPage, int]:
     """The page of the body after its repair, with the way back."""
     with suppress(NoBody):
-        data, result = _checked(request)
-        if result.recommendation is not None and result.repaired is not None:
-            content, status = check_page(request, result.repaired)
+        given = _given(request)
+        data, result = given.data, _checked(request, given)
+        if not given.is_cut and result.recommendation is not None and result.repaired is not None:
+            content, status = check_page(request, Pasted(Kind.REQUEST, "", result.repaired))
             return replace(
                 content,
                 applied=tuple(strategy.name for strategy in result.recommendation.candidate.strategies),
@@ -263,7 +288,8 @@ def _applied(request: OperatorRequest) -> tuple[CheckPage, int]:
 
 def _undone(request: OperatorRequest) -> tuple[CheckPage, int]:
     try:
-        return check_page(request, base64.b64decode(request.POST.get("before", ""), validate=True) or None)
+        before = base64.b64decode(request.POST.get("before", ""), validate=True)
+        return check_page(request, Pasted(Kind.REQUEST, "", before) if before else None)
     except (binascii.Error, ValueError):
         return check_page(request)
 
@@ -340,10 +366,12 @@ def check(request: OperatorRequest) -> HttpResponse:
     """
     if request.method == "POST" and request.POST.get("do") == "download":
         with suppress(NoBody):
-            data, result = _checked(request)
-            headers = {"Content-Disposition": 'attachment; filename="request-repaired.json"'}
-            repaired = data if result.repaired is None else result.repaired
-            return own_content(exact(HttpResponse(repaired, content_type="application/octet-stream", headers=headers)))
+            given = _given(request)
+            result = _checked(request, given)
+            if not given.is_cut:
+                headers = {"Content-Disposition": 'attachment; filename="request-repaired.json"'}
+                repaired = given.data if result.repaired is None else result.repaired
+                return own_content(exact(HttpResponse(repaired, content_type="application/octet-stream", headers=headers)))
     act = {"apply": _applied, "undo": _undone}.get(request.POST.get("do", ""), check_page)
     content, status = act(request)
     # What somebody types is asked while it is no request yet.
@@ -360,15 +388,15 @@ def check_json(request: OperatorRequest) -> HttpResponse:
         answer["Allow"] = "POST"
         return answer
     try:
-        _, result = _checked(request)
+        result = _checked(request, Pasted(Kind.REQUEST, "", _body(request)), is_sure=True)
     except NoBody as problem:
         return as_json({"error": str(problem)}, status=400)
     return own_content(as_json(_report(result)))
 
 
-def check_report(request: OperatorRequest, given: bytes) -> dict[str, Any]:
-    """Of a body that was recognized in something else. Raises NoBody."""
-    return _report(_checked(request, given)[1])
+def check_report(request: OperatorRequest, given: Pasted) -> dict[str, Any]:
+    """Raises NoBody."""
+    return _report(_checked(request, given))
 
 
 def _report(result: Checked) -> dict[str, Any]:

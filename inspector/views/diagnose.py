@@ -56,6 +56,8 @@ class DiagnosePage:
     problems: tuple[Problem, ...] = ()
     streams: tuple[PastedStream, ...] = ()
     more: bool = False
+    is_answer: bool = False
+    """It was not streamed, and what is shown are events that say the same."""
     largest: int = LARGEST
 
     examples = EXAMPLES
@@ -149,14 +151,15 @@ def _answered(request: OperatorRequest, given: Pasted) -> HttpResponse:
         with one_snapshot():
             return page(request, "explain.html", explain_page(text, "", ""))
     if given.kind is Kind.REQUEST:
-        content, status = check_page(request, given.data, given.what, given.error)
-        if content.problem:
-            raise NotRecognized(content.problem)
-        return page(request, "check.html", content, status=status)
-    if given.kind is Kind.STREAM:
+        checked, status = check_page(request, given)
+        if checked.problem:
+            raise NotRecognized(checked.problem)
+        return page(request, "check.html", checked, status=status)
+    if given.kind in (Kind.STREAM, Kind.ANSWER):
         streams = _streams(given.data)
         shown = tuple(map(pasted_stream, streams[:MOST]))
-        return page(request, "diagnose.html", DiagnosePage(what=given.what, streams=shown, more=len(streams) > MOST))
+        content = DiagnosePage(what=given.what, streams=shown, more=len(streams) > MOST, is_answer=given.kind is Kind.ANSWER)
+        return page(request, "diagnose.html", content)
     sessions, problems, more = _sessions(given.data)
     return page(request, "diagnose.html", DiagnosePage(what=given.what, sessions=sessions, problems=problems, more=more))
 
@@ -181,10 +184,10 @@ def diagnose_json(request: OperatorRequest) -> HttpResponse:
 def _report(request: OperatorRequest, given: Pasted) -> Json:
     """Raises NotRecognized, NoBody."""
     if given.kind is Kind.REQUEST:
-        return {"request": check_report(request, given.data), **({"error": _explained(given.error)} if given.error else {})}
+        return {"request": check_report(request, given), **({"error": _explained(given.error)} if given.error else {})}
     if given.kind is Kind.ERROR:
         return {"error": _explained(given.data.decode("utf-8", "surrogatepass"))}
-    if given.kind is Kind.STREAM:
+    if given.kind in (Kind.STREAM, Kind.ANSWER):
         return {"streams": [stream_report("", stream) for stream in _streams(given.data)[:MOST]]}
     return {"sessions": [checked_report(session) for session in _sessions(given.data)[0]]}
 

@@ -82,16 +82,35 @@ _SHARED = ("max_tokens", "top_p", "stream")
 
 def format_of(data: bytes) -> str:
     """The name of the format. Raises NotARequest, also where several shapes are possible."""
+    names = formats_of(data)
+    if len(names) == 1:
+        return names[0]
+    what = "holds messages that are the same in several wire shapes"
+    raise NotARequest(
+        f"{what}: say which it is (--format NAME, in Python format=NAME): {', '.join(names)}.", f"{what}: {', '.join(names)}."
+    )
+
+
+def formats_of(data: bytes) -> list[str]:
+    """The names of the formats that it may be of, several where nothing distinguishes them. Raises NotARequest."""
     try:
-        return _format_of(data)
+        names = _formats_of(data)
     except NotARequest:
-        if what := not_read.of_head(data):
-            raise NotARequest(f"is {what}, {not_read.why(what)}.") from None
-        if program := program_of_session(data):
-            raise NotARequest(f"is a session of {program}, no request: import its file, or read it with `inspector scan FILE`.") from None
-        if reason := _of_several(several(data)):
-            raise NotARequest(reason) from None
+        _refuse_other(data)
         raise
+    if len(names) > 1:
+        _refuse_other(data)
+    return names
+
+
+def _refuse_other(data: bytes) -> None:
+    """Raises NotARequest where it is known as something else."""
+    if what := not_read.of_head(data):
+        raise NotARequest(f"is {what}, {not_read.why(what)}.") from None
+    if program := program_of_session(data):
+        raise NotARequest(f"is a session of {program}, no request: import its file, or read it with `inspector scan FILE`.") from None
+    if reason := _of_several(several(data)):
+        raise NotARequest(reason) from None
 
 
 def program_of_session(data: bytes) -> str:
@@ -124,15 +143,10 @@ def _body_in(value: Any) -> tuple[str, list[str]] | None:
     return None
 
 
-def _format_of(data: bytes) -> str:
+def _formats_of(data: bytes) -> list[str]:
     value = parsed(data).value
-    wires = wires_of(value)
-    if len(wires) == 1:
-        return _FORMATS[wires[0]]
-    if wires:
-        names = ", ".join(_FORMATS[wire] for wire in wires)
-        what = "holds messages that are the same in several wire shapes"
-        raise NotARequest(f"{what}: say which it is (--format NAME, in Python format=NAME): {names}.", f"{what}: {names}.")
+    if wires := wires_of(value):
+        return [_FORMATS[wire] for wire in wires]
     if value == [] or (isinstance(value, dict) and any(value.get(name) == [] for name in ("messages", "contents", "input"))):
         raise NotARequest("holds an empty list of messages: there is nothing to judge, and every provider refuses it.")
     what = "is JSON, but no request body or list of messages that is known here"

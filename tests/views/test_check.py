@@ -215,7 +215,13 @@ def test_while_somebody_types_the_verdict_alone_comes_back(client: Client) -> No
     assert 'id="title" hx-swap-oob="true"' in text and "Download the repaired body" in text and "Apply to the text" in text
     assert "data-line" not in typed(json.dumps(LATE)), "all of it is on one line"
     torn = typed(json.dumps(LATE, indent=2)[:-40])
-    assert "<h2>No request yet</h2>" in torn and "is cut off at its end" in torn and "no JSON from" not in torn
+    assert (
+        "This is a request, cut off in line 41 at messages.4.content.0" in torn
+        and "rejected</span> by" in torn
+        and "Apply to the text" not in torn
+    )
+    begun = typed('{"messages": [{"role": "user", "cont')
+    assert "<h2>No request yet</h2>" in begun and "is cut off at its end" in begun and "no JSON from" not in begun
     wrong = typed(json.dumps(LATE, indent=2).replace('"role": "user"', '"role" "user"', 1))
     assert "<h2>No request yet</h2>" in wrong and re.search(r'data-line="\d+">line \d+</a> on', wrong)
     assert "<h2>Verdict</h2>" in typed(" ") and "passes all known rules" in typed(json.dumps(GOOD))
@@ -232,7 +238,6 @@ def test_while_somebody_types_the_verdict_alone_comes_back(client: Client) -> No
         ('{"messages": []}', "What was given"),
         ('{"hello": 1}', "no request body"),
         ('"text"', "What was given"),
-        ('{"messages": [{"role": "user", "content": "hi"}]}', "In the field Format, choose which it is"),
         ("\ud83d<script>", "What was given"),
     ],
 )
@@ -287,9 +292,39 @@ def test_the_twin_reports_every_profile_and_the_repair(client: Client) -> None:
     assert client.get("/check.json").status_code == 405
 
 
-def test_what_several_shapes_share_is_asked_for_by_the_field_and_not_by_an_option(client: Client) -> None:
-    text = client.post("/check/", {"body": '[{"role": "user", "content": "go"}]'}).content.decode()
-    assert "the field Format" in text and "--format" not in text and 'href="/explain/"' in text
+def test_what_several_shapes_share_is_judged_as_one_and_the_field_chooses_another(client: Client) -> None:
+    shared = '[{"role": "user", "content": "go"}]'
+    text = post(client, shared)
+    assert (
+        "Request body: Anthropic Messages" in text
+        and "the same in openai-chat-request, mistral-request, ai-sdk-messages: the field Format" in text
+    )
+    assert "Request body: OpenAI" in post(client, shared, format="openai-chat-request")
+    # A program says which.
+    said = client.post("/check.json", {"body": shared})
+    assert said.status_code == 400 and "the field Format" in said.json()["error"]
+
+
+@pytest.mark.parametrize(
+    ("text", "recognized", "verdict"),
+    [
+        (f"curl https://api.example.com -d '{json.dumps(LATE)}'", "a curl command, of which the body was taken", "rejected</span> by"),
+        (repr(LATE), "a request written as Python values", "rejected</span> by"),
+        (json.dumps(LATE["messages"][0]), "a single message, judged as a list of one", "passes all known rules"),
+    ],
+)
+def test_what_is_around_a_request_is_taken_off_as_in_diagnose(client: Client, text: str, recognized: str, verdict: str) -> None:
+    page = post(client, text)
+    assert f"This is {recognized}" in page and verdict in page
+    assert client.post("/check.json", {"body": text}).status_code == 400
+
+
+def test_of_a_request_that_is_cut_off_nothing_is_applied_and_nothing_downloaded(client: Client) -> None:
+    torn = json.dumps(LATE | {"tools": []})[:-1] + ', "stream": tr'
+    page = post(client, torn)
+    assert "its messages are whole, and judged" in page and "With the whole request it can be applied here" in page
+    for act in ("apply", "download"):
+        assert 'name="do"' not in post(client, torn, do=act) and "With the whole request" in post(client, torn, do=act)
 
 
 def test_the_request_before_and_after_is_named_as_its_wire_names_it(client: Client) -> None:

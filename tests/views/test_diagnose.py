@@ -38,6 +38,19 @@ def test_a_request_that_is_cut_off_is_asked_for_in_the_same_box(client: Client) 
     assert 'action="/diagnose/"' in page and "{&quot;role&quot;: &quot;assist</textarea>" in page and 'action="/check/"' not in page
 
 
+def test_an_answer_that_was_not_streamed_is_judged_as_a_stream_is(client: Client) -> None:
+    call = '<tool_call>{"name": "ls", "arguments": {}}</tool_call>'
+    choice = {"index": 0, "message": {"role": "assistant", "content": call}, "finish_reason": "stop"}
+    answer = json.dumps({"id": "c", "object": "chat.completion", "created": 1790000000, "model": "gpt-5", "choices": [choice]})
+    page = post(client, answer)
+    assert "A call of ls was written as text in the answer" in page and "An answer of OpenAI Chat Completions that was not streamed" in page
+    assert 'href="/check/">check the next request' in page and "To keep it" not in page
+    report = client.post("/diagnose.json", {"text": answer}).json()
+    assert report["recognized"] == "answer" and report["streams"][0]["findings"][0]["code"] == "STREAM125"
+    said = client.post("/check/", {"body": answer}).content.decode()
+    assert "is an answer of OpenAI Chat Completions that was not streamed: what came back, and no request" in said
+
+
 def test_the_page_is_one_box(client: Client) -> None:
     text = client.get("/diagnose/").content.decode()
     assert text.count("<textarea") == 1

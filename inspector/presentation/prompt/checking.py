@@ -34,6 +34,8 @@ class Checked:
     recommendation: Recommendation | None
     repair: Preview | None
     problem: str
+    same_in: tuple[str, ...] = ()
+    """Other formats in which its messages are the same, where nobody chose."""
 
     @property
     def judgement(self) -> Judgement:
@@ -47,8 +49,9 @@ class Checked:
 
 
 def checked(data: bytes, name: str, format_name: str = "", profile_name: str = "") -> Checked:
-    """`name` is what the body is called; "" = detected, and the format's own profile. Raises NotARequest, UnknownFormat, UnknownProfile."""
-    format_ = format_named(format_name or request_detection.format_of(data))
+    """`name` is what the body is called; "" = the first that it may be of, and the format's own profile. Raises NotARequest, UnknownFormat, UnknownProfile."""
+    formats = [format_name] if format_name else request_detection.formats_of(data)
+    format_, same_in = format_named(formats[0]), tuple(formats[1:])
     stored = next(iter(format_.read([Record(name, Cell(data, "file"))])))
     case = case_of(stored.conversation, format_.default_reader)
     case_findings = tuple(findings(case, RULES))
@@ -59,7 +62,7 @@ def checked(data: bytes, name: str, format_name: str = "", profile_name: str = "
     verdicts = profile_verdicts(case, format_.default_projection)
     if len(stored.conversation.chunks) > LARGEST:
         problem = f"A body of more than {LARGEST} blocks is judged here and repaired by the command `repair FILE --for {profile_name} --out PATH`."
-        return Checked(format_, stored, case, case_findings, prompt, verdicts, profile_name, None, None, problem)
+        return Checked(format_, stored, case, case_findings, prompt, verdicts, profile_name, None, None, problem, same_in)
     recommendation = sequence(case, case_findings, profile_name, format_.default_projection)
     repair, problem = None, recommendation.why_not
     strategies = recommendation.candidate.strategies
@@ -74,4 +77,4 @@ def checked(data: bytes, name: str, format_name: str = "", profile_name: str = "
             pass
         except (WriteRefused, EditMismatch) as refusal:
             problem = str(refusal)
-    return Checked(format_, stored, case, case_findings, prompt, verdicts, profile_name, recommendation, repair, problem)
+    return Checked(format_, stored, case, case_findings, prompt, verdicts, profile_name, recommendation, repair, problem, same_in)

@@ -10,7 +10,7 @@ from inspector.rules.base import Origin, Severity, case_of, findings
 from inspector.rules.catalogue import RULES
 from inspector.streams.aligning import AnswerDifference, DifferenceKind
 from inspector.streams.call_syntax.base import Tools
-from inspector.streams.catalogue import PROTOCOLS, UNKNOWN
+from inspector.streams.catalogue import LENGTH, PROTOCOLS, UNKNOWN, common_finish
 from inspector.streams.model import Assembled, End, Exchange, Read, Side
 from inspector.streams.request_rules import request_facts
 from inspector.streams.run import Evidence, OneSide
@@ -179,11 +179,14 @@ def _verdict(judged_exchange: Judged, findings_of: Sequence[StreamFinding]) -> s
     if not main.events:
         return f"Nothing of the {main.side.value} side was captured."
     title = PROTOCOLS[main.protocol].title if main.protocol in PROTOCOLS else protocol_of(main)
-    whole = "it ended as it should" if main.assembled.ended else "nothing says that it ended wrongly"
+    whole, nothing = "it ended as it should" if main.assembled.ended else "nothing says that it ended wrongly", "nothing is wrong"
+    if common_finish(main.protocol, main.assembled.finish) == LENGTH:
+        whole = f"it stopped at the limit of its tokens ({main.assembled.finish}), so that the answer is cut off"
+        nothing = "no rule reports anything"
     choices = len(main.assembled.others) + 1
     count = _count(main.events, "event") + (f", {_count(choices, 'choice')}" if choices > 1 else "")
     shows = "what both sides show" if len(judged_exchange.alone) > 1 else f"what the {main.side.value} side alone can show"
-    return f"{title}, {count}: {whole}, and nothing is wrong by {shows}."
+    return f"{title}, {count}: {whole}, and {nothing} by {shows}."
 
 
 def _remarks(exchange: Exchange, judged_exchange: Judged) -> Iterator[str]:

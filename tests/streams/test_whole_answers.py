@@ -1,0 +1,103 @@
+"""An answer that was not streamed says as events what it says whole, and is judged by the same rules."""
+
+import json
+from typing import Any
+
+import pytest
+
+from inspector.presentation.stream.report import StreamAnalysis, analysed
+from inspector.sources import captures
+from inspector.streams.whole_answers import as_stream
+
+CALL = {"id": "call_1", "type": "function", "function": {"name": "ls", "arguments": '{"path": "/"}'}}
+USAGE = {"prompt_tokens": 1, "completion_tokens": 2, "total_tokens": 3}
+
+
+def chat(message: dict[str, Any], finish: str = "stop") -> dict[str, Any]:
+    choice = {"index": 0, "message": {"role": "assistant", **message}, "finish_reason": finish}
+    return {"id": "chatcmpl-1", "object": "chat.completion", "created": 1790000000, "model": "gpt-5", "choices": [choice], "usage": USAGE}
+
+
+def anthropic(*blocks: dict[str, Any], stop: str = "end_turn") -> dict[str, Any]:
+    around = {"id": "msg_1", "type": "message", "role": "assistant", "model": "claude-opus-4-6", "stop_sequence": None}
+    return {**around, "content": list(blocks), "stop_reason": stop, "usage": {"input_tokens": 1, "output_tokens": 2}}
+
+
+def responses(*items: dict[str, Any], **members: Any) -> dict[str, Any]:
+    around = {"id": "resp_1", "object": "response", "created_at": 1790000000, "status": "completed", "model": "gpt-5"}
+    return {**around, "output": list(items), "usage": {"input_tokens": 1, "output_tokens": 2, "total_tokens": 3}, **members}
+
+
+def read(answer: dict[str, Any]) -> StreamAnalysis:
+    stream = as_stream(answer)
+    assert stream is not None
+    (exchange,) = captures.read_bytes(stream[1], "answer").exchanges
+    return analysed(exchange)
+
+
+TEXT = {"type": "text", "text": "I look."}
+USE = {"type": "tool_use", "id": "toolu_1", "name": "ls", "input": {"path": "/"}}
+THOUGHT = {"type": "thinking", "thinking": "Where?", "signature": "EqQBCkgI"}
+MESSAGE = {
+    "type": "message",
+    "id": "msg_1",
+    "status": "completed",
+    "role": "assistant",
+    "content": [{"type": "output_text", "text": "I look.", "annotations": []}],
+}
+WHOLE = {
+    "chat: text": chat({"content": "I look."}),
+    "chat: a call": chat({"content": None, "tool_calls": [CALL]}, "tool_calls"),
+    "anthropic: text": anthropic(TEXT),
+    "anthropic: thinking and a call": anthropic(THOUGHT, TEXT, USE, stop="tool_use"),
+    "anthropic: a block that comes whole": anthropic({"type": "redacted_thinking", "data": "EqQB"}, TEXT),
+    "responses": responses({"type": "reasoning", "id": "rs_1", "summary": []}, MESSAGE),
+    "responses: a call": responses(
+        {"type": "function_call", "id": "fc_1", "call_id": "call_1", "name": "ls", "arguments": "{}", "status": "completed"}
+    ),
+}
+
+
+@pytest.mark.parametrize("answer", WHOLE.values(), ids=WHOLE)
+def test_a_right_answer_is_accused_of_nothing(answer: dict[str, Any]) -> None:
+    analysis = read(answer)
+    assert not analysis.findings and "it ended as it should, and nothing is wrong" in analysis.verdict
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        chat({"content": "I lo"}, "length"),
+        chat({"content": None, "tool_calls": [CALL | {"function": {"name": "ls", "arguments": '{"pa'}}]}, "length"),
+        anthropic(TEXT, stop="max_tokens"),
+        responses(MESSAGE, status="incomplete", incomplete_details={"reason": "max_output_tokens"}),
+    ],
+)
+def test_one_that_stopped_at_its_limit_says_so(answer: dict[str, Any]) -> None:
+    assert "it stopped at the limit of its tokens (" in read(answer).verdict
+
+
+def test_what_is_wrong_with_it_is_found() -> None:
+    leaked = read(chat({"content": '<tool_call>{"name": "ls", "arguments": {}}</tool_call>'}))
+    assert "STREAM125" in {finding.code for finding in leaked.findings}
+    torn = read(chat({"content": None, "tool_calls": [CALL | {"function": {"name": "ls", "arguments": '{"pa'}}]}, "tool_calls"))
+    assert "STREAM120" in {finding.code for finding in torn.findings}
+
+
+@pytest.mark.parametrize(
+    "other", [None, [], "x", {}, {"object": "list"}, {"type": "message", "content": "x"}, {"object": "chat.completion", "choices": None}]
+)
+def test_what_is_no_answer_is_none(other: Any) -> None:
+    assert as_stream(other) is None
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        anthropic(None, 3, {"type": ["text"]}, {"type": "text", "text": None}),  # type: ignore[arg-type]
+        {"object": "chat.completion", "choices": [None, {"message": 3}, {"message": {"tool_calls": [None, {"function": 3}]}}]},
+        {"object": "response", "output": [None, {"type": 3}], "status": ["x"]},
+    ],
+)
+def test_hostile_answers_are_read(hostile: dict[str, Any]) -> None:
+    assert read(json.loads(json.dumps(hostile))).verdict
