@@ -38,6 +38,16 @@ STATES: dict[str, tuple[str, dict[str, bool]]] = {
     "healthy": ("Nothing found", {"is_damaged": False, "is_replaced": False}),
 }
 """State -> the words of its tab, and the columns of a conversation, and of its count, that say so."""
+MEANINGS = {
+    "damaged": "With an error or warning that a rule reports, or with a next request that the provider rejects.",
+    "refused": "Their next request breaks a rule of the provider: it answers with an error, at each attempt.",
+    "silent": "With an error or warning that no program reports, or a next request that goes wrong silently. A provider may reject it all the "
+    "same: such a conversation is in Rejected too.",
+    "forked": "A repair wrote them again as new conversations, to which their rows lead: users go on there.",
+    "crash": "What a program wrote down when it failed, next to its sessions.",
+    "healthy": "No rule reports an error or a warning, and the next request passes all known rules. That is no promise.",
+}
+"""What a state is, for those who see only its name."""
 StateCounts = Mapping[str, int | None]
 """What `_state_counts` gives; empty where a text or a rule chooses too."""
 SORTS: dict[str, tuple[str, str]] = {
@@ -181,6 +191,11 @@ class ConversationListPage:
     """Whether conversations of the demo are left out."""
     no_index: str
     """Why a search is slow; "" where it is not, or where nothing is searched for."""
+
+    @property
+    def meaning(self) -> str:
+        """Of the state that is chosen."""
+        return MEANINGS.get(self.filters.state, "")
 
 
 def newest_first(conversations: QuerySet[Conversation]) -> QuerySet[Conversation]:
