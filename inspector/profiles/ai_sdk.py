@@ -19,7 +19,7 @@ def check(version: int, request: Request) -> Iterator[Violation]:
 
 def _violations(version: int, request: Request) -> Iterator[Violation]:
     if not request.messages:
-        yield Violation("SDK-2", "messages", (), SDK_2.text)
+        yield Violation("SDK-2", "messages", (), SDK_2.text, open_ended=True)
     messages = [entry(message) for message in request.messages]
     ends = messages[-1] if messages and messages[-1].get("role") == "tool" else {}
     calls = _calls(messages)

@@ -71,6 +71,9 @@ class ProviderRule:
     at_end: bool = False
     """It is about how a request ends: what a store holds ends there only until the user's next message is put after it."""
 
+    is_of_all: bool = False
+    """What makes it right may come anywhere in the request, after the list of its messages too."""
+
     def say(self, **values: Any) -> str:
         """The error text with its placeholders filled in; one that is not given stays as it is printed in tables (N, M, ID)."""
         return _FilledText().vformat(self.text, (), values)
@@ -151,6 +154,8 @@ class Judgement:
     notes: tuple[str, ...] = ()
     unread: str = ""
     """What of the conversation is over a limit of ours, in words after "it", so that nobody knows the next request; "" where all was read."""
+    as_words: tuple[int, ...] = ()
+    """As of the prompt that was judged."""
 
     @property
     def sendable(self) -> bool:

@@ -67,7 +67,10 @@ def judgement_of(prompt: Prompt, conversation: Conversation, profile_name: str) 
     thinking = THINKING.get(conversation.fact("thinking") or "")
     judge = profile(profile_name)
     judgement = judge.judge(prompt, conversation.fact("model"), thinking, conversation.fact("continues") is not None)
-    judgement = replace(judgement, unread=not_read(conversation))
+    judgement = replace(judgement, unread=not_read(conversation), as_words=prompt.as_words)
+    if prompt.as_words:
+        about = f"thinking of seq {span_text(prompt.as_words)} is sent as words of the answer, untagged: {prompt.projection} does so with all thinking"
+        judgement = replace(judgement, notes=(about, *judgement.notes))
     own, why = own_profile(conversation)
     if why and own == profile_name:
         judgement = replace(judgement, notes=(why, *judgement.notes))

@@ -32,6 +32,7 @@ OR_1 = ProviderRule(
     ),
     also=tuple(f"No tool output found for {words} {{id}}." for words in _OTHERS),
     repaired_by=UNANSWERED,
+    is_of_all=True,
 )
 OR_2 = ProviderRule(
     "OR-2",
@@ -42,6 +43,7 @@ OR_2 = ProviderRule(
     also=tuple(f"No tool call found for {words} output with call_id {{id}}." for words in _OTHERS),
     advice="With previous_response_id or an item_reference the call may be in what the provider stored: such an output is not judged here.",
     repaired_by=UNCALLED,
+    is_of_all=True,
 )
 OR_3 = ProviderRule(
     "OR-3",

@@ -72,6 +72,8 @@ class Prompt:
     root: str = "messages"
     system: Any = None
     system_parts: tuple[PromptPart, ...] = ()
+    as_words: tuple[int, ...] = ()
+    """Seqs of thinking that is sent as words of the model's answer, untagged."""
 
     @property
     def values(self) -> list[dict[str, Any]]:

@@ -19,7 +19,7 @@ MISSED = {
     How.EOF: "The stream ends",
     How.RESET: "The connection is reset",
     How.TIMEOUT: "The wait for the stream ends",
-    How.UNKNOWN: "The capture ends (how the stream did is not kept)",
+    How.UNKNOWN: "The capture ends (how the connection did is not recorded)",
 }
 """Ends after which what has not come is missing, in words. A capture that was cut proves nothing."""
 

@@ -120,7 +120,7 @@ STREAM_RULES = (
     _rule(3, "content-after-terminal", _E, ALL, _M, "a payload comes after the terminal record", "Clients have closed by then: it is lost."),
     _rule(4, "content-after-finish", _E, O | A, _M, "content comes after the finish reason of its choice, or a block after message_delta", "Clients that run tools at the finish reason never see it."),
     _rule(5, "duplicate-terminal", _W, O | L | A, _M, "the terminal record comes a second time"),
-    _rule(6, "missing-terminal", _E, ALL, _M, "the stream ends without its terminal record", 'Ollama\'s JavaScript client throws "Did not receive done or success response in stream."; others wait or take half an answer for whole.'),
+    _rule(6, "missing-terminal", _E, ALL, _M, "the stream ends without its terminal record", 'Clients wait, or take half an answer for whole; Ollama\'s for JavaScript throws "Did not receive done or success response in stream".'),
     _rule(7, "fabricated-terminal", _E, ALL, _2, "the client got an ordinary terminal though the backend ended without one, or with an error", "A failed answer looks complete and is stored as such."),
     _rule(8, "missing-finish-reason", _E, O, _M, "the terminal comes, and a choice with content has no finish reason", 'The Vercel AI SDK fails with "Response stream ended without a finish reason."'),
     _rule(9, "duplicate-finish", _E, O, _M, "one choice has two finish reasons", "Clients differ in which of them counts."),

@@ -5,6 +5,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 ANTHROPIC, OPENAI_CHAT, OPENAI_RESPONSES = "Anthropic", "OpenAI Chat Completions", "OpenAI Responses"
+_ENDED = ("completed", "incomplete", "failed")
+"""Of a response; others go on, or were cancelled."""
 _DELTAS = {
     "text": ("text_delta", "text"),
     "thinking": ("thinking_delta", "thinking"),
@@ -18,9 +20,9 @@ def as_stream(value: Any) -> tuple[str, bytes] | None:
         return None
     if value.get("type") == "message" and isinstance(value.get("content"), list) and "stop_reason" in value:
         return ANTHROPIC, _named(_of_anthropic(value))
-    if value.get("object") == "chat.completion" and isinstance(value.get("choices"), list):
+    if value.get("object") == "chat.completion" and isinstance(value.get("choices"), list) and not _has_media(value["choices"]):
         return OPENAI_CHAT, b"".join(map(_data, _of_chat(value))) + b"data: [DONE]\n\n"
-    if value.get("object") == "response" and isinstance(value.get("output"), list):
+    if value.get("object") == "response" and isinstance(value.get("output"), list) and str(value.get("status")) in _ENDED:
         return OPENAI_RESPONSES, _named({**event, "sequence_number": number} for number, event in enumerate(_of_responses(value)))
     return None
 
@@ -68,7 +70,10 @@ def _of_chat(completion: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
         message = choice.get("message")
         delta = dict(message) if isinstance(message, Mapping) else {}
         if isinstance(calls := delta.get("tool_calls"), list):
-            delta["tool_calls"] = [{"index": index, **call} if isinstance(call, Mapping) else call for index, call in enumerate(calls)]
+            # Mistral leaves the type out.
+            delta["tool_calls"] = [
+                {"type": "function", **call, "index": index} if isinstance(call, Mapping) else call for index, call in enumerate(calls)
+            ]
         index = choice.get("index", 0)
         yield {**around, "choices": [{"index": index, "delta": delta, "finish_reason": None}], "usage": None}
         yield {**around, "choices": [{"index": index, "delta": {}, "finish_reason": choice.get("finish_reason")}], "usage": None}
@@ -82,6 +87,10 @@ def _of_responses(response: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     for index, item in enumerate(response["output"]):
         yield {"type": "response.output_item.added", "output_index": index, "item": item}
         yield {"type": "response.output_item.done", "output_index": index, "item": item}
-    status = response.get("status")
-    ending = status if status in ("completed", "incomplete", "failed") else "completed"
-    yield {"type": f"response.{ending}", "response": response}
+    yield {"type": f"response.{response['status']}", "response": response}
+
+
+def _has_media(choices: list[Any]) -> bool:
+    """A stream brings audio and images in pieces of their own, which are not judged."""
+    messages = (choice.get("message") for choice in choices if isinstance(choice, Mapping))
+    return any(isinstance(message, Mapping) and (message.get("audio") or message.get("images")) for message in messages)

@@ -28,7 +28,6 @@ from inspector.programs.catalogue import FORMATS, UnknownFormat
 from inspector.programs.formats import Format
 from inspector.programs.registry import wire_of
 from inspector.rules.base import Finding
-from inspector.sources import captures
 from inspector.views.pages import as_json, page
 from inspector.wires.detection import format_of
 from inspector.wires.layout import NotARequest
@@ -93,6 +92,11 @@ class PlacedFinding:
 class NoBody(Exception):
     """The form has no body to check; the message is the sentence to show."""
 
+    def __init__(self, sentence: str, *, is_for_diagnose: bool = False) -> None:
+        super().__init__(sentence)
+        self.is_for_diagnose = is_for_diagnose
+        """What it has is something else that Diagnose takes."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckPage:
@@ -133,6 +137,8 @@ class CheckPage:
     """What they put into it."""
     before: str = ""
     """The body before that, for undo."""
+    is_for_diagnose: bool = False
+    """What was given is no request, and Diagnose takes it."""
     is_live: bool = False
     """It is the answer to what somebody types, which stays as it is."""
 
@@ -198,11 +204,9 @@ def _given(request: OperatorRequest) -> Pasted:
         raise NoBody(str(problem)) from None
     except NotRecognized:
         return body
-    if recognized.kind in (Kind.STREAM, Kind.ANSWER):
-        raise NoBody(
-            f"What was given is {recognized.what.partition(',')[0]}: what came back, and no request. Diagnose takes what came back."
-        )
-    return recognized if recognized.kind is Kind.REQUEST and recognized.data != body.data else body
+    if recognized.kind is not Kind.REQUEST:
+        raise NoBody(f"What was given is {recognized.what.partition(',')[0]}, and no request.", is_for_diagnose=True)
+    return recognized if recognized.data != body.data else body
 
 
 def _checked(request: OperatorRequest, given: Pasted, *, is_sure: bool = False) -> Checked:
@@ -211,12 +215,8 @@ def _checked(request: OperatorRequest, given: Pasted, *, is_sure: bool = False) 
     if format_name and not wire_of(format_name):
         raise NoBody(f"There is no request format {visible(format_name[:60])}: choose one of the list, or let it be detected.")
     try:
-        return checked(data, NAME, format_name or given.format or (format_of(data) if is_sure else ""), profile_name)
+        return checked(data, NAME, format_name or given.format or (format_of(data) if is_sure else ""), profile_name, given.beginning)
     except NotARequest as problem:
-        if (kind := captures.kind_of(captures.of_bytes(data), NAME)) is not None:
-            raise NoBody(
-                f"What was given is a captured stream ({kind.title}): what came back, and no request. Diagnose takes what came back."
-            ) from None
         # A command has an option where this page has a field.
         is_chosen = given.what or format_name or problem.what == problem.reason
         then = "" if is_chosen else " In the field Format, choose which it is."
@@ -227,29 +227,34 @@ def _checked(request: OperatorRequest, given: Pasted, *, is_sure: bool = False) 
 
 def check_page(request: OperatorRequest, given: Pasted | None = None) -> tuple[CheckPage, int]:
     """The page and its status. `given` is a request that is known already, the one of the form otherwise."""
-    data, result, problem, is_own = b"", None, "", given is None
+    data, result, problem, is_own, is_for_diagnose = b"", None, "", given is None, False
     try:
         if request.method == "POST":
             given = given or _given(request)
             result = _checked(request, given)
             data = given.data
     except NoBody as nothing:
-        problem = str(nothing)
+        problem, is_for_diagnose = str(nothing), nothing.is_for_diagnose
     formats = tuple(format_ for format_ in FORMATS if wire_of(format_.name))
     text = request.POST.get("body", "") if is_own and problem else ""
-    carried = base64.b64encode(data).decode() if result and len(data) <= CARRIED else ""
     part = preview_part(result.repair, is_written=False) if result and result.repair else None
     given_text = data.decode("utf-8", "replace") if result else ""
-    shown = on_lines(given_text)
+    shown = whole = on_lines(given_text)
+    if result and given and given.beginning:
+        # All of it stays in the box, and what is judged is how it begins: on the same lines where it has any.
+        whole = given.text
+        data = whole.encode("utf-8", "surrogatepass")
+        shown = shown if shown == given_text else ""
+    carried = base64.b64encode(data).decode() if result and len(data) <= CARRIED else ""
     own, others = (_rows(verdicts, shown) for verdicts in _by_wire(result))
     # With a mask or an escape in it, what is shown is not what was sent.
-    is_editable = len(shown) <= TYPED and shown == visible(presentable(shown))
+    is_editable = len(whole) <= TYPED and whole == visible(presentable(whole))
     content = CheckPage(
         formats=formats,
         profiles=PROFILES,
         format=request.POST.get("format", ""),
         profile=request.POST.get("profile", ""),
-        text=shown if is_editable and shown else text[:CARRIED],
+        text=whole if is_editable and whole else text[:CARRIED],
         carried=carried,
         problem=problem,
         checked=result,
@@ -263,9 +268,11 @@ def check_page(request: OperatorRequest, given: Pasted | None = None) -> tuple[C
         is_reformatted=shown != given_text,
         wrong_line=error_line(text) if text.strip() else None,
         what=given.what if given and result else "",
-        is_cut=bool(given and given.is_cut and result),
+        is_cut=bool(given and given.beginning and result),
         error=given.error if given else "",
         is_live=bool(request.htmx),
+        # With a mask or an escape in it, it would be diagnosed so.
+        is_for_diagnose=is_for_diagnose and bool(text) and text == visible(presentable(text)),
     )
     return content, 400 if problem else 200
 
@@ -275,7 +282,7 @@ def _applied(request: OperatorRequest) -> tuple[CheckPage, int]:
     with suppress(NoBody):
         given = _given(request)
         data, result = given.data, _checked(request, given)
-        if not given.is_cut and result.recommendation is not None and result.repaired is not None:
+        if result.recommendation is not None and result.repaired is not None:
             content, status = check_page(request, Pasted(Kind.REQUEST, "", result.repaired))
             return replace(
                 content,
@@ -299,14 +306,27 @@ def _changes(result: Checked | None, shown: str) -> tuple[LineChange, ...]:
 
 
 def _headline(result: Checked | None) -> str:
-    """The first rule that rejects it, in plain words, with the ids that it names and its place; "" where none does."""
-    if result is None or result.judgement.sendable:
+    """The first rule that rejects it, in plain words, with the ids that it names and its place; "" where none does, and the shape is known."""
+    if result is None:
+        return ""
+    if result.same_in:
+        return _of_several_shapes(result)
+    if result.judgement.sendable:
         return ""
     first = result.judgement.violations[0]
     summary = summary_of(result.profile, first.id) or first.text
     chunks = result.stored.conversation.chunks
     ids = dict.fromkeys(chunk.call_id for chunk in chunks if chunk.call_id and chunk.seq in first.seqs and chunk.call_id in first.text)
-    return f"{summary}: {', '.join([*ids][:NAMED])} at {first.path}" if ids else f"{summary}, at {first.path}"
+    headline = f"{summary}: {', '.join([*ids][:NAMED])} at {first.path}" if ids else f"{summary}, at {first.path}"
+    return f"Only its end is missing: {headline[:1].lower()}{headline[1:]}" if result.judgement.prefix_valid else headline
+
+
+def _of_several_shapes(result: Checked) -> str:
+    wires = {wire_of(name) for name in (result.format.name, *result.same_in)}
+    of_shapes = [verdict for verdict in result.profile_verdicts if verdict.profile.wire in wires]
+    rejecting = [verdict.name for verdict in of_shapes if not verdict.judgement.sendable]
+    rest = f", rejected by {', '.join(rejecting)}" if rejecting else ""
+    return f"Which API it is for does not show: it passes {len(of_shapes) - len(rejecting)} of {len(of_shapes)} profiles{rest}"
 
 
 def _rows(verdicts: Iterable[ProfileVerdict], shown: str) -> tuple[VerdictRow, ...]:
@@ -368,7 +388,7 @@ def check(request: OperatorRequest) -> HttpResponse:
         with suppress(NoBody):
             given = _given(request)
             result = _checked(request, given)
-            if not given.is_cut:
+            if given.beginning is None:
                 headers = {"Content-Disposition": 'attachment; filename="request-repaired.json"'}
                 repaired = given.data if result.repaired is None else result.repaired
                 return own_content(exact(HttpResponse(repaired, content_type="application/octet-stream", headers=headers)))

@@ -20,6 +20,7 @@ from inspector.presentation.json_text import Json
 from inspector.presentation.stream.report import StreamAnalysis, StreamFinding, analysed, stream_report
 from inspector.presentation.visible import visible
 from inspector.programs.catalogue import NEW_FILE_ONLY
+from inspector.rules.base import Severity
 from inspector.sources import captures
 from inspector.sources.problems import SourceProblem
 from inspector.traces.model import Problem
@@ -64,8 +65,9 @@ class DiagnosePage:
 
     @property
     def worst(self) -> StreamFinding | None:
-        """Of the streams."""
-        return next((finding for stream in self.streams for finding in stream.analysis.findings), None)
+        """Of the streams; a note is not what a headline is about."""
+        of_streams = (finding for stream in self.streams for finding in stream.analysis.findings)
+        return next((finding for finding in of_streams if finding.severity is not Severity.NOTE), None)
 
     @property
     def needs_folder(self) -> bool:

@@ -32,7 +32,7 @@ _TYPES = {
     **dict.fromkeys(("tool-call", "tool-result", "reasoning", "tool-approval-request", "tool-approval-response"), AI_SDK),
     **dict.fromkeys(("input_text", "output_text", "input_image", "input_file", "summary_text"), OPENAI_RESPONSES),
 }
-_ITEMS = frozenset(("reasoning", "item_reference", "message", *CALL_TYPES, *OUTPUT_TYPES))
+ITEMS = frozenset(("reasoning", "item_reference", "message", *CALL_TYPES, *OUTPUT_TYPES))
 _OPENAI_MEMBERS = frozenset(
     ("tool_calls", "tool_call_id", "function_call", "refusal", "reasoning", "reasoning_content", "reasoning_details", "thinking_blocks")
 )
@@ -76,7 +76,7 @@ _HEAD, _SURE = 4096, 0.6
 """Bytes by which the formats of stores know a file, and how sure one has to be."""
 _WRAPPERS = ("body", "params", "request", "input")
 """Members under which a line of a batch or of a log holds the body of its request."""
-_SHARED = ("max_tokens", "top_p", "stream")
+SHARED = ("max_tokens", "top_p", "stream")
 """Members that OpenAI, Anthropic and Mistral share. A body that has one and no `model` is OpenAI's: Azure has the model in the address, and the others require the member."""
 
 
@@ -188,7 +188,7 @@ def wires_of(value: Any) -> list[str]:
         return candidates
     if not any(isinstance(message.get("role"), str) and "content" in message for message in messages):
         return []
-    if any(name in body for name in _SHARED):
+    if any(name in body for name in SHARED):
         return [OPENAI_CHAT]
     # Anthropic takes a system message in the middle of the list, and none at its start.
     return [wire for wire in (ANTHROPIC, OPENAI_CHAT, MISTRAL, AI_SDK) if wire != ANTHROPIC or messages[0].get("role") != "system"]
@@ -220,7 +220,7 @@ def _of_message(message: Mapping[str, Any]) -> Iterator[str]:
         if role in ("user", "model", "function", None) and not any(isinstance(part, dict) and "type" in part for part in message["parts"]):
             yield GEMINI
         return
-    if isinstance(kind, str) and kind in _ITEMS and (role is None or kind == "message"):
+    if isinstance(kind, str) and kind in ITEMS and (role is None or kind == "message"):
         yield OPENAI_RESPONSES
     if role in ("developer", "function") or (role == "tool" and isinstance(content, str)) or not _OPENAI_MEMBERS.isdisjoint(message):
         yield OPENAI_CHAT

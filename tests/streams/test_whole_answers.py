@@ -47,6 +47,9 @@ MESSAGE = {
 }
 WHOLE = {
     "chat: text": chat({"content": "I look."}),
+    "chat: calls that say their place, and one without its type": chat(
+        {"content": "", "tool_calls": [CALL | {"index": 0}, {"id": "call_2", "index": 0, "function": CALL["function"]}]}, "tool_calls"
+    ),
     "chat: a call": chat({"content": None, "tool_calls": [CALL]}, "tool_calls"),
     "anthropic: text": anthropic(TEXT),
     "anthropic: thinking and a call": anthropic(THOUGHT, TEXT, USE, stop="tool_use"),
@@ -85,7 +88,19 @@ def test_what_is_wrong_with_it_is_found() -> None:
 
 
 @pytest.mark.parametrize(
-    "other", [None, [], "x", {}, {"object": "list"}, {"type": "message", "content": "x"}, {"object": "chat.completion", "choices": None}]
+    "other",
+    [
+        None,
+        [],
+        "x",
+        {},
+        {"object": "list"},
+        {"type": "message", "content": "x"},
+        {"object": "chat.completion", "choices": None},
+        chat({"content": None, "audio": {"id": "a"}}),
+        responses(status="queued"),
+        responses(status=["x"]),
+    ],
 )
 def test_what_is_no_answer_is_none(other: Any) -> None:
     assert as_stream(other) is None
@@ -96,7 +111,7 @@ def test_what_is_no_answer_is_none(other: Any) -> None:
     [
         anthropic(None, 3, {"type": ["text"]}, {"type": "text", "text": None}),  # type: ignore[arg-type]
         {"object": "chat.completion", "choices": [None, {"message": 3}, {"message": {"tool_calls": [None, {"function": 3}]}}]},
-        {"object": "response", "output": [None, {"type": 3}], "status": ["x"]},
+        {"object": "response", "output": [None, {"type": 3}], "status": "completed"},
     ],
 )
 def test_hostile_answers_are_read(hostile: dict[str, Any]) -> None:

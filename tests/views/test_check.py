@@ -4,6 +4,7 @@ import base64
 import html
 import json
 import re
+from html import unescape
 from typing import Any
 
 import pytest
@@ -253,7 +254,7 @@ def test_what_is_no_request_gets_one_sentence(client: Client, body: str, says: s
 def test_a_session_of_a_program_is_named(client: Client) -> None:
     line = json.dumps({"parentUuid": None, "isSidechain": False, "sessionId": "s", "type": "user"})
     text = post(client, f"{line}\n{line}\n", 400)
-    assert "What was given is a session of Claude Code, no request: import its file, or read it with `inspector scan FILE`." in text
+    assert "What was given is the file of a session of Claude Code, and no request." in text and "Diagnose it</button>" in text
 
 
 def test_names_that_nothing_knows_get_one_sentence(client: Client) -> None:
@@ -310,7 +311,11 @@ def test_what_several_shapes_share_is_judged_as_one_and_the_field_chooses_anothe
     [
         (f"curl https://api.example.com -d '{json.dumps(LATE)}'", "a curl command, of which the body was taken", "rejected</span> by"),
         (repr(LATE), "a request written as Python values", "rejected</span> by"),
-        (json.dumps(LATE["messages"][0]), "a single message, judged as a list of one", "passes all known rules"),
+        (
+            json.dumps(LATE["messages"][0]),
+            "a single message, judged as a list of one",
+            "Which API it is for does not show: it passes 9 of 9 profiles",
+        ),
     ],
 )
 def test_what_is_around_a_request_is_taken_off_as_in_diagnose(client: Client, text: str, recognized: str, verdict: str) -> None:
@@ -322,9 +327,25 @@ def test_what_is_around_a_request_is_taken_off_as_in_diagnose(client: Client, te
 def test_of_a_request_that_is_cut_off_nothing_is_applied_and_nothing_downloaded(client: Client) -> None:
     torn = json.dumps(LATE | {"tools": []})[:-1] + ', "stream": tr'
     page = post(client, torn)
-    assert "its messages are whole, and judged" in page and "With the whole request it can be applied here" in page
+    assert (
+        "its messages are whole, and judged" in page
+        and "Only the beginning of the request is here" in page
+        and "Apply to the text" not in page
+    )
     for act in ("apply", "download"):
-        assert 'name="do"' not in post(client, torn, do=act) and "With the whole request" in post(client, torn, do=act)
+        assert "Only the beginning of the request is here" in post(client, torn, do=act)
+
+
+def test_the_text_of_a_request_that_is_cut_off_stays(client: Client) -> None:
+    torn = json.dumps(LATE, indent=2)[:-40]
+    page = post(client, torn)
+    (field,) = re.findall(r'<textarea id="body".*?>([^<]*)</textarea>', page, re.DOTALL)
+    assert unescape(field) == torn and 'class="hit">12' in page
+
+
+def test_nothing_is_called_accepted_of_a_request_that_is_cut_off(client: Client) -> None:
+    page = post(client, json.dumps(GOOD | {"stream": True})[:-3])
+    assert "nothing is wrong up to where it is cut off" in page and "nothing wrong so far</span>" in page and "passes</span>" not in page
 
 
 def test_the_request_before_and_after_is_named_as_its_wire_names_it(client: Client) -> None:
@@ -351,8 +372,8 @@ def test_a_captured_stream_is_told_where_it_belongs(client: Client) -> None:
     answer = client.post("/check/", {"body": said})
     assert (
         answer.status_code == 400
-        and "is a captured stream" in answer.content.decode()
-        and "Diagnose takes what came back" in answer.content.decode()
+        and "is a captured stream, and no request" in answer.content.decode()
+        and 'action="/diagnose/"' in answer.content.decode()
     )
 
 

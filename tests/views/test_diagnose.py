@@ -48,7 +48,7 @@ def test_an_answer_that_was_not_streamed_is_judged_as_a_stream_is(client: Client
     report = client.post("/diagnose.json", {"text": answer}).json()
     assert report["recognized"] == "answer" and report["streams"][0]["findings"][0]["code"] == "STREAM125"
     said = client.post("/check/", {"body": answer}).content.decode()
-    assert "is an answer of OpenAI Chat Completions that was not streamed: what came back, and no request" in said
+    assert "is an answer of OpenAI Chat Completions that was not streamed, and no request" in said and "Diagnose it</button>" in said
 
 
 def test_the_page_is_one_box(client: Client) -> None:

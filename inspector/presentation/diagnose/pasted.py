@@ -3,7 +3,6 @@
 import ast
 import json
 import re
-import shlex
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -11,15 +10,18 @@ from enum import StrEnum
 from itertools import islice
 from typing import Any, NamedTuple
 
-from inspector.presentation.diagnose.parts import are_messages, before_last_turn, cut_of, messages_of, unlisted
+from inspector.presentation.diagnose.parts import are_messages, before_last_turn, can_be_judged, cut_of, messages_of, unlisted
 from inspector.presentation.explain.answer import recognized
 from inspector.presentation.explain.meanings import unrecognized_meaning
+from inspector.presentation.prompt.checking import Beginning
 from inspector.presentation.visible import beginning, ending
+from inspector.projections.base import BEDROCK
 from inspector.sources import captures
 from inspector.streams.whole_answers import as_stream
 from inspector.text import jsontext
-from inspector.wires.detection import format_of, formats_of, program_of_session
+from inspector.wires.detection import SHARED, format_of, formats_of, program_of_session
 from inspector.wires.layout import NotARequest
+from inspector.wires.names import WIRES
 
 LINES = 2_000
 """Lines of a log in which a request is looked for."""
@@ -27,15 +29,16 @@ TRIES = 20
 """Places of one line at which JSON may begin that are tried: what never closes would be read again from each."""
 END = 100_000
 """Characters at the beginning and at the end of a text in which an error is looked for."""
-PYTHON = 5_000_000
+PYTHON = 2_000_000
 """Characters of Python values that are read: the parser of Python takes about a hundred bytes for each."""
 _DATABASE = b"SQLite format 3\0"
 _BROKEN = 10
 """A text of which one character in so many is no UTF-8 is a file of another kind."""
 _BODY_OPTIONS = ("-d", "--data", "--data-raw", "--data-binary", "--data-ascii", "--json")
-_IN_DOLLAR = re.compile(r"\$'((?:[^'\\]|\\.)*)'", re.DOTALL)
 _ASSIGNED = re.compile(r"\A\s*[A-Za-z_][\w.]*\s*=\s*(?=[\[{(])")
-_NOT_CLOSED = "A quote of this curl command is never closed: paste the whole command."
+_OF_PYTHON = re.compile(r"'|\b(?:None|True|False)\b|,\s*[\]})]|\A\(")
+"""What JSON has not."""
+_LAST_COMMA = re.compile(r",(?=\s*[\]}])")
 _PROMPT = re.compile(r"\A\s*[$>]\s+")
 
 
@@ -59,8 +62,10 @@ class Pasted:
     """A provider's error in the same text as a request, to be explained too."""
     format: str = ""
     """Of a part of a request, what the whole of it shows; "" where the data shows it."""
-    is_cut: bool = False
-    """A request that is cut off: `data` is as much of it as can be judged."""
+    text: str = ""
+    """That of a request that is cut off."""
+    beginning: Beginning | None = None
+    """Of a request that is cut off, of which `data` is as much as can be judged."""
 
 
 class NotRecognized(Exception):
@@ -80,15 +85,18 @@ def pasted(data: bytes) -> Pasted:
         return _of_curl(_PROMPT.sub("", text))
     if is_request(data):
         return Pasted(Kind.REQUEST, "a request body", data)
+    program = program_of_session(data)
+    if not program and (listed := _listed(text)):
+        return listed
     if (values := _of_python(text)) is not None and is_request(values):
-        return Pasted(Kind.REQUEST, "a request written as Python values", values)
+        return Pasted(Kind.REQUEST, _python_words(text), values)
     if (answer := as_stream(jsontext.object_of(text))) is not None:
         api, events = answer
         return Pasted(Kind.ANSWER, f"an answer of {api} that was not streamed, judged as the events that say the same", events)
     if captures.kind_of(captures.of_bytes(data), "pasted") is not None:
         return Pasted(Kind.STREAM, "a captured stream", data)
-    if program_of_session(data):
-        return Pasted(Kind.SESSION, "the file of a session", data)
+    if program:
+        return Pasted(Kind.SESSION, f"the file of a session of {program}", data)
     if data.startswith(_DATABASE):
         raise NotRecognized(
             "This is an SQLite database, which holds many sessions: upload it at Sources, Add a source, or run import_source with its path; "
@@ -99,10 +107,10 @@ def pasted(data: bytes) -> Pasted:
     # Where its messages are the same in several shapes.
     if (shared := _possible(text)) is not None:
         return Pasted(Kind.REQUEST, "a request" if text.startswith("{") else "a list of messages", shared.data)
-    if part := _part(text):
-        return part
-    ends = text if len(text) <= 2 * END else f"{beginning(text, END)}\n{ending(text, END)}"
-    is_error = bool(recognized(ends)) or unrecognized_meaning(ends) is not None
+    if begun := _begun(text):
+        return begun
+    ends = _ends(text)
+    is_error = _is_error(ends)
     if body := next(_in_lines(text), None):
         number, request = body
         return Pasted(Kind.REQUEST, f"a log with a request in line {number}", request, ends if is_error else "")
@@ -112,6 +120,14 @@ def pasted(data: bytes) -> Pasted:
         # Judging it says what is missing.
         return Pasted(Kind.REQUEST, "JSON", data)
     raise NotRecognized("This is no request, stream, session or provider's error that is known here: paste more of it, or the whole file.")
+
+
+def _ends(text: str) -> str:
+    return text if len(text) <= 2 * END else f"{beginning(text, END)}\n{ending(text, END)}"
+
+
+def _is_error(text: str) -> bool:
+    return bool(recognized(text)) or unrecognized_meaning(text) is not None
 
 
 def is_request(data: bytes) -> bool:
@@ -124,8 +140,7 @@ def is_request(data: bytes) -> bool:
 
 def _of_curl(command: str) -> Pasted:
     """The body of a curl command, as a shell would read it; browsers copy it with $'...' where it has special characters."""
-    plain = _IN_DOLLAR.sub(lambda match: shlex.quote(_unescaped(match[1])), command.replace("\\\r\n", " "))
-    words, is_cut = _words(plain)
+    words, is_cut = _words(command)
     bodies = list(_bodies(words))
     if not bodies:
         raise CurlProblem("This curl command sends no body: paste the one with -d or --data, or the body itself.")
@@ -134,19 +149,45 @@ def _of_curl(command: str) -> Pasted:
             f"This curl command sends the file {file[1:200]!r}, which is on your machine: choose that file, or paste what is in it."
         )
     body = "&".join(bodies)
-    if part := _part(body.strip()):
+    if part := _listed(body.strip()) or _begun(body.strip()):
         return replace(part, what=f"a curl command with {part.what}")
     if is_cut:
-        raise CurlProblem(_NOT_CLOSED)
+        raise CurlProblem("A quote of this curl command is never closed: paste the whole command.")
     return Pasted(Kind.REQUEST, "a curl command, of which the body was taken", body.encode("utf-8", "surrogatepass"))
 
 
+_PIECE = re.compile(
+    r"""(?P<blank>\s+)|\$'(?P<dollar>(?:[^'\\]|\\.)*)(?P<end1>'?)|'(?P<single>[^']*)(?P<end2>'?)|"(?P<double>(?:[^"\\]|\\.)*)(?P<end3>"?)"""
+    r"""|\\(?P<escaped>\r?\n|.)|(?P<plain>[^\s'"\\$]+|\$|\\)""",
+    re.DOTALL,
+)
+
+
 def _words(command: str) -> tuple[list[str], bool]:
-    """Its words, and whether the last is cut off. Raises NotRecognized."""
-    for quote in ("", "'", '"'):
-        with suppress(ValueError):
-            return shlex.split(command + quote), bool(quote)
-    raise CurlProblem(_NOT_CLOSED)
+    """Its words, and whether a quote of the last is not closed."""
+    words: list[str] = []
+    is_new, piece = True, None
+    for piece in _PIECE.finditer(command):
+        if piece["blank"] is not None:
+            is_new = True
+            continue
+        if piece["escaped"] is not None:
+            text = "" if piece["escaped"].endswith("\n") else piece["escaped"]
+        elif piece["dollar"] is not None:
+            text = _unescaped(piece["dollar"])
+        elif piece["double"] is not None:
+            text = re.sub(r"\\(?:\r?\n|([$`\"\\]))", lambda match: match[1] or "", piece["double"])
+        else:
+            text = piece["single"] if piece["single"] is not None else piece["plain"]
+        if is_new and (text or piece["escaped"] is None):
+            words.append("")
+            is_new = False
+        if words:
+            words[-1] += text
+    ended = piece is not None and all(
+        piece[name] != "" or piece[of] is None for name, of in (("end1", "dollar"), ("end2", "single"), ("end3", "double"))
+    )
+    return words, not ended
 
 
 def _bodies(words: list[str]) -> Iterator[str]:
@@ -173,7 +214,7 @@ def _character(match: re.Match[str]) -> str:
 def _of_python(text: str) -> bytes | None:
     """Values that somebody printed or copied out of a program, as JSON; None where they are none."""
     literal = _ASSIGNED.sub("", text)
-    if len(literal) > PYTHON or not literal.startswith(("{", "[", "(")):
+    if len(literal) > PYTHON or not _OF_PYTHON.search(literal) or not literal.startswith(("{", "[", "(")):
         return None
     try:
         return json.dumps(ast.literal_eval(literal)).encode()
@@ -181,29 +222,57 @@ def _of_python(text: str) -> bytes | None:
         return None
 
 
-def _part(text: str) -> Pasted | None:
-    """As much as can be judged of a text that is no whole request; None where that is nothing."""
-    text = _ASSIGNED.sub("", text)
-    for candidate in (text, *unlisted(text)):
-        cut = cut_of(candidate)
-        if cut is None and candidate is text:
-            continue
-        possible = _possible(candidate if cut is None else cut.closed)
-        if possible is None or (candidate is not text and not are_messages(possible.messages)):
-            continue
-        count = len(possible.messages)
-        if cut is None:
+def _python_words(text: str) -> str:
+    if "'" in text or (comma := _LAST_COMMA.search(text)) is None:
+        return "a request written as Python values"
+    return f"no JSON yet: in line {text.count(chr(10), 0, comma.start()) + 1:,} is a comma before a closing bracket, and it was judged without it"
+
+
+def _listed(text: str) -> Pasted | None:
+    """Messages without the list around them."""
+    for candidate in islice(unlisted(text), 1):
+        possible = _possible(candidate)
+        if possible is not None and are_messages(possible.messages):
+            count = len(possible.messages)
             them = f"a list of {count:,} messages without its brackets" if count > 1 else "a single message, judged as a list of one"
             return Pasted(Kind.REQUEST, them, possible.data, format=possible.format)
-        named = f"{'a request' if candidate is text else 'messages without the list around them'}, cut off {cut.where}"
-        first = min(before_last_turn(possible.messages), len(cut.ends))
-        if (cut.ends and not first) or (part := _possible(cut.up_to(first))) is None:
-            continue
-        judged = f"the first {first:,} messages are judged" if first > 1 else "the first message is judged"
-        why = "" if first == len(cut.ends) else ", up to the turn that is not whole"
-        says = f"{judged}{why}" if first else "its messages are whole, and judged"
-        return Pasted(Kind.REQUEST, f"{named}: {says}", part.data, "", possible.format, is_cut=True)
     return None
+
+
+def _begun(text: str) -> Pasted | None:
+    """As much as can be judged of a request that is cut off, or of messages without the list around them; None where that is nothing."""
+    text = _ASSIGNED.sub("", text)
+    for candidate in (text, *islice(unlisted(text), 1, None)):
+        cut = cut_of(candidate)
+        closed = _possible(cut.closed, is_cut=True) if cut else None
+        if cut is None or closed is None or (candidate is not text and not are_messages(closed.messages[: cut.count])):
+            continue
+        whole, begun = _possible(cut.whole, is_cut=True), _possible(cut.begun, is_cut=True)
+        is_begun = begun is not None and can_be_judged(begun.messages[-1])
+        if part := begun if is_begun else whole:
+            # A block that is cut off may lack its type, as those of Bedrock do.
+            shown = (of.format for of in (whole, begun, closed) if of and not (of is closed and WIRES.get(of.format) == BEDROCK))
+            named = "a request" if candidate is text else "messages without the list around them"
+            return Pasted(
+                Kind.REQUEST,
+                f"{named}, cut off {cut.where}: {_judged(cut.count, is_begun)}",
+                part.data,
+                error=rest if _is_error(rest := _ends(cut.rest.strip())) else "",
+                format=next(filter(None, shown), ""),
+                text=text,
+                beginning=Beginning(before_last_turn(closed.messages), cut.count is None),
+            )
+    return None
+
+
+def _judged(count: int | None, is_begun: bool) -> str:
+    """Of a request that is cut off: how many messages are whole (None: all), and whether the next one is judged too."""
+    if count is None:
+        return "its messages are whole, and judged"
+    if not count:
+        return "its message is judged as far as it goes"
+    first = "the first message is judged" if count == 1 else f"the first {count:,} messages are judged"
+    return f"{first}, and the next as far as it goes" if is_begun else first
 
 
 class _Possible(NamedTuple):
@@ -214,13 +283,15 @@ class _Possible(NamedTuple):
     messages: list[Any]
 
 
-def _possible(text: str) -> _Possible | None:
-    """JSON or Python values that may be a request."""
+def _possible(text: str, *, is_cut: bool = False) -> _Possible | None:
+    """JSON or Python values that may be a request. `is_cut`: that it names no model says nothing."""
     for data in (text.encode("utf-8", "surrogatepass"), _of_python(text)):
         with suppress(NotARequest):
             if data is not None:
-                formats = formats_of(data)
-                return _Possible(data, formats[0] if len(formats) == 1 else "", messages_of(json.loads(data)))
+                formats, body = formats_of(data), json.loads(data)
+                if is_cut and isinstance(body, dict) and "model" not in body:
+                    formats = formats_of(json.dumps({name: value for name, value in body.items() if name not in SHARED}).encode())
+                return _Possible(data, formats[0] if len(formats) == 1 else "", messages_of(body))
     return None
 
 

@@ -1,6 +1,6 @@
 """A request body judged without being stored: the verdict of every profile, the findings, and the body after its recommended repair."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from inspector.conversation.edits import EditMismatch, Plan
 from inspector.planning.preview import NothingToDo, Preview, compose_effective, digest, preview, safety_of
@@ -18,6 +18,15 @@ from inspector.wires import detection as request_detection
 
 LARGEST = 3000
 """Chunks of a body for which a repair is worked out in one page."""
+
+
+@dataclass(frozen=True, slots=True)
+class Beginning:
+    """Of a request that is cut off: how many messages come before its last turn, of which what is missing may be what makes it right, and whether the cut is
+    after all messages."""
+
+    settled: int
+    has_all_messages: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +57,7 @@ class Checked:
         return next((change.after.data for change in changes if change.after is not None), None)
 
 
-def checked(data: bytes, name: str, format_name: str = "", profile_name: str = "") -> Checked:
+def checked(data: bytes, name: str, format_name: str = "", profile_name: str = "", beginning: Beginning | None = None) -> Checked:
     """`name` is what the body is called; "" = the first that it may be of, and the format's own profile. Raises NotARequest, UnknownFormat, UnknownProfile."""
     formats = [format_name] if format_name else request_detection.formats_of(data)
     format_, same_in = format_named(formats[0]), tuple(formats[1:])
@@ -60,6 +69,21 @@ def checked(data: bytes, name: str, format_name: str = "", profile_name: str = "
     profile_name = profile_name or format_.default_profile
     prompt, _ = judged(case.reading, case.conversation, profile_name, format_.default_projection)
     verdicts = profile_verdicts(case, format_.default_projection)
+    if beginning is not None:
+        settled = tuple(_settled(verdict, beginning) for verdict in verdicts)
+        unsettled = {
+            seq
+            for was, now in zip(verdicts, settled, strict=True)
+            for one in was.judgement.violations
+            if one not in now.judgement.violations
+            for seq in one.seqs
+        }
+        if not beginning.has_all_messages:
+            unsettled |= {chunk.seq for chunk in stored.conversation.chunks if (chunk.msg_idx or 0) >= beginning.settled}
+        case_findings = tuple(finding for finding in case_findings if unsettled.isdisjoint(finding.seqs))
+        rejects = any(verdict.judgement.violations for verdict in settled if verdict.name == profile_name)
+        problem = "Only the beginning of the request is here: with all of it, its repair is worked out." if rejects else ""
+        return Checked(format_, stored, case, case_findings, prompt, settled, profile_name, None, None, problem, same_in)
     if len(stored.conversation.chunks) > LARGEST:
         problem = f"A body of more than {LARGEST} blocks is judged here and repaired by the command `repair FILE --for {profile_name} --out PATH`."
         return Checked(format_, stored, case, case_findings, prompt, verdicts, profile_name, None, None, problem, same_in)
@@ -78,3 +102,14 @@ def checked(data: bytes, name: str, format_name: str = "", profile_name: str = "
         except (WriteRefused, EditMismatch) as refusal:
             problem = str(refusal)
     return Checked(format_, stored, case, case_findings, prompt, verdicts, profile_name, recommendation, repair, problem, same_in)
+
+
+def _settled(verdict: ProfileVerdict, beginning: Beginning) -> ProfileVerdict:
+    """Without what the rest of the request may make right."""
+    of_all = {rule.id for rule in verdict.profile.rules if rule.is_of_all}
+    violations = (
+        violation
+        for violation in verdict.judgement.violations
+        if violation.id not in of_all and (beginning.has_all_messages or not violation.open_ended)
+    )
+    return replace(verdict, judgement=replace(verdict.judgement, violations=tuple(violations)))

@@ -9,6 +9,7 @@ from inspector.presentation.visible import beginning
 from inspector.rules.base import Origin, Severity, case_of, findings
 from inspector.rules.catalogue import RULES
 from inspector.streams.aligning import AnswerDifference, DifferenceKind
+from inspector.streams.assembling import arguments, shown
 from inspector.streams.call_syntax.base import Tools
 from inspector.streams.catalogue import LENGTH, PROTOCOLS, UNKNOWN, common_finish
 from inspector.streams.model import Assembled, End, Exchange, Read, Side
@@ -179,14 +180,20 @@ def _verdict(judged_exchange: Judged, findings_of: Sequence[StreamFinding]) -> s
     if not main.events:
         return f"Nothing of the {main.side.value} side was captured."
     title = PROTOCOLS[main.protocol].title if main.protocol in PROTOCOLS else protocol_of(main)
-    whole, nothing = "it ended as it should" if main.assembled.ended else "nothing says that it ended wrongly", "nothing is wrong"
-    if common_finish(main.protocol, main.assembled.finish) == LENGTH:
-        whole = f"it stopped at the limit of its tokens ({main.assembled.finish}), so that the answer is cut off"
-        nothing = "no rule reports anything"
+    whole = "it ended as it should" if main.assembled.ended else "nothing says that it ended wrongly"
     choices = len(main.assembled.others) + 1
     count = _count(main.events, "event") + (f", {_count(choices, 'choice')}" if choices > 1 else "")
     shows = "what both sides show" if len(judged_exchange.alone) > 1 else f"what the {main.side.value} side alone can show"
-    return f"{title}, {count}: {whole}, and {nothing} by {shows}."
+    if common_finish(main.protocol, main.assembled.finish) == LENGTH:
+        return f"{title}, {count}: it stopped at the limit of its tokens ({main.assembled.finish}){_cut_at(main.assembled)}. No rule reports an error or warning."
+    return f"{title}, {count}: {whole}, and nothing is wrong by {shows}."
+
+
+def _cut_at(answer: Assembled) -> str:
+    last = answer.blocks[-1] if answer.blocks else None
+    if last is None or last.kind != "tool-call" or not arguments(last.text).cut:
+        return ", so that the answer is cut off"
+    return f", inside the arguments of its call of {shown(last.name or 'no name')}: do not run it, and ask again with a higher limit"
 
 
 def _remarks(exchange: Exchange, judged_exchange: Judged) -> Iterator[str]:

@@ -59,7 +59,7 @@ ENDS = {
     How.RESET: "The connection is reset",
     How.TIMEOUT: "Given up: nothing came any more",
     How.CUT: "The capture ends here; the stream may have gone on",
-    How.UNKNOWN: "The capture ends; how the stream did is not kept",
+    How.UNKNOWN: "The capture ends; how the connection did is not recorded",
 }
 HOWS = {
     How.EOF: "then closed",

@@ -45,7 +45,8 @@ def convert(name: str, thinking: str, messages: Sequence[Message]) -> Prompt:
             by_kind.setdefault(chunk.kind, []).append(chunk)
         for kind, chunks in by_kind.items():
             lost.append(Dropped(tuple(chunks), f"{kind} dropped from {message.role or 'roleless'} messages"))
-    return Prompt(name, tuple(wire), tuple(lost))
+    as_words = [part.chunk.seq for message in wire for part in message.parts if part.chunk.kind is Kind.THINKING and thinking == "joined"]
+    return Prompt(name, tuple(wire), tuple(lost), as_words=tuple(as_words))
 
 
 _Converted = tuple[list[WireMessage], list[Chunk]]

@@ -77,7 +77,7 @@ SENTENCES = {
     "good morning": "no request, stream, session or provider's error that is known here",
     "curl https://api.example.com": "sends no body",
     "curl -d @request.json https://api.example.com": "'request.json', which is on your machine",
-    f"curl -d '{TEXT}": "never closed",
+    'curl -d \'{"a": 1}': "never closed",
 }
 
 
@@ -105,7 +105,18 @@ def test_json_that_is_no_request_goes_to_the_check_which_says_what_is_missing() 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "text", ['{"a":' * 100_000, "{" * 200_000, "[" * 100_000, "curl " + "$'" * 50_000, "x = " + "(" * 5_000, "-" * 300_000]
+    "text",
+    [
+        '{"a":' * 100_000,
+        "{" * 200_000,
+        "[" * 100_000,
+        "curl " + "$'" * 50_000,
+        "x = " + "(" * 5_000,
+        "-" * 300_000,
+        "{}," * 100_000,
+        "curl -d '" + "it\\'s " * 50_000,
+        '{"' + "k" * 300_000 + '": [{"messages": [{',
+    ],
 )
 def test_what_never_closes_is_given_up(text: str) -> None:
     try:
