@@ -303,7 +303,7 @@ def test_a_format_says_in_plain_words_what_a_repair_does_to_the_original(client:
     assert all(mode.risk for format_ in FORMATS for mode in format_.modes)
     page = client.get("/formats/?q=pi").content.decode()
     for words, mode in (
-        ("Adds to the original", "replay-suffix"),
+        ("Appends the changed end again, the old one stays as a branch", "replay-suffix"),
         ("Edits the original", "in-place"),
         ("New conversation, the original stays", "fork"),
     ):

@@ -93,7 +93,10 @@ def test_costs_stand_beside_their_strategies_and_the_plan_is_summed_up_before_th
     query = "?strategy=renumber-messages&strategy=insert-interrupted-result&mode=in-place"
     page = unescape(text(client, f"/conversations/{conversation.oid}/repairs/new/{query}"))
     # The page composes in the catalogue's order, and inserting gives each message its number along the way.
-    adds, costs = page.index("<b>Adds</b> what nobody said:"), page.index(strategy("insert-interrupted-result").cost, page.index("<aside"))
+    adds, costs = (
+        page.index("<b>Adds</b> what is stored nowhere as such:"),
+        page.index(strategy("insert-interrupted-result").cost, page.index("<aside")),
+    )
     assert adds < costs < page.index(">Propose this repair<")
     assert "Left out, since it changes nothing next to insert-interrupted-result: renumber-messages." in page
     assert page.index("<b>1 chunk inserted") < page.index('class="diff"') < page.index("This plan:</b>")
@@ -699,7 +702,7 @@ def test_a_mode_that_is_chosen_for_a_repair_that_waits_says_so(client: Client, m
 def advice(page: str) -> list[str]:
     """Which strategies to choose, line by line."""
     lines = re.findall("<p>(.*?)</p>", page.partition('<div class="choice">')[2].partition("</div>")[0], re.DOTALL)
-    return [" ".join(re.sub("<[^>]+>", "", line.partition(' <a class="link" href="?')[0]).split()) for line in lines]
+    return [" ".join(re.sub("<[^>]+>", "", re.split(r' <a class="[^"]+" href="[?]', line)[0]).split()) for line in lines]
 
 
 def test_what_leaves_the_next_request_wrong_is_partial_and_what_passes_is_named(

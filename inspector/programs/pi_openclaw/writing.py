@@ -24,7 +24,7 @@ MODES: tuple[WriteMode, ...] = (
     WriteMode(
         REPLAY,
         "puts the path, from the first change on, at the end of the file under new ids; the old branch stays as it is",
-        own_risk="adds to the original",
+        own_risk="appends the changed end again, the old one stays as a branch",
     ),
     WriteMode(INSERT, "puts new rows into the middle and gives the rows after them another parent; ids stay", "in-place"),
     WriteMode(NEW, "writes the path as a new session file next to this one, which stays as it is", "fork"),
