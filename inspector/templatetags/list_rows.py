@@ -14,6 +14,7 @@ from django.utils.safestring import SafeString, mark_safe
 
 from inspector.models import Repair, Source
 from inspector.models.problem import SEVERITIES
+from inspector.presentation.conversation.ending import ACCEPTED
 from inspector.presentation.conversation.verdict import PASSES, REJECTED, SILENT, UNDAMAGED, UNREADABLE, NextRequest
 from inspector.presentation.visible import clipped, visible
 from inspector.templatetags.show import spark, when
@@ -106,7 +107,7 @@ def next_words(following: NextRequest, is_damaged: bool = False) -> SafeString:
     if is_damaged and following.state == PASSES:
         classes, reason = "", "despite the damage"
     more = f'<div class="quiet">{_clipped(reason, _REASON)}</div>' if reason else ""
-    outcome, at, path = following.words.partition(" at ")
+    outcome, at, path = (ACCEPTED, "", "") if following.state == PASSES else following.words.partition(" at ")
     return mark_safe(f'<span class="{classes}"><b>{escape(outcome)}</b>{at}{_clipped(path, _REASON)}</span>{more}')  # noqa: S308 (every text goes through `escape`)
 
 

@@ -143,7 +143,7 @@ class RulesPage:
 
 
 def rules(request: OperatorRequest) -> HttpResponse:
-    counts = dict(RuleCount.objects.counted().order_by().values_list("code").annotate(Sum("conversations")))
+    counts = _conversations_of_rules()
     rows = (*(RuleRow(rule, counts.get(rule.code, 0)) for rule in RULES), *stream_rows(ALL_STREAM_RULES))
     q, severity = _query(request), request.GET.get("severity", "")
     severity = severity if severity in set(Severity) else ""
@@ -159,6 +159,10 @@ def rules(request: OperatorRequest) -> HttpResponse:
     )
     content = RulesPage(q, severity, tuple(family for family in families if family.rows), len(rows))
     return page(request, "rules.html", content, part="entries", twins=("json",))
+
+
+def _conversations_of_rules() -> dict[str, int]:
+    return dict(RuleCount.objects.counted().order_by().values_list("code").annotate(Sum("conversations")))
 
 
 def _rule_words(row: RuleRow) -> str:
@@ -472,6 +476,8 @@ class StrategyRow:
     strategy: Strategy | StreamStrategy
     rules: tuple[Rule | StreamRule, ...]
     """Those that it repairs."""
+    now: int = 0
+    """How often these occur: conversations, once for each of the rules."""
 
     @property
     def marks(self) -> tuple[str, ...]:
@@ -495,8 +501,10 @@ def strategy_list(request: OperatorRequest) -> HttpResponse:
     def chosen(rows: Iterable[StrategyRow]) -> tuple[StrategyRow, ...]:
         return tuple(row for row in matching(rows, q, _strategy_words) if not safety or safety in row.marks)
 
-    repairs, corrections = ([StrategyRow(entry, _repaired_by(entry)) for entry in entries] for entries in (STRATEGIES, STREAM_STRATEGIES))
-    content = StrategiesPage(q, safety, chosen(repairs), chosen(corrections))
+    counts = _conversations_of_rules()
+    repairs = [StrategyRow(entry, rules := _repaired_by(entry), sum(counts.get(rule.code, 0) for rule in rules)) for entry in STRATEGIES]
+    corrections = [StrategyRow(entry, _repaired_by(entry)) for entry in STREAM_STRATEGIES]
+    content = StrategiesPage(q, safety, chosen(sorted(repairs, key=lambda row: not row.now)), chosen(corrections))
     return page(request, "strategies.html", content, part="entries", twins=("json",))
 
 

@@ -174,7 +174,7 @@ def test_a_request_that_passes_is_not_fine_where_an_error_is_and_each_rule_says_
 ) -> None:
     page = client.get("/conversations/").content.decode()
     row = next(part for part in page.split("<tr>") if f"/conversations/{session.oid}/" in part and "TOOL102" in part)
-    assert '<span class=""><b>passes</b></span><div class="quiet">despite the damage</div>' in row
+    assert '<span class=""><b>accepted</b></span><div class="quiet">despite the damage</div>' in row
     assert re.findall(r'title="[\w-]+: \w+, ([\w ]+), \d', row)[:2] == ["raises an error", "no program reports it"], "TOOL102 and MSG401"
 
 

@@ -1121,7 +1121,7 @@ def test_crash_files_are_not_counted_as_rejected(client: Client, kept: Kept) -> 
     assert ">crash file</span>" in row and "order-blocks" not in row
     oid = listed["TOOL102"]["id"]
     facts = client.get(f"/problems/{oid}/").content.decode().partition("<dt>next request</dt>")[2].partition("</dd>")[0]
-    assert " ".join(re.sub("<[^>]+>", " ", facts).split()) == "passes despite the damage · 1 crash file: none"
+    assert " ".join(re.sub("<[^>]+>", " ", facts).split()) == "accepted despite the damage · 1 crash file: none"
     assert "none: a crash file" in client.get(f"/conversations/?source={source.oid}").content.decode()
     assert (
         Conversation.objects.filter(refused=True, is_crash=True).exists()
