@@ -306,7 +306,7 @@ class RuleEntry:
     no_repair_reason: str = ""
     """Why no strategy repairs the data, where none does."""
     leads_to: tuple[str, ...] = ()
-    """Codes of the rules that find what it does to the rest of the conversation, which has repairs although this has none."""
+    """Codes of the rules that find what it does to the rest of the conversation, or what made it so, which has repairs although this has none."""
     unnoticed: str = ""
     """What is wrong in a request that passes, or after it, in two words for lists; "" where it is not always the same."""
 

@@ -32,6 +32,7 @@ RULE = Rule(
     example='1 user 0.0 text go\n2 assistant 1.0 thinking hmm\n3 user 0.0 text "and?"',
     check=check,
     references=("Dispatch notes/tool-call-in-thinking-bug.md, 2026-06-28, fix 2",),
+    leads_to=("THINK301",),
     no_repair_reason="The row is whole and only the reader drops it; writing it as text would show the model its own thinking as an answer.",
     fixed_in_code="Count thinking as content in reconcile (fix 2), together with fix 3: untagged, leaked call text is shown to the model as its own answer.",
 )
