@@ -1,4 +1,4 @@
-"""What can be judged of a text that is no whole request: of one that is cut off the turns before, and messages without the list around them."""
+"""What can be judged of a text that is no whole request: the beginning of one that is cut off, and messages without the list around them."""
 
 import re
 from collections.abc import Iterator
@@ -28,7 +28,7 @@ _TORN_ESCAPE = re.compile(r"(?<!\\)((?:\\\\)*)\\(?:u[0-9a-fA-F]{0,3})?$")
 class _Open:
     """An object or list that is not closed yet. `ends` are the places after its members that are objects or lists, `end` the one after the last whole member.
 
-    `text` is the text of the member `name`, as far as it goes and closed.
+    `text` is the string that the member `name` is, as far as it goes.
     """
 
     bracket: str
@@ -36,7 +36,7 @@ class _Open:
     name: str = ""
     count: int = 0
     ends: list[int] = field(default_factory=list)
-    text: str = ""
+    text: re.Match[str] | None = None
 
     @property
     def step(self) -> str:
@@ -88,9 +88,9 @@ def cut_of(text: str) -> Cut | None:
         elif word == ",":
             opened[-1].end = max(opened[-1].end, token.start())
             opened[-1].count += 1
-            opened[-1].name = opened[-1].text = ""
+            opened[-1].name, opened[-1].text = "", None
         elif token[1]:
-            _read_text(text, token, opened[-1])
+            _read_text(token, opened[-1])
             if not _is_closed(word) and token.end() < end:
                 end = token.end()
                 break
@@ -116,12 +116,12 @@ def cut_of(text: str) -> Cut | None:
     )
 
 
-def _read_text(text: str, token: re.Match[str], one: _Open) -> None:
+def _read_text(token: re.Match[str], one: _Open) -> None:
     """A string: the name of a member, its value, or an element."""
     if one.bracket == "{" and not one.name:
         one.name = token[0][1:-1] if _is_closed(token[0]) else ""
         return
-    one.text = text[: token.start()] + _closed_text(token[0])
+    one.text = token
     if _is_closed(token[0]):
         one.end = token.end()
 
@@ -147,7 +147,9 @@ def _begun(text: str, opened: list[_Open], depth: int) -> str:
     around = _closing(opened[: depth + 2])
     if inner and one.name in _BLOCKS and inner[0].ends:
         return text[: inner[0].end] + inner[0].closing + around
-    return (one.text if not inner and one.name in _TEXTS and one.text else text[: one.end]) + around
+    if not inner and one.name in _TEXTS and one.text:
+        return text[: one.text.start()] + _closed_text(one.text[0]) + around
+    return text[: one.end] + around
 
 
 def messages_of(body: Any) -> list[Any]:

@@ -165,7 +165,7 @@ _PIECE = re.compile(
 
 def _words(command: str) -> tuple[list[str], bool]:
     """Its words, and whether a quote of the last is not closed."""
-    words: list[str] = []
+    words: list[list[str]] = []
     is_new, piece = True, None
     for piece in _PIECE.finditer(command):
         if piece["blank"] is not None:
@@ -180,14 +180,14 @@ def _words(command: str) -> tuple[list[str], bool]:
         else:
             text = piece["single"] if piece["single"] is not None else piece["plain"]
         if is_new and (text or piece["escaped"] is None):
-            words.append("")
+            words.append([])
             is_new = False
         if words:
-            words[-1] += text
+            words[-1].append(text)
     ended = piece is not None and all(
         piece[name] != "" or piece[of] is None for name, of in (("end1", "dollar"), ("end2", "single"), ("end3", "double"))
     )
-    return words, not ended
+    return ["".join(word) for word in words], not ended
 
 
 def _bodies(words: list[str]) -> Iterator[str]:
