@@ -1,7 +1,7 @@
 """The catalogues as pages: rules, strategies, and formats with all that reads, projects and judges them."""
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -417,7 +417,7 @@ def per_profile(chosen: Strategy) -> tuple[OneProfile, ...]:
     per_table = (
         OneProfile(
             profile,
-            tuple(rule for rule in profile.rules if chosen.name in rule.repaired_by),
+            tuple(rule for rule in profile.rules if chosen.name in rule.repaired_by and not rule.obsolete),
             tuple(rule for rule in profile.rules if rule.id in named),
         )
         for profile in PROFILES
@@ -476,8 +476,8 @@ class StrategyRow:
     strategy: Strategy | StreamStrategy
     rules: tuple[Rule | StreamRule, ...]
     """Those that it repairs."""
-    now: int = 0
-    """How often these occur: conversations, once for each of the rules."""
+    now: Mapping[str, int] = field(default_factory=dict)
+    """Code of one that occurs -> in how many conversations."""
 
     @property
     def marks(self) -> tuple[str, ...]:
@@ -502,10 +502,16 @@ def strategy_list(request: OperatorRequest) -> HttpResponse:
         return tuple(row for row in matching(rows, q, _strategy_words) if not safety or safety in row.marks)
 
     counts = _conversations_of_rules()
-    repairs = [StrategyRow(entry, rules := _repaired_by(entry), sum(counts.get(rule.code, 0) for rule in rules)) for entry in STRATEGIES]
+    repairs = [_with_counts(entry, counts) for entry in STRATEGIES]
     corrections = [StrategyRow(entry, _repaired_by(entry)) for entry in STREAM_STRATEGIES]
     content = StrategiesPage(q, safety, chosen(sorted(repairs, key=lambda row: not row.now)), chosen(corrections))
     return page(request, "strategies.html", content, part="entries", twins=("json",))
+
+
+def _with_counts(strategy: Strategy, counts: Mapping[str, int]) -> StrategyRow:
+    """Rules that occur come first."""
+    rules = sorted(_repaired_by(strategy), key=lambda rule: rule.code not in counts)
+    return StrategyRow(strategy, tuple(rules), {rule.code: counts[rule.code] for rule in rules if rule.code in counts})
 
 
 def _strategy_words(row: StrategyRow) -> str:

@@ -129,6 +129,8 @@ class CheckPage:
     """In what it was recognized, where it is no whole body."""
     is_cut: bool = False
     """Only a part of the request was given."""
+    comma_line: int | None = None
+    """As of what was pasted."""
     error: str = ""
     """A provider's error that came with it."""
     applied: tuple[str, ...] = ()
@@ -160,13 +162,14 @@ class CheckPage:
         passing = [name for row in self.others if row.judgement.sendable for name in row.names]
         rejecting = [name for row in self.others if not row.judgement.sendable for name in row.names]
         subject = f"{len(passing) + len(rejecting)} profiles of other APIs, of the same history"
+        passes = "nothing is wrong so far for" if self.is_cut else "it passes"
         if not passing:
             return f"{subject}: all reject it"
         if not rejecting:
-            return f"{subject}: it passes all"
+            return f"{subject}: {passes} {'any' if self.is_cut else 'all'}"
         if len(passing) <= len(rejecting):
-            return f"{subject}: {len(rejecting)} reject it, and it passes {', '.join(passing)}"
-        return f"{subject}: it passes {len(passing)}, and is rejected by {', '.join(rejecting)}"
+            return f"{subject}: {len(rejecting)} reject it, and {passes} {', '.join(passing)}"
+        return f"{subject}: {passes} {len(passing)}, and it is rejected by {', '.join(rejecting)}"
 
 
 def _body(request: OperatorRequest) -> bytes:
@@ -236,11 +239,11 @@ def check_page(request: OperatorRequest, given: Pasted | None = None) -> tuple[C
     except NoBody as nothing:
         problem, is_for_diagnose = str(nothing), nothing.is_for_diagnose
     formats = tuple(format_ for format_ in FORMATS if wire_of(format_.name))
-    text = request.POST.get("body", "") if is_own and problem else ""
+    text = request.POST.get("body", "").replace("\r\n", "\n") if is_own and problem else ""
     part = preview_part(result.repair, is_written=False) if result and result.repair else None
     given_text = data.decode("utf-8", "replace") if result else ""
     shown = whole = on_lines(given_text)
-    if result and given and given.beginning:
+    if result and given and given.text:
         # All of it stays in the box, and what is judged is how it begins: on the same lines where it has any.
         whole = given.text
         data = whole.encode("utf-8", "surrogatepass")
@@ -269,6 +272,7 @@ def check_page(request: OperatorRequest, given: Pasted | None = None) -> tuple[C
         wrong_line=error_line(text) if text.strip() else None,
         what=given.what if given and result else "",
         is_cut=bool(given and given.beginning and result),
+        comma_line=given.comma_line if given else None,
         error=given.error if given else "",
         is_live=bool(request.htmx),
         # With a mask or an escape in it, it would be diagnosed so.
@@ -369,7 +373,7 @@ def _by_wire(result: Checked | None) -> tuple[tuple[ProfileVerdict, ...], tuple[
     if result is None:
         return (), ()
     wires = {
-        wire_of(result.format.name),
+        *map(wire_of, (result.format.name, *result.same_in)),
         next(verdict.profile.wire for verdict in result.profile_verdicts if verdict.name == result.profile),
     }
     ordered = sorted(result.profile_verdicts, key=lambda verdict: verdict.name != result.profile)

@@ -33,6 +33,7 @@ from inspector.actions.propose_repair import propose_repair
 from inspector.actions.settling import Interrupted
 from inspector.actions.shown_previews import (
     Detected,
+    Offered,
     Shown,
     base_of_page,
     first_ticked,
@@ -204,6 +205,11 @@ class NewRepairPage:
         left = {rule.code for rule in self.expected.left} if self.expected else set()
         ending = {code: (of, choice._replace(strategies=(*self.ticked, of.name))) for code, of in self.ended.items() if code in left}
         return (*own, *(AlsoRepairs(code, of, _query(more, self.written)) for code, (of, more) in ending.items()))
+
+    @property
+    def is_a_choice(self) -> bool:
+        """Whether nothing is ticked because there are several ways."""
+        return not self.ticked and bool(self.accepted) and len(self.advice) > 1
 
     @property
     def writes_new(self) -> bool:
@@ -391,6 +397,11 @@ def _query(choice: RepairChoice, written: Written) -> str:
     return next((query for query in queries if len(query) < LINKABLE), "")
 
 
+def _is_a_choice(offer: Offered, part: PreviewPart | None) -> bool:
+    """Whether something else than what is recommended makes the next request right, at another cost: then a person chooses, and nothing is ticked."""
+    return bool(offer.accepted) and part is not None and not is_right(part.before.ending) and not is_right(part.after.ending)
+
+
 def _near(strategies: Iterable[Strategy], names: Collection[str], ticked: Collection[str], recommended: Collection[str]) -> list[Strategy]:
     """Those of these names: the ticked and the recommended first, then those that lose and invent nothing."""
     near = [strategy for strategy in strategies if strategy.name in names]
@@ -436,6 +447,7 @@ def _new_page(request: OperatorRequest, row: Conversation, work: Work | None) ->
     waiting = tuple(Repair.waiting_of(row)[:WAITING_SHOWN])
     mode_reasons: Mapping[str, str] = {}
     left_out: Collection[str] = ()
+    tried: PreviewPart | None = None
     try:
         mode = mode_named(format_, mode)
         reader = reader_named(format_, choice.reader)
@@ -451,6 +463,9 @@ def _new_page(request: OperatorRequest, row: Conversation, work: Work | None) ->
             ticked = tuple(name for name in ticked if name not in left_out)
             choice = choice._replace(strategies=ticked)
             preview = shown_of_choice(row, ticked, mode, reader, choice.leaf)
+        tried = preview.part
+        if not choice.strategies and _is_a_choice(offer, tried):
+            ticked, preview = (), Shown(None, "", "")
     except Refused as refusal:
         preview = Shown(None, "", str(refusal))
     del base
@@ -463,7 +478,7 @@ def _new_page(request: OperatorRequest, row: Conversation, work: Work | None) ->
         ticked=ticked,
         left_out=tuple(of for of in strategies if of.name in left_out),
         strategies=strategies,
-        detected=_detected(row, preview.part, offer.detected if choice.leaf or own_reader else None, {of.name for of in strategies}),
+        detected=_detected(row, tried, offer.detected if choice.leaf or own_reader else None, {of.name for of in strategies}),
         near=offer.named | {*offer.recommended, *choice.strategies},
         recommended=offer.recommended,
         word=offer.word,

@@ -116,7 +116,7 @@ def test_a_request_is_judged_while_it_is_typed(page: Page, live_server: LiveServ
     selected = page.evaluate("(() => { const f = document.activeElement; return f.value.slice(f.selectionStart, f.selectionEnd); })()")
     assert selected.strip().startswith('{"role": "tool"')
     field.fill(body[:-1])
-    expect(verdict).to_contain_text("cut off in line 7 at model: its messages are whole")
+    expect(verdict).to_contain_text("cut off in line 6 at model: its messages are whole")
     expect(verdict).to_contain_text("rejected by openai-chat")
     expect(field).to_have_value(body[:-1])
     field.fill(body.replace('"model":', '"model"'))

@@ -144,7 +144,9 @@ def test_what_is_tried_names_what_the_profile_accepts(client: Client, incident: 
 
 def test_repair_leads_to_the_options_where_what_is_recommended_leaves_the_request_wrong(client: Client, incident: Conversation) -> None:
     button = re.search(r'<a class="btn main"[^>]*>', prompt(client, incident))
-    assert button and "&amp;options=open#choose" in button[0] and "Repair in part: " in button[0]
+    assert button and '/repairs/new/"' in button[0] and "What repairs it, and what each way costs" in button[0]
+    tried = re.search(r'<a class="btn main"[^>]*>', prompt(client, incident, "?strategy=promote-leaked-call"))
+    assert tried and "/repairs/new/?strategy=promote-leaked-call" in tried[0]
 
 
 def test_what_goes_wrong_silently_does_not_pass(client: Client, incident: Conversation) -> None:

@@ -144,7 +144,9 @@ def test_the_options_say_what_the_ticked_strategies_come_to_together(client: Cli
 def test_what_remains_comes_with_the_strategy_that_repairs_it_too(client: Client, tmp_path: Path) -> None:
     address = f"/conversations/{example(tmp_path, traces=False).conversations.get(native_id=INCIDENT).oid}/repairs/new/"
     options = text(client, address)
-    outcome = " ".join(re.sub("<[^>]+>", " ", options.partition('id="outcome"')[2]).split())
+    assert "Choose what to repair: there are several ways, each with its cost." in options
+    ticked = client.get(f"{address}?outcome=&strategy={RENUMBER}", HTTP_HX_REQUEST="true").content.decode()
+    outcome = " ".join(re.sub("<[^>]+>", " ", ticked).split())
     assert "Remains: THINK301 ; promote-leaked-call invented repairs it, and includes renumber-messages" in outcome
     assert "The row is whole and only the reader drops it" in options and "Remains: THINK101 ; promote-leaked-call" in outcome
     assert "rejected → wrong silently (without seq 14); accepted with promote-leaked-call alone" in outcome

@@ -63,7 +63,9 @@ class Pasted:
     format: str = ""
     """Of a part of a request, what the whole of it shows; "" where the data shows it."""
     text: str = ""
-    """That of a request that is cut off."""
+    """That of a request that is cut off or no JSON yet."""
+    comma_line: int | None = None
+    """Of a text that is no JSON for a comma before a closing bracket: the line, from 1."""
     beginning: Beginning | None = None
     """Of a request that is cut off, of which `data` is as much as can be judged."""
 
@@ -89,7 +91,12 @@ def pasted(data: bytes) -> Pasted:
     if not program and (listed := _listed(text)):
         return listed
     if (values := _of_python(text)) is not None and is_request(values):
-        return Pasted(Kind.REQUEST, _python_words(text), values)
+        if "'" not in text and (comma := _LAST_COMMA.search(text)):
+            line = text.count("\n", 0, comma.start()) + 1
+            return Pasted(
+                Kind.REQUEST, "a request with a comma before a closing bracket, judged without it", values, text=text, comma_line=line
+            )
+        return Pasted(Kind.REQUEST, "a request written as Python values", values)
     if (answer := as_stream(jsontext.object_of(text))) is not None:
         api, events = answer
         return Pasted(Kind.ANSWER, f"an answer of {api} that was not streamed, judged as the events that say the same", events)
@@ -220,12 +227,6 @@ def _of_python(text: str) -> bytes | None:
         return json.dumps(ast.literal_eval(literal)).encode()
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
         return None
-
-
-def _python_words(text: str) -> str:
-    if "'" in text or (comma := _LAST_COMMA.search(text)) is None:
-        return "a request written as Python values"
-    return f"no JSON yet: in line {text.count(chr(10), 0, comma.start()) + 1:,} is a comma before a closing bracket, and it was judged without it"
 
 
 def _listed(text: str) -> Pasted | None:

@@ -22,6 +22,8 @@ MOST = 50
 LEAST_QUOTED = 40
 """Characters that a first sentence must have to identify its rule by itself."""
 # A shell runs what is between backticks as a command, and puts its empty answer there.
+_LABEL = re.compile(r"\A[A-Z][a-z]+ [a-z]+: ")
+"""Such as `Invalid parameter: `, which logs and people leave out."""
 _IN_BACKTICKS = re.compile("`[^`]*`")
 _COLOURS = re.compile("\x1b\\[[0-9;]*m")
 # OpenAI names the place in a field next to the text (`"param": "messages.[1].role"`), some of its copies without the dot.
@@ -93,10 +95,13 @@ def recognized(text: str) -> tuple[Candidate, ...]:
 
 
 def _shortened(rule: ProviderRule) -> Iterator[re.Pattern[str]]:
-    """Of texts of several sentences the first, which issues and chats quote alone; and each text as a shell leaves it between double quotes."""
+    """Of texts of several sentences the first, which issues and chats quote alone; each text without its full stop and what it begins with, and as a shell
+    leaves it between double quotes."""
     texts = (rule.text, *rule.also)
     sentences = [text.partition(". ") for text in texts]
     firsts = [first for first, _, more in sentences if more and len(first) >= LEAST_QUOTED]
+    bare = [_LABEL.sub("", text).removesuffix(".") for text in texts]
+    firsts += [text for text in bare if text not in texts and len(text) >= LEAST_QUOTED]
     unquoted = [_IN_BACKTICKS.sub("", text).strip() for text in (*texts, *firsts) if "`" in text]
     for text in (*firsts, *unquoted):
         yield from replace(rule, text=text, also=()).patterns()

@@ -71,18 +71,12 @@ def checked(data: bytes, name: str, format_name: str = "", profile_name: str = "
     verdicts = profile_verdicts(case, format_.default_projection)
     if beginning is not None:
         settled = tuple(_settled(verdict, beginning) for verdict in verdicts)
-        unsettled = {
-            seq
-            for was, now in zip(verdicts, settled, strict=True)
-            for one in was.judgement.violations
-            if one not in now.judgement.violations
-            for seq in one.seqs
-        }
+        before, after = (next(of.judgement.violations for of in of_all if of.name == profile_name) for of_all in (verdicts, settled))
+        unsettled = {seq for violation in before if violation not in after for seq in violation.seqs}
         if not beginning.has_all_messages:
             unsettled |= {chunk.seq for chunk in stored.conversation.chunks if (chunk.msg_idx or 0) >= beginning.settled}
         case_findings = tuple(finding for finding in case_findings if unsettled.isdisjoint(finding.seqs))
-        rejects = any(verdict.judgement.violations for verdict in settled if verdict.name == profile_name)
-        problem = "Only the beginning of the request is here: with all of it, its repair is worked out." if rejects else ""
+        problem = "Only the beginning of the request is here: with all of it, its repair is worked out." if after else ""
         return Checked(format_, stored, case, case_findings, prompt, settled, profile_name, None, None, problem, same_in)
     if len(stored.conversation.chunks) > LARGEST:
         problem = f"A body of more than {LARGEST} blocks is judged here and repaired by the command `repair FILE --for {profile_name} --out PATH`."

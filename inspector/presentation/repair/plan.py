@@ -15,6 +15,7 @@ from inspector.presentation.conversation.verdict import UNNOTICED, NextRequest, 
 from inspector.presentation.json_text import Json, json_fields
 from inspector.presentation.repair.observed_rejection import profiles_report
 from inspector.presentation.visible import size, visible
+from inspector.programs.catalogue import format_named
 from inspector.programs.formats import Change
 from inspector.rules.base import Severity, at_least, findings
 from inspector.rules.catalogue import RULES
@@ -34,13 +35,19 @@ def summary(preview: Preview) -> str:
 
 
 def own_members(preview: Preview) -> str:
-    """What the lines of a new conversation have of their own and no change is listed for; "" where that is nothing."""
+    """What the lines of a new conversation have of their own and no change is listed for, or what a mode of one format writes; "" where that is nothing."""
     names = preview.renamed_members
     if not names:
-        return ""
+        return _of_own_mode(preview)
     shown = ", ".join(visible(name) for name in names[:_NAMES])
     more = f" and {len(names) - _NAMES} more" if len(names) > _NAMES else ""
     return f"Lines of the new conversation have their own {shown}{more}, and their own seq: only what else differs is listed as a change."
+
+
+def _of_own_mode(preview: Preview) -> str:
+    modes = format_named(preview.before.case.conversation.format).modes
+    words = next((mode.summary for mode in modes if mode.name == preview.plan.mode and not mode.alias), "")
+    return words and f"{words[:1].upper()}{words[1:]}."
 
 
 _NAMES = 8

@@ -23,7 +23,7 @@ REPLAY, INSERT = "replay-suffix", "insert-and-reparent"
 MODES: tuple[WriteMode, ...] = (
     WriteMode(
         REPLAY,
-        "puts the path, from the first change on, at the end of the file under new ids; the old branch stays as it is",
+        "puts the path, from the first change on, at the end of the file, with new ids and one new time; the old lines stay as a branch",
         own_risk="appends the changed end again, the old one stays as a branch",
     ),
     WriteMode(INSERT, "puts new rows into the middle and gives the rows after them another parent; ids stay", "in-place"),
