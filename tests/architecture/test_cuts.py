@@ -55,6 +55,8 @@ OTHERS = {
     *("tree/entry_words.py: line[:_WORDS]", "presentation/markdown.py: line[:LINE_LIMIT]", "conversation/verdict.py: message[:1]"),
     # Lists, and an answer that ends before a secret that goes on.
     *("commands/explain.py: called[:LISTED]", "views/paging.py: shown[:per_page]", "management/answering.py: text[:end]"),
+    # Parsed, and never shown.
+    *(f"diagnose/parts.py: text[:{end}]" for end in ("one.end", "opened[-1].end", "level.end", "one.text.start()", "inner[0].end")),
     # What the person who asks has sent.
     *("views/check.py: text[:CARRIED]", "views/prompts.py: name[:80]", "views/explain.py: name[:80]"),
 }

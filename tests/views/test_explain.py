@@ -410,10 +410,8 @@ def test_a_conversation_without_the_call_is_said_to_be_without_it(client: Client
     assert "Probably the error of another conversation: hello is judged as openai-chat, which has no such answer." in text
     assert "toolu_03roles is not in it, but in Crash: " in text and session.title[:20] in text
     assert "as the error text says of toolu_03roles, which is not stored here." in text
-    assert (
-        "by anthropic-2026-07, whose error this is, the next request is rejected until then. Its own pages judge it as openai-chat" in text
-    )
-    assert "Repair the store, only if the error is of this conversation : by anthropic" in text
+    assert "Name the conversation whose error it is. Nothing of hello is repaired for an answer that its provider does not give." in text
+    assert "recommended" not in text and "Request after it" not in text
     there = words(page(client, MISSING.format("toolu_03roles"), session.oid))
     assert "Probably the error of another" not in there and "not in it" not in there and "Its own pages" not in there
     assert "toolu_01 is not in it, and in no other conversation here." in words(page(client, MISSING.format("toolu_01"), incident.oid))

@@ -244,7 +244,7 @@ def test_readers_and_strategies_are_compared(client: Client, incident: Conversat
     table = words(page[(start := page.index("<h2>Under each reader")) : page.index("</details>", start)])
     assert "exact 8 wrong silently: without seq 14" in table and "dispatch-legacy shown 3 rejected at messages.1 (OC-2)" in table
     assert "renumber-messages safe 14 wrong silently: without seq 14" in table
-    assert re.search(r"promote-leaked-call invented \d+ sendable", table)
+    assert re.search(r"promote-leaked-call invented \d+ accepted", table)
 
 
 def test_names_that_nothing_knows_are_said(client: Client, incident: Conversation) -> None:

@@ -28,7 +28,7 @@ _IN_BACKTICKS = re.compile("`[^`]*`")
 _COLOURS = re.compile("\x1b\\[[0-9;]*m")
 # OpenAI names the place in a field next to the text (`"param": "messages.[1].role"`), some of its copies without the dot.
 _PARAMETER = re.compile(
-    r"""\bparam\b["']?\s*[:=]?\s*["']?(?:messages|input|contents)\.?\[?(?P<n>\d{1,8})\b\]?(?:\.\w+\.?\[(?P<m>\d{1,8})\])?"""
+    r"""(?:\bparam\b["']?\s*[:=]?\s*["']?|(?<![\w.`'"]))(?:messages|input|contents)\.?\[?(?P<n>\d{1,8})\b\]?(?:\.\w+\.?\[?(?P<m>\d{1,8})\]?)?"""
 )
 # The call may be one before the message that the text names, and its results one after it: reports of AN-1 differ in which they count.
 _WINDOW = {"AN-1": 1, "AN-1b": 1, "AN-3": 1, "AN-4": 1, "AN-4t": 1, "BR-1": 1}

@@ -48,7 +48,7 @@ class Attempt:
             return f"cannot be loaded: {self.failure}"
         if not self.judgement.sendable:
             return self.judgement.verdict
-        return "sendable" if self.is_fine else f"{self.ending.words}: {self.ending.why}"
+        return ACCEPTED if self.is_fine else f"{self.ending.words}: {self.ending.why}"
 
     @property
     def is_fine(self) -> bool:

@@ -47,7 +47,7 @@ def own_members(preview: Preview) -> str:
 def _of_own_mode(preview: Preview) -> str:
     modes = format_named(preview.before.case.conversation.format).modes
     words = next((mode.summary for mode in modes if mode.name == preview.plan.mode and not mode.alias), "")
-    return words and f"{words[:1].upper()}{words[1:]}."
+    return words and f"It {words}."
 
 
 _NAMES = 8
