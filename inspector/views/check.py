@@ -129,7 +129,7 @@ class CheckPage:
     """In what it was recognized, where it is no whole body."""
     is_cut: bool = False
     """Only a part of the request was given."""
-    comma_line: int | None = None
+    comma: tuple[int, int] | None = None
     """As of what was pasted."""
     error: str = ""
     """A provider's error that came with it."""
@@ -149,7 +149,7 @@ class CheckPage:
     @property
     def numbers(self) -> tuple[tuple[int, str], ...]:
         """Of the lines of `text`, each with its classes: the chosen profile rejects it, the repair changes or wrote it, puts something after it."""
-        wrong = {number for row in self.own[:1] for placed in row.placed for number in placed.lines or ()}
+        wrong = {number for row in self.own[:1] for placed in row.placed for number in placed.lines or ()} | {*(self.comma or ())[:1]}
         before = {change.lines[-1] for change in self.changes if not change.removed}
         fixed = {number for change in (*self.changes, *self.applied_lines) if change.removed for number in change.lines}
         numbers = range(1, self.text.count("\n") + 2) if self.checked and self.text else ()
@@ -202,7 +202,7 @@ def _given(request: OperatorRequest) -> Pasted:
     if request.POST.get("format"):
         return body
     try:
-        recognized = pasted(body.data)
+        recognized = pasted(body.data, is_typed=bool(request.htmx))
     except CurlProblem as problem:
         raise NoBody(str(problem)) from None
     except NotRecognized:
@@ -272,7 +272,7 @@ def check_page(request: OperatorRequest, given: Pasted | None = None) -> tuple[C
         wrong_line=error_line(text) if text.strip() else None,
         what=given.what if given and result else "",
         is_cut=bool(given and given.beginning and result),
-        comma_line=given.comma_line if given else None,
+        comma=given.comma if given else None,
         error=given.error if given else "",
         is_live=bool(request.htmx),
         # With a mask or an escape in it, it would be diagnosed so.
@@ -286,6 +286,8 @@ def _applied(request: OperatorRequest) -> tuple[CheckPage, int]:
     with suppress(NoBody):
         given = _given(request)
         data, result = given.data, _checked(request, given)
+        if given.comma:
+            return check_page(request, Pasted(Kind.REQUEST, "", data))
         if result.recommendation is not None and result.repaired is not None:
             content, status = check_page(request, Pasted(Kind.REQUEST, "", result.repaired))
             return replace(

@@ -382,3 +382,14 @@ def test_a_body_that_telemetry_masked_is_not_called_sendable(client: Client) -> 
     answer = {"role": "assistant", "content": [masked, {"type": "text", "text": "hello"}]}
     page = post(client, json.dumps(GOOD | {"messages": [*GOOD["messages"], answer, {"role": "user", "content": "on"}]}))
     assert "MSG503" in page and "this verdict is of the masks" in page and '<b class="fine">sendable</b>' not in page
+
+
+def test_a_comma_too_many_is_named_and_taken_out(client: Client) -> None:
+    text = json.dumps(GOOD, indent=2)
+    wrong = f"{text[:-2]},{text[-2:]}"
+    page = post(client, wrong)
+    assert "No JSON: a comma too many in line" in page and "No provider takes it as it is" in page
+    (field,) = re.findall(r'<textarea id="body".*?>([^<]*)</textarea>', page, re.DOTALL)
+    assert unescape(field) == wrong
+    (field,) = re.findall(r'<textarea id="body".*?>([^<]*)</textarea>', post(client, wrong, do="apply"), re.DOTALL)
+    assert unescape(field) == text

@@ -152,6 +152,38 @@ def _begun(text: str, opened: list[_Open], depth: int) -> str:
     return text[: one.end] + around
 
 
+def laid_out(text: str) -> str:
+    """JSON on one line, which may be cut off, with a line for each value; as it is where it has lines or is no JSON."""
+    if len(text) > MOST or "\n" in text:
+        return text
+    tokens = [token[0] for token in _TOKEN.finditer(text)]
+    if any(word.startswith("'") for word in tokens):
+        return text
+    parts: list[str] = []
+    depth, before = 0, ""
+    for word in tokens:
+        depth -= word in ("}", "]")
+        if (before in ("{", "[")) != (word in ("}", "]")) or before == ",":
+            parts.append(f"\n{'  ' * depth}")
+        parts.append(": " if word == ":" else word)
+        depth += word in ("{", "[")
+        before = word
+        if depth > _DEEPEST:
+            return text
+    return "".join(parts)
+
+
+def last_commas(text: str) -> list[int]:
+    """Where commas are before a closing bracket."""
+    places: list[int] = []
+    before: re.Match[str] | None = None
+    for token in _TOKEN.finditer(text) if len(text) <= MOST else ():
+        if token[0] in ("}", "]") and before and before[0] == ",":
+            places.append(before.start())
+        before = token
+    return places
+
+
 def messages_of(body: Any) -> list[Any]:
     """The list of a body, or the bare list."""
     if isinstance(body, list):

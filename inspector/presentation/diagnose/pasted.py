@@ -7,10 +7,19 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from itertools import islice
+from itertools import islice, pairwise
 from typing import Any, NamedTuple
 
-from inspector.presentation.diagnose.parts import are_messages, before_last_turn, can_be_judged, cut_of, messages_of, unlisted
+from inspector.presentation.diagnose.parts import (
+    are_messages,
+    before_last_turn,
+    can_be_judged,
+    cut_of,
+    laid_out,
+    last_commas,
+    messages_of,
+    unlisted,
+)
 from inspector.presentation.explain.answer import recognized
 from inspector.presentation.explain.meanings import unrecognized_meaning
 from inspector.presentation.prompt.checking import Beginning
@@ -38,7 +47,6 @@ _BODY_OPTIONS = ("-d", "--data", "--data-raw", "--data-binary", "--data-ascii", 
 _ASSIGNED = re.compile(r"\A\s*[A-Za-z_][\w.]*\s*=\s*(?=[\[{(])")
 _OF_PYTHON = re.compile(r"'|\b(?:None|True|False)\b|,\s*[\]})]|\A\(")
 """What JSON has not."""
-_LAST_COMMA = re.compile(r",(?=\s*[\]}])")
 _PROMPT = re.compile(r"\A\s*[$>]\s+")
 
 
@@ -64,8 +72,8 @@ class Pasted:
     """Of a part of a request, what the whole of it shows; "" where the data shows it."""
     text: str = ""
     """That of a request that is cut off or no JSON yet."""
-    comma_line: int | None = None
-    """Of a text that is no JSON for a comma before a closing bracket: the line, from 1."""
+    comma: tuple[int, int] | None = None
+    """Of a text that is no JSON for a comma before a closing bracket: its line and column, from 1."""
     beginning: Beginning | None = None
     """Of a request that is cut off, of which `data` is as much as can be judged."""
 
@@ -78,8 +86,8 @@ class CurlProblem(NotRecognized):
     """A curl command without a body that can be read."""
 
 
-def pasted(data: bytes) -> Pasted:
-    """Raises NotRecognized."""
+def pasted(data: bytes, *, is_typed: bool = False) -> Pasted:
+    """`is_typed`: the text stays as it is, and is not laid out. Raises NotRecognized."""
     text = data.decode("utf-8", "replace").removeprefix("\ufeff").strip()
     if not text:
         raise NotRecognized("There is nothing to look at: paste an error, a request, a stream or a session, or choose a file.")
@@ -90,12 +98,13 @@ def pasted(data: bytes) -> Pasted:
     program = program_of_session(data)
     if not program and (listed := _listed(text)):
         return listed
+    if text.startswith(("{", "[")) and (commas := last_commas(text)):
+        cleaned = "".join(text[start + 1 : end] for start, end in pairwise((-1, *commas, len(text))))
+        if _is_json(cleaned) and (possible := _possible(cleaned)) is not None:
+            lines = text[: commas[0]].split("\n")
+            what = "a request with a comma before a closing bracket, judged without it"
+            return Pasted(Kind.REQUEST, what, possible.data, text=text, comma=(len(lines), len(lines[-1]) + 1))
     if (values := _of_python(text)) is not None and is_request(values):
-        if "'" not in text and (comma := _LAST_COMMA.search(text)):
-            line = text.count("\n", 0, comma.start()) + 1
-            return Pasted(
-                Kind.REQUEST, "a request with a comma before a closing bracket, judged without it", values, text=text, comma_line=line
-            )
         return Pasted(Kind.REQUEST, "a request written as Python values", values)
     if (answer := as_stream(jsontext.object_of(text))) is not None:
         api, events = answer
@@ -114,7 +123,7 @@ def pasted(data: bytes) -> Pasted:
     # Where its messages are the same in several shapes.
     if (shared := _possible(text)) is not None:
         return Pasted(Kind.REQUEST, "a request" if text.startswith("{") else "a list of messages", shared.data)
-    if begun := _begun(text):
+    if begun := _begun(text if is_typed else laid_out(text)):
         return begun
     ends = _ends(text)
     is_error = _is_error(ends)
@@ -127,6 +136,14 @@ def pasted(data: bytes) -> Pasted:
         # Judging it says what is missing.
         return Pasted(Kind.REQUEST, "JSON", data)
     raise NotRecognized("This is no request, stream, session or provider's error that is known here: paste more of it, or the whole file.")
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def _ends(text: str) -> str:
@@ -156,7 +173,7 @@ def _of_curl(command: str) -> Pasted:
             f"This curl command sends the file {file[1:200]!r}, which is on your machine: choose that file, or paste what is in it."
         )
     body = "&".join(bodies)
-    if part := _listed(body.strip()) or _begun(body.strip()):
+    if part := _listed(body.strip()) or _begun(laid_out(body.strip())):
         return replace(part, what=f"a curl command with {part.what}")
     if is_cut:
         raise CurlProblem("A quote of this curl command is never closed: paste the whole command.")

@@ -1,13 +1,14 @@
 """What is judged of a text that is no whole request: what is cut off accuses nothing that may be whole, and what is cut says where."""
 
 import json
+import re
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inspector.presentation.diagnose.parts import before_last_turn, cut_of
+from inspector.presentation.diagnose.parts import before_last_turn, cut_of, laid_out, last_commas
 from inspector.presentation.diagnose.pasted import Kind, NotRecognized, Pasted, pasted
 from inspector.presentation.prompt.checking import checked
 from tests.presentation.diagnose.test_pasted import ERROR
@@ -63,7 +64,7 @@ def test_what_comes_before_a_cut_is_judged_and_a_call_is_not_accused_of_what_may
     torn = text[: text.index(upto) + len(upto)] + end
     assert messages(torn) == known and violations(torn) == []
     words = found(torn).what
-    assert f"cut off at {path}: the first " in words and words.endswith(f"judged{next_one}")
+    assert f" at {path}: the first " in words and words.endswith(f"judged{next_one}")
 
 
 def test_a_cut_after_the_messages_judges_all_and_leaves_out_the_member_that_is_not_whole() -> None:
@@ -258,3 +259,21 @@ def test_a_curl_command_is_read_as_a_shell_does() -> None:
     for command in (f"curl x -d '{in_quotes}'", "curl x --data-raw $'" + asked.replace("'", "\\'") + "'"):
         assert json.loads(found(command).data) == json.loads(asked)
         assert "OC-2" in violations(command[:-5])
+
+
+def test_a_request_on_one_line_is_laid_out_before_it_is_cut_and_the_text_is_where_it_says() -> None:
+    result = found(json.dumps(BODY)[:150])
+    line = re.search(r"in line (\d+) at", result.what)
+    assert line and int(line[1]) == result.text.count("\n") + 1 and json.loads(laid_out(json.dumps(BODY))) == BODY
+    assert laid_out(json.dumps(BODY)) == json.dumps(BODY, indent=2) and laid_out(repr(BODY)) == repr(BODY)
+    assert "in line" not in pasted(json.dumps(BODY)[:150].encode(), is_typed=True).what
+
+
+def test_a_comma_too_many_is_taken_out_and_none_of_a_text() -> None:
+    text = json.dumps(BODY | {"system": "not ,] this"}, indent=1).replace('"content": "done"\n', '"content": "done",\n')
+    result = found(text)
+    assert json.loads(result.data) == BODY | {"system": "not ,] this"} and result.comma == (
+        text[: text.index('"done",')].count("\n") + 1,
+        21,
+    )
+    assert last_commas('["a,]", [1, 2]]') == [] and found(repr(BODY)).comma is None
