@@ -57,6 +57,7 @@ OTHERS = {
     *("commands/explain.py: called[:LISTED]", "views/paging.py: shown[:per_page]", "management/answering.py: text[:end]"),
     # Parsed, and never shown.
     *(f"diagnose/parts.py: text[:{end}]" for end in ("one.end", "opened[-1].end", "level.end", "one.text.start()", "inner[0].end")),
+    "diagnose/pasted.py: text[:commas[0]]",
     # What the person who asks has sent.
     *("views/check.py: text[:CARRIED]", "views/prompts.py: name[:80]", "views/explain.py: name[:80]"),
 }
