@@ -1,7 +1,6 @@
 """What can be judged of a text that is no whole request: the beginning of one that is cut off, and messages without the list around them."""
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -173,11 +172,14 @@ def laid_out(text: str) -> str:
     return "".join(parts)
 
 
+_LAST_COMMA = re.compile(r",\s*[\]}]")
+
+
 def last_commas(text: str) -> list[int]:
     """Where commas are before a closing bracket."""
     places: list[int] = []
     before: re.Match[str] | None = None
-    for token in _TOKEN.finditer(text) if len(text) <= MOST else ():
+    for token in _TOKEN.finditer(text) if len(text) <= MOST and _LAST_COMMA.search(text) else ():
         if token[0] in ("}", "]") and before and before[0] == ",":
             places.append(before.start())
         before = token
@@ -221,12 +223,11 @@ def can_be_judged(message: Any) -> bool:
     return isinstance(message.get("role"), str) and is_of_call and bool(says) and not (isinstance(last, str) and not last.strip())
 
 
-def unlisted(text: str) -> Iterator[str]:
-    """The text as a list, where it may be messages that were taken out of one, with commas between them or each on lines of its own; not closed too."""
-    if text.startswith("{") and len(text) <= MOST:
-        joined = _LINE_END.sub(r"},\1{", text.rstrip().removesuffix(","))
-        yield f"[{joined}]"
-        yield f"[{joined}"
+def unlisted(text: str) -> str:
+    """The text with the bracket of a list before it, where it may be messages that were taken out of one, with commas between them or each on lines of its own."""
+    if not text.startswith("{") or len(text) > MOST:
+        return ""
+    return "[" + _LINE_END.sub(r"},\1{", text.rstrip().removesuffix(","))
 
 
 _LINE_END = re.compile(r"\}([ \t\r]*\n\s*)\{")

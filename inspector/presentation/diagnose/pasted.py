@@ -98,7 +98,7 @@ def pasted(data: bytes, *, is_typed: bool = False) -> Pasted:
     program = program_of_session(data)
     if not program and (listed := _listed(text)):
         return listed
-    if text.startswith(("{", "[")) and (commas := last_commas(text)):
+    if not program and text.startswith(("{", "[")) and (commas := last_commas(text)):
         cleaned = "".join(text[start + 1 : end] for start, end in pairwise((-1, *commas, len(text))))
         if _is_json(cleaned) and (possible := _possible(cleaned)) is not None:
             lines = text[: commas[0]].split("\n")
@@ -248,19 +248,19 @@ def _of_python(text: str) -> bytes | None:
 
 def _listed(text: str) -> Pasted | None:
     """Messages without the list around them."""
-    for candidate in islice(unlisted(text), 1):
-        possible = _possible(candidate)
-        if possible is not None and are_messages(possible.messages):
-            count = len(possible.messages)
-            them = f"a list of {count:,} messages without its brackets" if count > 1 else "a single message, judged as a list of one"
-            return Pasted(Kind.REQUEST, them, possible.data, format=possible.format)
-    return None
+    opened = unlisted(text)
+    possible = _possible(f"{opened}]") if opened else None
+    if possible is None or not are_messages(possible.messages):
+        return None
+    count = len(possible.messages)
+    them = f"a list of {count:,} messages without its brackets" if count > 1 else "a single message, judged as a list of one"
+    return Pasted(Kind.REQUEST, them, possible.data, format=possible.format)
 
 
 def _begun(text: str) -> Pasted | None:
     """As much as can be judged of a request that is cut off, or of messages without the list around them; None where that is nothing."""
     text = _ASSIGNED.sub("", text)
-    for candidate in (text, *islice(unlisted(text), 1, None)):
+    for candidate in filter(None, (text, unlisted(text))):
         cut = cut_of(candidate)
         closed = _possible(cut.closed, is_cut=True) if cut else None
         if cut is None or closed is None or (candidate is not text and not are_messages(closed.messages[: cut.count])):
