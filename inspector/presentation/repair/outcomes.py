@@ -69,11 +69,15 @@ class Tried(NamedTuple):
 
 
 class Passing(NamedTuple):
-    """Strategies after which the next request is fine, what they cost, and that end: one alone, or what repairs the findings and one more."""
+    """Strategies after which the next request is fine, what they cost, and that end: one alone, or what repairs the findings and one more.
+
+    `is_same`: the request is that after what repairs the findings, without the one more.
+    """
 
     names: tuple[str, ...]
     safety: str
     after: Ending
+    is_same: bool = False
 
 
 class RepairOption(NamedTuple):
@@ -102,7 +106,11 @@ def repair_options(tried: Tried, now: Ending, passing: Sequence[Passing]) -> tup
         return all_named
     first = {(of.safety, of.after.words): of for of in reversed(passing)}
     fine = sorted((of for of in passing if first[of.safety, of.after.words] is of), key=lambda of: of.after.words != ACCEPTED)
-    return (*(RepairOption(of.names, of.safety, _end(of.after, now), RECOMMENDED, _does(of.safety)) for of in fine), *all_named)
+    same = f"; the request is that after {_joined(names)} alone" if names else ""
+    return (
+        *(RepairOption(of.names, of.safety, _end(of.after, now), RECOMMENDED, _does(of.safety) + same * of.is_same) for of in fine),
+        *all_named,
+    )
 
 
 def _end(after: Ending, now: Ending, stays: str = "") -> str:
