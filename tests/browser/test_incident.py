@@ -40,6 +40,9 @@ def test_the_first_page_leads_to_the_merge(page: Page, live_server: LiveServer, 
 
 def test_what_a_ticked_strategy_includes_loses_its_tick(page: Page, live_server: LiveServer, incident: Conversation) -> None:
     page.goto(f"{live_server.url}/conversations/{incident.oid}/repairs/new/")
+    # Ways that differ in what they cost are for a person to choose.
+    expect(page.locator("#choose-renumber-messages")).not_to_be_checked()
+    page.locator("#choose-renumber-messages").check()
     page.locator("#choose-promote-leaked-call").check()
     if not page.evaluate("document.documentElement.classList.contains('js')"):
         page.get_by_role("button", name="Preview").first.click()

@@ -130,6 +130,8 @@ def test_a_second_press_while_the_first_is_under_way_is_no_second_act(
 def test_a_tick_says_its_outcome_and_keeps_the_focus(open_page: Page, live_server: LiveServer, incident: Conversation) -> None:
     page = open_page
     page.goto(f"{live_server.url}/conversations/{incident.oid}/repairs/new/")
+    expect(page.locator("#outcome")).to_contain_text("Choose what to repair")
+    page.locator("#choose-renumber-messages").check()
     expect(page.locator("#outcome")).to_contain_text("Remains: THINK301")
     tick = page.get_by_label("promote-leaked-call").first
     tick.focus()
