@@ -26,7 +26,7 @@ MODES: tuple[WriteMode, ...] = (
         "puts the path, from the first change on, at the end of the file, with new ids and one new time; the old lines stay as a branch",
         own_risk="appends the changed end again, the old one stays as a branch",
     ),
-    WriteMode(INSERT, "puts new rows into the middle and gives the rows after them another parent; ids stay", "in-place"),
+    WriteMode(INSERT, "gives rows another parent, and puts new ones, where there are any, into the middle; ids stay", "in-place"),
     WriteMode(NEW, "writes the path as a new session file next to this one, which stays as it is", "fork"),
 )
 LISTED_MODES = (
