@@ -9,7 +9,7 @@ import { told } from './telling.mjs';
 const [folder, ...files] = process.argv.slice(2);
 const { name, version } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
 
-// The bundle's files and exports are called anew in every release; functions keep their names.
+// The bundle's files and exports get new names in every release; functions keep their names.
 async function functionOf(bundle, wanted) {
   for (const file of readdirSync(join(folder, 'dist')).filter((each) => bundle.test(each)).sort()) {
     if (!readFileSync(join(folder, 'dist', file), 'utf8').includes(`function ${wanted}(`)) continue;

@@ -1,6 +1,6 @@
 // What pi reads of session files: its session manager, its converter, the repair before a request, and whether the conversion for a provider throws.
 //   node run_pi.mjs CODING_AGENT AI FILE...    (folders of two packages; of each FILE a copy that pi may write to)
-// One line of JSON for each file as soon as it is read, {"stops"} where pi throws: it walks a cycle for ever, and then the lines before it are kept.
+// One line of JSON for each file as soon as it is read, {"stops"} where pi throws: it walks a cycle without end, and then the lines before it are kept.
 import { existsSync, readFileSync, writeSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
