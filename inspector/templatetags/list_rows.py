@@ -134,15 +134,12 @@ def problem_rows(rows: Sequence[Any], summary_words: int, groups: Mapping[int, i
 
 
 def _heading(rank: int, count: int, columns: int) -> str:
-    severity = f"{SEVERITIES[rank // 2]}s"
     name, about = (
-        (f"{capfirst(severity)} that can be reported", "By a program or provider, where nothing else hides the damage from them")
+        ("Reported", "A program or provider reports it, where nothing else hides the damage from them")
         if rank % 2
-        else (
-            f"{capfirst(severity)} that no program reports",
-            "The damage is noticed later, or never; a provider may reject what follows from it",
-        )
+        else ("Unreported", "No program reports the damage: it is noticed later, or never; a provider may reject what follows from it")
     )
+    name = f"{name} {SEVERITIES[rank // 2]}s"
     return (
         f'<tr class="group"><th scope="rowgroup" colspan="{columns}" title="{about}">{name} <span class="count">{count:,}</span></th></tr>'
     )
@@ -158,7 +155,6 @@ def _problem(row: Any, source: str, summary_words: int, is_mixed: bool, with_who
     if summary := row.shortened(summary_words):
         about = f'<div class="summary" title="{escape(capfirst(row.summary))}">{escape(summary)}</div>'
     ever = f'<span class="quiet">/{problem.total:,}</span>' if problem.total != problem.conversations else ""
-    streams = f' <span class="quiet">stream{"" if problem.total == 1 else "s"}</span>' if problem.is_of_streams else ""
     silent = ' <span class="quiet" title="No program reports this damage">unreported</span>' if is_mixed and problem.silent else ""
     state = f" {_state(problem)}" if problem.state != "open" else NEW if row.is_new else ""
     if problem.fixed_at:
@@ -171,7 +167,7 @@ def _problem(row: Any, source: str, summary_words: int, is_mixed: bool, with_who
         f'<td class="what"><a class="name row-link" href="/problems/{problem.oid}/">{escape(row.name)}</a> '
         f'<span class="badge {row.severity}">{escape(row.code)}</span>{silent}{state}'
         f'{about}</td><td class="source">{source}</td><td class="days">{spark(row.days)}</td>'
-        f'<td class="n" title="{noun.capitalize()}s{": now, and ever" if ever else ""}" data-label="occurs in">{problem.conversations:,}{ever}{streams}</td>'
+        f'<td class="n" title="{noun.capitalize()}s{": now, and ever" if ever else ""}" data-label="occurs in">{problem.conversations:,}{ever}</td>'
         f'<td class="when" data-label="seen">{_seen(row)}</td>'
         f'<td class="next" data-label="next request">{outcome(row)}</td>'
         f'<td class="repair" data-label="repair">{repair_of(row, is_linked=False)}</td>{assigned}</tr>'
@@ -215,7 +211,7 @@ def repair_of(row: Any, is_linked: bool = True) -> SafeString:
         # What is chosen depends on what else is wrong in a conversation, and no list works that out.
         if row.consequence:
             return format_html(
-                '<span class="quiet" title="Nothing repairs it; a rule that it leads to has repairs">by {}</span>', row.consequence
+                '<span class="quiet" title="Nothing repairs it; a rule that it leads to has repairs">see {}</span>', row.consequence
             )
         if not row.repair:
             return NOTHING

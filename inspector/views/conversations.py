@@ -247,8 +247,9 @@ def _page(row: Conversation, choice: Choice, content: Content) -> ConversationPa
     is_from_live = choice.at is None and choice.start is None and not choice_of_rows.is_any
     selected = _selected(choice, content.findings, overview.findings)
     at = overview.live_from if is_from_live else choice.at
-    if is_from_live and at is not None and selected and selected.finding.seqs and selected.finding.seqs[0] > at + FAR:
-        # What is wrong is to be seen without scrolling: with fewer rows before it than where an address asks for it.
+    first_row = 0 if at is None and choice.finding else at
+    if is_from_live and first_row is not None and selected and selected.finding.seqs and selected.finding.seqs[0] > first_row + FAR:
+        # What is wrong, and what a link leads to, is to be seen without scrolling: with fewer rows before it than where an address asks for it.
         at, is_from_live = selected.finding.seqs[0] + 1, False
     rows = shown(content.blocks, overview.chunks, choice_of_rows, at, choice.start)
     highlighted = frozenset(selected.finding.seqs) if selected and choice.finding else frozenset()

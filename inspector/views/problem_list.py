@@ -50,7 +50,7 @@ ME, NOBODY = "me", "none"
 KINDS = {"conversations": False, "streams": True}
 """What the address may ask for -> whether the source is evidence, as each that holds streams is."""
 _OF_STREAMS: dict[str, RuleEntry] = {entry.code: entry for entry in ALL_STREAM_RULES}
-REJECTED_OTHERWISE = "rejected otherwise"
+REJECTED_OTHERWISE = "rejected, other cause"
 """Of a problem that is no error, where the next request is rejected for another one."""
 CRASH_FILE = "crash file"
 """Of a problem in place of the next request where all that have it are crash files: these have none, and are never written."""
@@ -297,7 +297,6 @@ class ProblemRow:
             + len((self.unnoticed or self.outcomes).split())
             + len(self.progress_words.split())
             + (2 if self.left or self.consequence else bool(self.repair and not self.progress_words))
-            + problem.is_of_streams
             + min(3, len(problem.source.name.split()))
             + aged
             + decided

@@ -142,7 +142,7 @@ def test_a_silent_problem_says_also_that_the_next_request_is_rejected(client: Cl
     assert [outcomes[code] for code in ("MSG101", "THINK301", "TOOL202")] == ["2 of 3 rejected", "rejected", "all rejected"]
     warnings = {row["code"] for row in client.get("/index.json?severity=warning").json()["problems"]}
     assert "MSG201" in warnings and "rejected" not in {outcomes[code] for code in warnings}, "they are not why"
-    assert outcomes["THINK101"] == "rejected otherwise", "a dash hid what the page of the problem says"
+    assert outcomes["THINK101"] == "rejected, other cause", "a dash hid what the page of the problem says"
     Conversation.objects.update(refused=False, next_request=["silent", "wrong silently", "passes all known rules"])
     assert set(outcomes_of(client).values()) == {"wrong silently"}, "as the pages of the conversations say"
 
@@ -223,7 +223,7 @@ def test_each_problem_is_in_the_choice_that_its_row_says(client: Client, problem
     monkeypatch.setattr(problem_list, "MOST_COUNTED", 1)
     assert chosen() == (["rejected"], {"MSG101": "rejected"}), "of the worst and newest one"
     Problem.objects.update(rank=2)
-    assert chosen() == ([], {"MSG101": "rejected otherwise"}), "a warning is not why"
+    assert chosen() == ([], {"MSG101": "rejected, other cause"}), "a warning is not why"
     for native_id in ("one", "two"):
         stored(native_id, "", "can be resumed")
     assert chosen() == ([], {"MSG101": "can be resumed"})
@@ -256,18 +256,18 @@ def test_problems_are_in_groups_the_silent_errors_first(client: Client, kept: Ke
     kept("example", example)
     headings = headings_of(client.get("/").content.decode())
     assert [name for name, *_ in headings] == [
-        "Errors that no program reports",
-        "Errors that can be reported",
-        "Warnings that no program reports",
-        "Warnings that can be reported",
+        "Unreported errors",
+        "Reported errors",
+        "Unreported warnings",
+        "Reported warnings",
     ]
     assert all(number == below for _, number, below in headings) and sum(number for _, number, _ in headings) == Problem.objects.count()
     assert headings_of(client.get("/?silent=1&severity=error").content.decode()) == headings[:1]
-    others = client.get("/").content.decode().partition(">Errors that can be reported ")[2].partition('<tr class="group">')[0]
+    others = client.get("/").content.decode().partition(">Reported errors ")[2].partition('<tr class="group">')[0]
     assert ">wrong silently</span>" in others, "so nothing says that all of them are reported"
     sorted_otherwise = client.get("/?sort=-first").content.decode()
     assert headings_of(sorted_otherwise) == [] and sorted_otherwise.count(">unreported</span>") == sum(
-        number for name, number, _ in headings if name.endswith("that no program reports")
+        number for name, number, _ in headings if name.startswith("Unreported")
     )
 
 
@@ -279,7 +279,7 @@ def test_a_group_that_goes_on_has_its_heading_and_whole_number_on_the_next_page(
     (_, number, _), *_ = headings_of(client.get("/").content.decode())
     following = client.get("/index.json").json()["next"]
     second = headings_of(client.get(f"/?{following}").content.decode())
-    assert number > 2 and second[0] == ("Errors that no program reports", number, min(2, number - 2))
+    assert number > 2 and second[0] == ("Unreported errors", number, min(2, number - 2))
 
 
 def test_the_days_of_the_inbox_and_of_trends_end_on_the_same_day(client: Client, tmp_path: Path) -> None:
@@ -621,7 +621,7 @@ def test_a_problem_that_nothing_repairs_leads_to_what_repairs_the_harm(client: C
     for why, changed in cases.items():
         cut.occurrences.update(**changed)
         assert "Repair what it leads to" not in client.get(f"/problems/{torn.oid}/").content.decode(), why
-        assert ">by TREE101</span>" not in client.get("/").content.decode(), f"{why}, as the inbox says"
+        assert ">see TREE101</span>" not in client.get("/").content.decode(), f"{why}, as the inbox says"
 
 
 def test_a_large_conversation_has_the_same_example_and_no_whole_is_read(
@@ -1102,7 +1102,7 @@ def test_among_what_goes_wrong_silently_each_problem_says_how_many_do(client: Cl
     asked, every = cells("/?next_request=wrong-silently"), cells("/")
     assert asked["MSG101"] == "1 wrong silently 2 rejected" and every["MSG101"] == "2 of 3 rejected"
     assert asked["STORE501"] == "wrong silently content lost" and every["STORE501"] == "content lost"
-    assert 'title="Nothing repairs it; a rule that it leads to has repairs">by TREE101</span>' in client.get("/").content.decode()
+    assert 'title="Nothing repairs it; a rule that it leads to has repairs">see TREE101</span>' in client.get("/").content.decode()
 
 
 def test_crash_files_are_not_counted_as_rejected(client: Client, kept: Kept) -> None:

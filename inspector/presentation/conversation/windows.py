@@ -10,8 +10,8 @@ from typing import Protocol
 from inspector.presentation.conversation.placed import BLOCK, Block, PlacedChunk
 from inspector.presentation.conversation.timeline import Window
 
-LEAD = 3
-"""Rows shown before the one that an address names."""
+LEAD, END = 3, 9
+"""Rows shown before the one that an address names, and at the end of all at least: both fit into a first screen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,8 +115,7 @@ def shown(blocks: Blocks, total: int, choice: Filter, at: int | None, start: int
 
 def _begin(named: int | None, total: int, start: int | None) -> int:
     if named is not None:
-        place = min(named, max(0, total - 1))
-        return max(0, place - LEAD) if place > LEAD else 0
+        return max(0, min(named - LEAD, total - END))
     return min(start or 0, total)
 
 
