@@ -34,6 +34,7 @@ from inspector.models import (
 from inspector.models.problem import WORST_FIRST
 from inspector.presentation import markdown
 from inspector.presentation.conversation.excerpt import Excerpt, above_cut, excerpt_of_block, excerpts
+from inspector.presentation.conversation.other_readers import read_by_others
 from inspector.presentation.conversation.verdict import PASSES, REJECTED, NextRequest, unless_unnoticed
 from inspector.presentation.conversation.whole import LARGE
 from inspector.presentation.json_text import Json, json_fields
@@ -45,8 +46,7 @@ from inspector.profiles.base import Violation
 from inspector.profiles.catalogue import UnknownProfile
 from inspector.profiles.judging import judged_case
 from inspector.projections.catalogue import UnknownProjection
-from inspector.readers.catalogue import UnknownReader, names
-from inspector.rules.base import Case
+from inspector.readers.catalogue import UnknownReader
 from inspector.views import problem_list
 from inspector.views.conversation_list import forks_of, forks_with, waiting_of
 from inspector.views.crashes import Crash, crash_of
@@ -291,20 +291,13 @@ def _example_of(row: OccurrenceRow, conversation: Conversation) -> Example:
     case = loading.case(conversation, conversation.source.reader)
     (excerpt,) = excerpts(case, [row.seqs], is_filled=True)
     if row.next_request.state != REJECTED:
-        return Example(row, excerpt, fewer=_read_fewer(case, conversation) if row.next_request.state == PASSES else "")
+        return Example(row, excerpt, fewer=read_by_others(case).words if row.next_request.state == PASSES else "")
     projection, profile = conversation.judges
     _, judgement = judged_case(case, profile, projection)
     # A provider answers with the first of what is wrong.
     first = next(iter(judgement.violations), None)
     is_why = first is not None and bool({*first.seqs, *calls_of(case.conversation.chunks, first.seqs)} & set(row.seqs))
     return Example(row, excerpt, first, is_why)
-
-
-def _read_fewer(case: Case, conversation: Conversation) -> str:
-    content, own = case.tree or case.conversation, len(case.messages)
-    others = [name for name in names(conversation.source.format) if name != case.reading.reader]
-    fewer = [count for name in others if (count := len(case.with_conversation(content, name).messages)) < own]
-    return f"{len(fewer)} of {len(others)} other readers read fewer of its {own:,} messages, down to {min(fewer):,}" if fewer else ""
 
 
 def _example_of_large(row: OccurrenceRow, conversation: Conversation) -> Example:

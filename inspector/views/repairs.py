@@ -80,6 +80,8 @@ from inspector.views.problem_list import known_rule
 _TIME = re.compile("[0-9]{1,14}")
 _POSITION = re.compile("[0-9]{1,7}")
 OFFERED_ACCOUNTS = 200
+COMPARED = 500
+"""Chunks of a conversation for which the options try every mode."""
 KNOWN = 3
 """Problems of which a page says what tells whether their cause is fixed."""
 LINKABLE = 4000
@@ -119,6 +121,8 @@ class NewRepairPage:
     modes: tuple[WriteMode, ...]
     mode_reasons: Mapping[str, str]
     """Why the page begins with another mode than the first, by the mode that the sentence is about."""
+    compared: Mapping[str, PreviewPart]
+    """By mode what is ticked comes to, where the modes leave different findings."""
     reader: str
     readers: list[str]
     may_write: bool
@@ -493,6 +497,7 @@ def _new_page(request: OperatorRequest, row: Conversation, work: Work | None) ->
         mode=mode,
         modes=format_.modes,
         mode_reasons=mode_reasons,
+        compared=_compared(row, choice._replace(strategies=ticked, mode=mode, reader=reader), preview.part),
         reader=reader,
         readers=list(dict.fromkeys([*names(row.source.format), reader])),
         may_write=web_may_write(row.source),
@@ -546,6 +551,19 @@ def _first_mode(row: Conversation, choice: RepairChoice, waiting: Sequence[Repai
             return mode.name, reasons
         reasons[mode.name] = f"Not possible here: {shown.problem}"
     return choice.mode, {}
+
+
+def _compared(row: Conversation, choice: RepairChoice, part: PreviewPart | None) -> dict[str, PreviewPart]:
+    """{} of a conversation for which a page does not try each mode, and where all leave the same."""
+    if part is None or row.chunk_count > COMPARED:
+        return {}
+    parts = {choice.mode: part}
+    for mode in loading.format_of(row.source).modes:
+        with suppress(Refused):
+            shown = shown_of_choice(row, choice.strategies, mode.name, choice.reader, choice.leaf)
+            parts |= {mode.name: shown.part} if shown.part is not None else {}
+    left = {tuple((rule.code, rule.after, rule.severity_after) for rule in part.counts) for part in parts.values()}
+    return parts if len(left) > 1 else {}
 
 
 def _detected(

@@ -788,6 +788,25 @@ def test_a_finding_that_gets_milder_is_named_and_what_a_parent_brings_back_is_no
     assert "Read: 5 → 8 messages" in words
 
 
+def test_a_repair_whose_request_stays_the_same_says_what_it_is_for(client: Client, kept: Kept) -> None:
+    """TREE101 here is repaired for other readers; which mode leaves a note, and why, was seen by trying each."""
+    kept("programs", of_programs)
+    row = Conversation.objects.get(title__startswith="Help me plan the move")
+    gain = "Gains: 8 of 9 other readers read fewer of its 13 messages, down to 3; after it, none does"
+    assert gain in outcome_of(client, row, "reparent-orphan-entry")
+    words = unescape(" ".join(re.sub("<[^>]+>", " ", text(client, f"/conversations/{row.oid}/repairs/new/")).split()))
+    leaves = re.findall(
+        r"(replay-suffix|in-place|fork)(?: default)? [A-Z][^:]*(?:: the old one stays damaged\.)? Findings: (TREE101 \w+ → \w+)", words
+    )
+    assert leaves == [("replay-suffix", "TREE101 warning → note"), ("in-place", "TREE101 1 → 0"), ("fork", "TREE101 1 → 0")]
+    address = f"/conversations/{row.oid}/repairs/new/?strategy=reparent-orphan-entry&mode="
+    preview = unescape(" ".join(re.sub("<[^>]+>", " ", text(client, f"{address}replay-suffix")).split()))
+    assert gain in preview and re.search("TREE101 stays, milder: .* is an old branch, of which nothing is missing", preview)
+    assert "The bytes: 1 record extended" in preview
+    preview = unescape(" ".join(re.sub("<[^>]+>", " ", text(client, f"{address}in-place")).split()))
+    assert gain in preview and "stays, milder" not in preview and "The bytes: 1 record replaced" in preview
+
+
 @pytest.mark.parametrize(("mode", "stays"), [("replay-suffix", False), ("in-place", False), ("fork", True)])
 def test_what_a_torn_line_lost_stays_lost_in_each_mode(client: Client, kept: Kept, mode: str, stays: bool) -> None:
     """A new session has no torn line, and was called accepted, next to a strategy that leaves the request wrong."""

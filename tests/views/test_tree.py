@@ -569,9 +569,9 @@ def long_before_its_compaction(*values: Any) -> tuple[Any, ...]:
 def test_a_conversation_is_shown_from_where_its_reader_begins_unless_something_is_found_before_it(get: Get, tmp_path: Path) -> None:
     conversation = session(tmp_path, *long_before_its_compaction(a("a5", "u5", text("done"))))
     page = get(conversation)
-    assert seqs(page) == [7, 8, 9, 10, 11, 12, 13], "three rows before the first that is read"
-    assert ">6 earlier</a>" in page and "No message of them is read" in page
-    earlier = re.search(r'href="([^"]+)"[^>]*>6 earlier', page)
+    assert seqs(page) == [5, 6, 7, 8, 9, 10, 11, 12, 13], "at least three rows before the first that is read, and as many as a screen has"
+    assert ">4 earlier</a>" in page and "No message of them is read" in page
+    earlier = re.search(r'href="([^"]+)"[^>]*>4 earlier', page)
     assert earlier is not None and seqs(get(conversation, earlier[1]))[0] == 1
     assert seqs(get(conversation, "?at=2"))[0] == 1 and seqs(get(conversation, "?role=user"))[0] == 1
 
@@ -581,7 +581,7 @@ def test_a_conversation_whose_finding_is_long_after_its_compaction_is_shown_from
     values = long_before_its_compaction(*turns, a("a12", "u11", call("c1")), r("r12", "a12", "c1", "real"), u("u13", "a12", "still there?"))
     page = get(session(tmp_path, *values))
     (named,) = [seq for seq, _, words in offshoots(page) if "bash: real" in words]
-    assert seqs(page)[:3] == [int(named) - 2, int(named) - 1, int(named)]
+    assert int(named) in seqs(page)[5:8] and len(seqs(page)) == 9, "as many as a first screen has"
     assert "No message of them is read" not in page, "some of them are read"
 
 
@@ -590,6 +590,24 @@ def test_a_conversation_with_a_finding_before_its_compaction_is_shown_from_its_b
     values[2] = r("a0", "u0", "c9", "the result of no call")
     page = get(session(tmp_path, *values))
     assert seqs(page)[0] == 1 and " earlier</a>" not in page
+
+
+def test_a_link_to_a_finding_opens_where_it_is_and_shows_the_missing_parent(get: Get, tmp_path: Path) -> None:
+    """The page began with the first row, and the finding was below the first screen."""
+    said = [
+        u("u0", None, "go"),
+        a("a0", "u0", text("yes")),
+        *(u(f"u{turn}", "a0" if turn == 1 else f"u{turn - 1}", "go on") for turn in range(1, 20)),
+    ]
+    found = session(tmp_path, header(), *said, u("u20", "gone", "and this?"), a("a20", "u20", text("what?")))
+    finding = found.findings.get(code="TREE101")
+    (seq,) = finding.seqs
+    chosen = "reader=openclaw-2026.9"
+    named, opened = get(found, f"?{chosen}&finding={finding.oid}"), get(found, f"?{chosen}")
+    assert seqs(named)[-1] == seq + 1 and len(seqs(named)) == 9 and seqs(opened)[0] == 1
+    (row,) = re.findall(r'<tr id="seq-\d+"(?:(?!</tr>).)*parent missing', named, re.DOTALL)
+    assert row.startswith(f'<tr id="seq-{seq}"') and "goes on from here" in row
+    assert named.partition('id="rows"')[2].count('<line class="led"') == 2, "from the dot above to that of the entry"
 
 
 def test_a_compaction_is_no_fault_in_lists_either(client: Client, tmp_path: Path) -> None:

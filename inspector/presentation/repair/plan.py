@@ -198,7 +198,7 @@ def records_changed(changes: Sequence[Change]) -> str:
     parts = []
     for singular, plural, is_shared in (("record", "records", False), ("part of a shared record", "parts of shared records", True)):
         acts = Counter(_act(change) for change in changes if bool(change.element) is is_shared)
-        counted = [(acts[act], act) for act in ("inserted", "replaced", "removed") if acts[act]]
+        counted = [(acts[act], act) for act in ("inserted", "extended", "replaced", "removed") if acts[act]]
         parts += [
             f"{_first(number, singular, plural) if place == 0 else f'{number:,}'} {act}" for place, (number, act) in enumerate(counted)
         ]
@@ -210,7 +210,9 @@ def _first(number: int, singular: str, plural: str) -> str:
 
 
 def _act(change: Change) -> str:
-    return "inserted" if change.before is None else "removed" if change.after is None else "replaced"
+    if change.before is None or change.after is None:
+        return "inserted" if change.before is None else "removed"
+    return "extended" if change.after.data.startswith(change.before.data) else "replaced"
 
 
 def plan_report(oid: str, preview: Preview) -> Json:

@@ -16,6 +16,7 @@ from inspector.planning.preview import Cost, DiffRow, FindingKind, Preview, Prev
 from inspector.presentation.conversation.ending import ACCEPTED, Ending
 from inspector.presentation.conversation.excerpt import Excerpt, excerpts
 from inspector.presentation.conversation.message_counts import message_counts
+from inspector.presentation.conversation.other_readers import gained, read_by_others
 from inspector.presentation.conversation.placed import role_of
 from inspector.presentation.conversation.recorded_errors import Recorded, latest_rejection, recorded_errors
 from inspector.presentation.prompt.wire_pieces import WirePiece, pieces
@@ -180,6 +181,10 @@ class PreviewPart:
     """As `lost_words`."""
     is_same_request: bool
     """Whether the next request is, word for word, the same before and after."""
+    stays: tuple[tuple[str, str], ...]
+    """Code and message of what is still found afterwards and is milder then: why it asks for less."""
+    for_others: str
+    """What other readers read of it before and after, where the next request stays the same; "" where that changes nothing for them."""
 
     @property
     def short(self) -> str:
@@ -253,12 +258,7 @@ class PreviewPart:
 
     @property
     def milder(self) -> list[RuleCount]:
-        """The rules that fire as often and less severely."""
-        return [
-            rule
-            for rule in self.counts
-            if rule.after and not at_least(Severity(rule.severity_after), Severity(rule.severity)) and rule.before == rule.after
-        ]
+        return _milder(self.counts)
 
     @property
     def left(self) -> list[RuleCount]:
@@ -305,6 +305,23 @@ def _counts(before: Mapping[FindingKind, int], after: Mapping[FindingKind, int])
         )
         for code, kind in sorted(worst.items())
     )
+
+
+def _milder(counts: Iterable[RuleCount]) -> list[RuleCount]:
+    """The rules that fire as often and less severely."""
+    return [
+        rule
+        for rule in counts
+        if rule.after and not at_least(Severity(rule.severity_after), Severity(rule.severity)) and rule.before == rule.after
+    ]
+
+
+def _stays(preview: Preview, counts: Iterable[RuleCount]) -> tuple[tuple[str, str], ...]:
+    """The findings after the plan of a large conversation are counted, and their messages are not worked out."""
+    if preview.after.known is not None:
+        return ()
+    messages = {finding.code: finding.message for finding in reversed(preview.after.findings)}
+    return tuple((rule.code, messages[rule.code]) for rule in _milder(counts))
 
 
 def _worst(kinds: Iterable[FindingKind]) -> dict[str, FindingKind]:
@@ -423,6 +440,8 @@ def preview_part(preview: Preview, known: Sequence[Finding] = (), is_written: bo
     shown_runs = _first_runs(runs)
     start = _start(preview.before.prompt, preview.after.prompt)
     later = preview.after.case.conversation
+    counts = _counts(preview.before.counts, preview.after.counts)
+    is_same = is_same_request(preview.before.prompt, preview.after.prompt)
     return PreviewPart(
         plan=replace(preview.plan, edits=()),
         before=_side(preview.before, ending_of_side(preview.before), start),
@@ -432,7 +451,8 @@ def preview_part(preview: Preview, known: Sequence[Finding] = (), is_written: bo
         remains=program_or_default(later.format).repairs.follow_up(later),
         runs=shown_runs,
         rows_left=sum(run.count + run.left_out for run in runs[len(shown_runs) :]),
-        counts=_counts(preview.before.counts, preview.after.counts),
+        counts=counts,
+        stays=_stays(preview, counts),
         headline=headline(preview, is_written),
         is_written=is_written,
         summary=summary(preview),
@@ -449,8 +469,14 @@ def preview_part(preview: Preview, known: Sequence[Finding] = (), is_written: bo
         messages=_messages(preview),
         added=added_chunks(preview.before.case, _rows_of(shown_runs)) if Safety.INVENTED in preview.plan.safety else (),
         lost=lost_words(preview),
-        is_same_request=is_same_request(preview.before.prompt, preview.after.prompt),
+        is_same_request=is_same,
+        for_others=_for_others(preview) if is_same else "",
     )
+
+
+def _for_others(preview: Preview) -> str:
+    """Of a conversation whose findings are worked out for a preview: of a larger one, no page waits for its readers either."""
+    return "" if preview.before.known is not None else gained(*(read_by_others(side.case) for side in (preview.before, preview.after)))
 
 
 def _rows_of(runs: Sequence[DiffRun]) -> list[DiffRow]:

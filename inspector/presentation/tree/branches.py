@@ -152,7 +152,7 @@ def _follow_reader(tree: Branches) -> None:
             role = "which chose this branch" if tree.nodes[parent].type == "leaf" else "which this reader does not follow"
             tree.mark(index, "other parent", f"its parent is {name_of(tree, parent)}, {role}", parent, is_damage=False)
         elif node.parent is not None:
-            tree.mark(index, "rebased", f"its parent {short(node.parent)} is in no line that can be read: {tree.reader} goes on from here")
+            tree.mark(index, REBASED, f"its parent {short(node.parent)} is in no line that can be read: {tree.reader} goes on from here")
         tree.up[index], tree.link[index] = before, REBASED if node.parent is not None else STORED
 
 
