@@ -306,9 +306,10 @@ class _Rows:
         return place == 0 or rows[place - 1].chunk.line != rows[place].chunk.line
 
     def _gap(self, place: int) -> str:
-        if not self._is_led(place):
+        line = self._timeline.rows[place].chunk.line
+        if line is None or not self._is_led(place):
             return ""
-        return f' <span class="badge warning" title="{_shown(self._led[self._timeline.rows[place].chunk.line])}">parent missing</span>'
+        return f' <span class="badge warning" title="{_shown(self._led[line])}">parent missing</span>'
 
     def _cut(self) -> str:
         """Before the first row of the path: what damage hides above it, down to the line that cuts it off."""

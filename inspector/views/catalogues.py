@@ -13,7 +13,14 @@ from inspector.middleware import OperatorRequest
 from inspector.models import RuleCount, Source, Stream, StreamFinding
 from inspector.presentation import markdown
 from inspector.presentation.catalogue import entries as catalogues
-from inspector.presentation.catalogue.repaired_example import ExampleText, RepairedExample, example_case, marked, repaired_example
+from inspector.presentation.catalogue.repaired_example import (
+    ExampleText,
+    RepairedExample,
+    example_case,
+    example_repaired_by,
+    marked,
+    repaired_example,
+)
 from inspector.presentation.json_text import Json, json_fields
 from inspector.presentation.visible import visible
 from inspector.profiles.base import EVIDENCE, Profile, ProviderRule
@@ -235,6 +242,22 @@ class ExampleLine:
 
 
 @dataclass(frozen=True, slots=True)
+class Example:
+    """The example of a rule, as `reader` reads it: what the rule reports on it, run now, and what it is after a repair."""
+
+    rule: Rule
+    lines: tuple[ExampleLine, ...]
+    messages: tuple[str, ...]
+    reader: str
+    repaired: RepairedExample | None
+
+    @property
+    def has_facts(self) -> bool:
+        """Whether it has lines that are of the conversation, and of no chunk."""
+        return any(line.text.startswith("@") for line in self.lines)
+
+
+@dataclass(frozen=True, slots=True)
 class RulePage:
     """The page of a rule of conversations or of streams."""
 
@@ -244,20 +267,11 @@ class RulePage:
     total: int
     rejected_by: tuple[ProviderTable, ...] = ()
     """The rules of providers that one of its repairs repairs too."""
-    example: tuple[ExampleLine, ...] = ()
-    messages: tuple[str, ...] = ()
-    """What the rule reports on its own example, run now."""
-    reader: str = ""
-    repaired: RepairedExample | None = None
+    example: Example | None = None
     wrong: StreamExample | None = None
     """The example of a rule of streams, judged now."""
     right: StreamExample | None = None
     """A stream like it in which nothing is found."""
-
-    @property
-    def has_facts(self) -> bool:
-        """Whether the example has lines that are of the conversation, and of no chunk."""
-        return any(line.text.startswith("@") for line in self.example)
 
     @property
     def applies_to(self) -> str:
@@ -304,8 +318,8 @@ def _rule(code: str) -> Rule | StreamRule:
         raise Http404(str(problem)) from None
 
 
-def example_of(rule: Rule) -> tuple[tuple[ExampleLine, ...], tuple[str, ...], str, RepairedExample | None]:
-    """The lines of the rule's example, those marked that it fires on; what it says; the reader it was run with; and the example as repaired."""
+def example_of(rule: Rule, repaired: RepairedExample | None) -> Example:
+    """With those lines marked that the rule fires on, and the columns that the repair changes."""
     case = example_case(rule)
     matches = list(rule.check(case))
     seqs = {str(chunk.seq) for match in matches for chunk in match.chunks}
@@ -313,7 +327,6 @@ def example_of(rule: Rule) -> tuple[tuple[ExampleLine, ...], tuple[str, ...], st
     raws = {chunk.raw.strip() for match in matches for chunk in match.chunks}
     # A finding about the whole conversation rests on what is next to its chunks.
     is_whole = any(not match.chunks for match in matches)
-    repaired = repaired_example(rule)
     changed = repaired.changed if repaired else {}
     lines, stored = [], -1
     for line in rule.example.split("\n"):
@@ -322,7 +335,7 @@ def example_of(rule: Rule) -> tuple[tuple[ExampleLine, ...], tuple[str, ...], st
         is_own = stored in places or line[5:].strip().encode() in raws
         is_matched = is_own if word == "line" else word in seqs or (is_whole and not word.isdecimal())
         lines.append(ExampleLine(line, is_matched, marked(line, changed[word]) if word in changed else ()))
-    return tuple(lines), tuple(match.message for match in matches), case.reading.reader, repaired
+    return Example(rule, tuple(lines), tuple(match.message for match in matches), case.reading.reader, repaired)
 
 
 def rule(request: OperatorRequest, code: str) -> HttpResponse:
@@ -342,7 +355,7 @@ def rule(request: OperatorRequest, code: str) -> HttpResponse:
     else:
         total = RuleCount.objects.counted().filter(code=chosen.code).aggregate(n=Sum("conversations", default=0))["n"]
         rows = rows_of(row.conversation for row in with_rule(chosen.code).order_by(*RULE_KEYS)[:SHOWN])
-        content = RulePage(chosen, repairs, rows, total, _rejected_by(chosen), *example_of(chosen))
+        content = RulePage(chosen, repairs, rows, total, _rejected_by(chosen), example_of(chosen, repaired_example(chosen)))
     return page(request, "rule.html", content, twins=("json", "md"))
 
 
@@ -390,6 +403,8 @@ class StrategyPage:
     """What each mode writes, as the twin has it."""
     profiles: tuple[OneProfile, ...] = ()
     alternatives: tuple[Alternative, ...] = ()
+    example: Example | None = None
+    """Of the first of its rules whose example it repairs."""
 
     @property
     def compared(self) -> tuple[Alternative, ...]:
@@ -530,7 +545,11 @@ def strategy(request: OperatorRequest, name: str) -> HttpResponse:
         content = StrategyPage(chosen, _safety(chosen), repairs)
     else:
         repairs = tuple(RuleRow(rule, 0) for rule in _repaired_by(chosen))
-        content = StrategyPage(chosen, _safety(chosen), repairs, catalogues.written(chosen), per_profile(chosen), alternatives(chosen))
+        repaired_examples = ((row.rule, example_repaired_by(row.rule, name)) for row in repairs if isinstance(row.rule, Rule))
+        example = next((example_of(rule, repaired) for rule, repaired in repaired_examples if repaired), None)
+        content = StrategyPage(
+            chosen, _safety(chosen), repairs, catalogues.written(chosen), per_profile(chosen), alternatives(chosen), example
+        )
     return page(request, "strategy.html", content, twins=("json",))
 
 

@@ -165,8 +165,8 @@ class WhatIfPage:
     lines: tuple[ClientLine, ...]
     chosen: ClientLine
     equals: tuple[Equals, ...]
-    is_first_of_equals: bool
-    """Whether the page chose the reader to compare, and others are equal to it in all numbers."""
+    is_ours: bool
+    """Whether the page chose the reader to compare."""
     now: str
     """The query for what runs now."""
     rows: tuple[WhatIfRow, ...]
@@ -446,7 +446,7 @@ def _page(request: OperatorRequest) -> WhatIfPage:
             Equals(tuple(equal), len(oids), tuple(by_oid[oid] for oid in oids[:EQUALS_NAMED] if oid in by_oid))
             for oids, equal in equals.items()
         ),
-        is_first_of_equals=is_ours and bool(equals),
+        is_ours=is_ours,
         now=client_query(choice.a, choice.profile),
         rows=tuple(
             WhatIfRow(by_oid[oid], difference(by_oid[oid], choice.a, choice.b, choice.profile)) for oid in here.rows if oid in by_oid

@@ -148,7 +148,7 @@ def test_a_reader_that_loses_what_comes_before_a_missing_parent_is_worse() -> No
 def test_the_way_back_is_worse_in_the_same_places(incident: Conversation) -> None:
     forth, back = beside(incident, "exact"), beside(incident, NOW, "exact")
     assert len(back.worse) == len(forth.better) and not back.better
-    assert back.worse[0] == "the next request is rejected at messages.1 (OC-2), and no longer goes wrong silently"
+    assert back.worse[0] == "the next request is rejected at messages.1 (OC-2), for seq 12, and no longer goes wrong silently"
     assert (forth.next_request, back.next_request) == ("silent_not_rejected", "rejected_not_silent")
     assert back.come == forth.go
 
@@ -158,7 +158,7 @@ def test_a_call_that_the_merge_had_hidden_is_refused_once_it_is_sent() -> None:
     history = appended([U("go")], [A("looking", tc("a"))], [U("and?")], [A("done")]).conversation()
     found = beside(history, "exact")
     assert found.sendable_a and not found.sendable_b
-    assert found.worse == ("the next request is rejected at messages.1 (OC-1), and no longer goes wrong silently",)
+    assert found.worse == ("the next request is rejected at messages.1 (OC-1), for seq 2-3, and no longer goes wrong silently",)
     assert found.next_request == "rejected_not_silent"
 
 

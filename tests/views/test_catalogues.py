@@ -8,6 +8,7 @@ import pytest
 from django.test import Client
 
 from inspector.presentation.catalogue.entries import NO_OTHER_ID
+from inspector.presentation.catalogue.repaired_example import repaired_example
 from inspector.profiles.catalogue import PROFILES
 from inspector.programs.catalogue import FORMATS
 from inspector.projections.catalogue import all_projections
@@ -42,11 +43,11 @@ def test_the_rules_list_all_with_the_conversations_that_have_them(client: Client
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.code)
 def test_the_page_of_every_rule_runs_its_example(client: Client, rule: object) -> None:
     found = next(each for each in RULES if each is rule)
-    lines, said, *_ = example_of(found)
-    assert said, "the rule fires on its own example"
-    assert any(line.is_matched for line in lines)
+    shown = example_of(found, repaired_example(found))
+    assert shown.messages, "the rule fires on its own example"
+    assert any(line.is_matched for line in shown.lines)
     text = client.get(f"/rules/{found.code}/").content.decode()
-    assert text.count("◂ found") == sum(line.is_matched and not line.columns for line in lines)
+    assert text.count("◂ found") == sum(line.is_matched and not line.columns for line in shown.lines)
     assert "In none of the conversations that are imported." in text
 
 
@@ -363,3 +364,14 @@ def test_the_details_of_a_format_have_the_one_command_that_imports_it(client: Cl
 def test_a_format_says_where_its_program_keeps_it(client: Client) -> None:
     text = client.get("/formats/?q=codex").content.decode()
     assert '<code>~/<wbr>.codex/<wbr>sessions</code> <span class="quiet">(moved by <code>CODEX_HOME</code>)</span>' in text
+
+
+def test_a_strategy_shows_what_it_makes_of_the_example_of_its_rule(client: Client) -> None:
+    page = client.get("/strategies/drop-orphaned-results/").content.decode()
+    example = unescape(re.sub("<[^>]+>", " ", page.partition('id="example"')[2].partition("</section>")[0]))
+    words = " ".join(example.split())
+    assert 'Example of TOOL202 1 user 0.0 text go 2 tool 1.0 tool-result a "f" name=ls ◂ found' in words
+    assert "Repaired 1 user 0.0 text go TOOL202 reports nothing." in words
+    assert "Better, if you can" in page and 'id="example"' not in client.get("/strategies/reparent-orphan-entry/").content.decode(), (
+        "a tree"
+    )

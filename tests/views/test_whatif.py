@@ -74,11 +74,11 @@ def test_a_row_says_where_the_readers_part_and_what_changes(client: Client, kept
     ]
     migration = next(line for line in lines if line.startswith("Run the migration"))
     rejected = "then OC-1 rejected at messages.1 message An assistant message with &#x27;tool_calls&#x27; must be followed by tool messages"
-    assert f"4 → 1 → 5 1 inserted now wrong silently , but passes all known rules {rejected}" in migration
+    assert f"4 → 1 → 5 1 message inserted now wrong silently , but passes all known rules {rejected}" in migration
     quote = "seq 2 user → assistant: run_shell {&quot;command&quot;:&quot;bun run migrate --env staging&quot;}"
     assert f"Repair it for exact first difference: user, seq 1-4 → user, seq 1 side by side {quote}" in migration
     assert (
-        "otherwise: the next request is rejected at messages.1 (OC-1) , and no longer goes wrong silently better:" in migration
+        "otherwise: the next request is rejected at messages.1 (OC-1) , for seq 2, and no longer goes wrong silently better:" in migration
         and "better: seq 2 in the request again" in migration
         and "now · then gone: MSG101 4 → 1" in migration
     )

@@ -1,4 +1,4 @@
-"""The example of a rule after a strategy of the rule: computed from the strategy, once for each rule."""
+"""The example of a rule after a strategy of the rule: computed from the strategy, once for each of both."""
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -38,20 +38,21 @@ def example_case(rule: Rule) -> Case:
     return load_case(rule.example, FORMATS[0].default_reader, EXAMPLE_READ_AT)
 
 
-@lru_cache(maxsize=512)
 def repaired_example(rule: Rule) -> RepairedExample | None:
-    """By the first strategy of the rule after which the rule reports nothing; None where there is none, or where no line of a chunk changes.
+    """By the first strategy of the rule that repairs it."""
+    return next(filter(None, (example_repaired_by(rule, name) for name in rule.repaired_by)), None)
 
-    Nor of a tree, whose lines have more than their columns.
-    """
+
+@lru_cache(maxsize=512)
+def example_repaired_by(rule: Rule, strategy_name: str) -> RepairedExample | None:
+    """None where the rule still reports something after the strategy, or no line of a chunk changes. Nor of a tree, whose lines have more than their columns."""
     case = example_case(rule)
     if case.program.numbering.by_place:
         return None
-    for name in rule.repaired_by:
-        repaired = apply(case.conversation, strategy(name).edits(case))
-        if not any(rule.check(case.with_conversation(repaired))):
-            return _compared(name, case.conversation.chunks, repaired.chunks)
-    return None
+    repaired = apply(case.conversation, strategy(strategy_name).edits(case))
+    if any(rule.check(case.with_conversation(repaired))):
+        return None
+    return _compared(strategy_name, case.conversation.chunks, repaired.chunks)
 
 
 def _compared(name: str, before: tuple[Chunk, ...], after: tuple[Chunk, ...]) -> RepairedExample | None:

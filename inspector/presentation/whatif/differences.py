@@ -452,7 +452,8 @@ def _changes(worse: Outcome, better: Outcome) -> list[tuple[str, tuple[str, str]
     if better.failure:
         return []
     if better.sendable and not worse.sendable:
-        gain, loss = "is no longer rejected by a known rule", f"is {worse.verdict}"
+        seqs = sorted(set(worse.violation.seqs)) if worse.violation else []
+        gain, loss = "is no longer rejected by a known rule", f"is {worse.verdict}{f', for seq {span_text(seqs)}' if seqs else ''}"
         if better.state == SILENT:
             gain, loss = f"{gain}, but goes wrong silently ({better.silence})", f"{loss}, and no longer goes wrong silently"
         changes.append((_REQUEST, (gain, loss)))
