@@ -106,6 +106,14 @@ def _ending(request: Request, all_turns: list[SpeakerTurn]) -> Iterator[Violatio
         yield violation("AN-19", f"messages.{last}", open_ended=True, n=last)
 
 
+def _unclear(request: Request) -> str:
+    """Of AN-10, what the model's name does not say."""
+    if not request.messages or entry(request.messages[-1]).get("role") != "assistant" or takes_prefill(request.model) is not None:
+        return ""
+    unknown = f"of {request.model} that is not known" if request.model else "which model it is for is not known"
+    return f"the last message is the assistant's, which Claude from 4.6 on rejects (AN-10): {unknown}"
+
+
 def _run_together(latest: SpeakerTurn) -> Iterator[Violation]:
     """AN-16 as far as one body shows it: thinking after a call, or in a second message of the latest turn, is of another response than
     the thinking before it, and the API reads both as one. It cannot know changed words, a block left out, or a merge that left no call."""
@@ -145,6 +153,7 @@ ANTHROPIC_PROFILE = Profile(
     check,
     wire=ANTHROPIC,
     models=("anthropic", "claude"),
+    unclear=_unclear,
 )
 
 _ANTHROPICS_ALONE = frozenset(

@@ -199,6 +199,8 @@ class Profile:
     """The projection that makes its prompt, where the plain one of the wire shape leaves out what this provider wants."""
     part_of: str = ""
     """The profile whose violations by the rules here are all that this one has: its verdict follows from that of the other."""
+    unclear: Callable[[Request], str] | None = None
+    """What a request leaves open on which a rule of it depends, in a sentence; "" where it leaves nothing open."""
 
     def judge(self, prompt: Prompt, model: str | None = None, thinking: bool | None = None, continued: bool = False) -> Judgement:
         """One pass over the prompt; seqs are filled in from its source map, of the message where a block has none of its own."""
@@ -216,6 +218,10 @@ class Profile:
         """Those by a rule of this profile."""
         ids = {rule.id for rule in self.rules}
         return tuple(violation for violation in violations if violation.id in ids)
+
+    def note_on_end(self, prompt: Prompt, model: str | None) -> str:
+        """What the verdict on a request that ends as it is depends on, and the request does not say."""
+        return self.unclear(Request(PromptValues(prompt.messages), prompt.system, model)) if self.unclear else ""
 
     def _notes(self, model: str | None) -> tuple[str, ...]:
         if model is None or not self.models or any(part.startswith(self.models) for part in (model, *model.split("/"))):

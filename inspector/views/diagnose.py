@@ -23,6 +23,7 @@ from inspector.programs.catalogue import NEW_FILE_ONLY
 from inspector.rules.base import Severity
 from inspector.sources import captures
 from inspector.sources.problems import SourceProblem
+from inspector.text import jsontext
 from inspector.traces.model import Problem
 from inspector.views.check import LARGEST, OPENAI, NoBody, check_page, check_report
 from inspector.views.explain import LINKABLE, explain_page, explain_report
@@ -159,7 +160,8 @@ def _answered(request: OperatorRequest, given: Pasted) -> HttpResponse:
         return page(request, "check.html", checked, status=status)
     if given.kind in (Kind.STREAM, Kind.ANSWER):
         streams = _streams(given.data)
-        shown = tuple(map(pasted_stream, streams[:MOST]))
+        answer = jsontext.object_of(given.text) if given.kind is Kind.ANSWER else None
+        shown = tuple(pasted_stream(stream, answer) for stream in streams[:MOST])
         content = DiagnosePage(what=given.what, streams=shown, more=len(streams) > MOST, is_answer=given.kind is Kind.ANSWER)
         return page(request, "diagnose.html", content)
     sessions, problems, more = _sessions(given.data)

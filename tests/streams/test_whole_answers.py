@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
+from inspector.presentation.diagnose.stream import pasted_stream
 from inspector.presentation.stream.report import StreamAnalysis, analysed
 from inspector.sources import captures
-from inspector.streams.whole_answers import as_stream
+from inspector.streams.whole_answers import as_answer, as_stream
 
 CALL = {"id": "call_1", "type": "function", "function": {"name": "ls", "arguments": '{"path": "/"}'}}
 USAGE = {"prompt_tokens": 1, "completion_tokens": 2, "total_tokens": 3}
@@ -78,6 +79,41 @@ def test_a_right_answer_is_accused_of_nothing(answer: dict[str, Any]) -> None:
 )
 def test_one_that_stopped_at_its_limit_says_so(answer: dict[str, Any]) -> None:
     assert "it stopped at the limit of its tokens (" in read(answer).verdict
+
+
+@pytest.mark.parametrize("answer", WHOLE.values(), ids=WHOLE)
+def test_the_events_of_an_answer_are_that_answer_again(answer: dict[str, Any]) -> None:
+    stream = as_stream(answer)
+    assert stream is not None
+    whole = json.loads(json.dumps(answer))
+    for number, call in enumerate(call for choice in whole.get("choices", []) for call in choice["message"].get("tool_calls", [])):
+        call.pop("index", None)
+        # The type that Mistral leaves out.
+        assert call.setdefault("type", "function") and number < 2
+    assert as_answer(answer, stream[1].decode()) == whole
+
+
+LEAKED = 'I look. <tool_call>{"name": "ls", "arguments": {"path": "/"}}</tool_call>'
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        chat({"content": LEAKED, "refusal": None}) | {"system_fingerprint": "fp_1"},
+        anthropic(THOUGHT, {"type": "text", "text": LEAKED}),
+        responses({**MESSAGE, "content": [{"type": "output_text", "text": LEAKED, "annotations": []}]}),
+    ],
+    ids=["chat", "anthropic", "responses"],
+)
+def test_a_corrected_answer_is_one_again_with_all_that_no_event_brings(answer: dict[str, Any]) -> None:
+    """The corrected body was shown as events, with the first second of 2020 for its time."""
+    shown = pasted_stream(read(answer), answer)
+    assert shown.is_answer
+    corrected = json.loads(shown.corrected)
+    assert not read(corrected).findings, "no rule reports anything of it"
+    changed = {name for name in answer if corrected[name] != answer[name]}
+    assert corrected.keys() == answer.keys() and changed <= {"choices", "content", "stop_reason", "output"}
+    assert "tool_call>" not in shown.corrected and '"ls"' in shown.corrected and "I look." in shown.corrected
 
 
 def test_what_is_wrong_with_it_is_found() -> None:

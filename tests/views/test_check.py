@@ -393,3 +393,23 @@ def test_a_comma_too_many_is_named_and_taken_out(client: Client) -> None:
     assert unescape(field) == wrong
     (field,) = re.findall(r'<textarea id="body".*?>([^<]*)</textarea>', post(client, wrong, do="apply"), re.DOTALL)
     assert unescape(field) == text
+
+
+@pytest.mark.parametrize(
+    ("around", "roles", "note"),
+    [
+        ({"model": "claude-mythos"}, "ua", "from 4.6 on rejects (AN-10): of claude-mythos that is not known."),
+        ({}, "ua", "from 4.6 on rejects (AN-10): which model it is for is not known."),
+        ({"model": "claude-opus-4-5"}, "ua", ""),
+        ({"model": "claude-opus-4-6"}, "ua", ""),
+        ({"model": "claude-mythos"}, "u", ""),
+    ],
+)
+def test_what_a_verdict_depends_on_is_said_next_to_it(client: Client, around: dict[str, str], roles: str, note: str) -> None:
+    """A list that ends with the assistant passed, without a word of the models that reject it."""
+    messages = [{"role": {"u": "user", "a": "assistant"}[role], "content": [{"type": "text", "text": "hi"}]} for role in roles]
+    body = json.dumps({**around, "max_tokens": 9, "system": "be short", "messages": messages})
+    text = unescape(client.post("/check/", {"body": body, "format": "anthropic-request"}).content.decode())
+    first = text.partition('class="spot"')[2].partition("</div>")[0]
+    assert "anthropic-2026-07" in first and ((note in first) if note else "rejects (AN-10)" not in text)
+    assert ("AN-10</span>" in text or 'AN-10"' in text) is (around.get("model") == "claude-opus-4-6")

@@ -45,6 +45,7 @@ def test_an_answer_that_was_not_streamed_is_judged_as_a_stream_is(client: Client
     page = post(client, answer)
     assert "A call of ls was written as text in the answer" in page and "An answer of OpenAI Chat Completions that was not streamed" in page
     assert 'href="/check/">check the next request' in page and "To keep it" not in page
+    assert "Copy the corrected answer" in page and "&quot;created&quot;: 1790000000" in page and "are left out" not in page, "it keeps them"
     report = client.post("/diagnose.json", {"text": answer}).json()
     assert report["recognized"] == "answer" and report["streams"][0]["findings"][0]["code"] == "STREAM125"
     said = client.post("/check/", {"body": answer}).content.decode()

@@ -71,7 +71,7 @@ class Pasted:
     format: str = ""
     """Of a part of a request, what the whole of it shows; "" where the data shows it."""
     text: str = ""
-    """That of a request that is cut off or no JSON yet."""
+    """That of a request that is cut off or no JSON yet, and of an answer."""
     comma: tuple[int, int] | None = None
     """Of a text that is no JSON for a comma before a closing bracket: its line and column, from 1."""
     beginning: Beginning | None = None
@@ -108,7 +108,7 @@ def pasted(data: bytes, *, is_typed: bool = False) -> Pasted:
         return Pasted(Kind.REQUEST, "a request written as Python values", values)
     if (answer := as_stream(jsontext.object_of(text))) is not None:
         api, events = answer
-        return Pasted(Kind.ANSWER, f"an answer of {api} that was not streamed, judged as the events that say the same", events)
+        return Pasted(Kind.ANSWER, f"an answer of {api} that was not streamed, judged as the events that say the same", events, text=text)
     if captures.kind_of(captures.of_bytes(data), "pasted") is not None:
         return Pasted(Kind.STREAM, "a captured stream", data)
     if program:

@@ -1,7 +1,10 @@
 """A stream that was pasted: its events around what is wrong, and the stream as it should have been."""
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from typing import Any
 
 from inspector.presentation.stream.corrected import MOST_EVENTS
 from inspector.presentation.stream.event import raw_events
@@ -11,6 +14,7 @@ from inspector.presentation.stream.split_secrets import bytes_without_secrets, s
 from inspector.streams.correcting import CannotCorrect, Correction, correct
 from inspector.streams.model import Exchange, Read
 from inspector.streams.run import run
+from inspector.streams.whole_answers import as_answer
 
 CELLS = 24
 """Rows of a table of events; neighboring events of one kind are one row."""
@@ -31,9 +35,12 @@ class PastedStream:
     correction: Correction | None = None
     corrected: str = ""
     why_not: str = ""
+    is_answer: bool = False
+    """`corrected` is the JSON of an answer that was not streamed."""
 
 
-def pasted_stream(analysis: StreamAnalysis) -> PastedStream:
+def pasted_stream(analysis: StreamAnalysis, answer: Mapping[str, Any] | None = None) -> PastedStream:
+    """`answer`: what was given and was not streamed, of which the analysis has the events."""
     if analysis.events > MOST_EVENTS:
         return PastedStream(analysis, why_not=f"Of more than {MOST_EVENTS:,} events neither a table nor a corrected stream is shown here.")
     cells = [cell for band in lanes(analysis).bands for cell in band.cells.values() if cell.ended is None]
@@ -45,6 +52,11 @@ def pasted_stream(analysis: StreamAnalysis) -> PastedStream:
         return PastedStream(analysis, shown, left_out, why_not=str(problem) if analysis.findings else "")
     text = _text(correction.exchange) if correction.total else ""
     why_not = "The corrected stream is too long to be shown here." if correction.total and not text else ""
+    if answer is not None and text:
+        # What no event can say as this answer does is shown as events.
+        with suppress(ValueError, LookupError, TypeError, AttributeError):
+            whole = json.dumps(as_answer(answer, text), indent=2, ensure_ascii=False)
+            return PastedStream(analysis, shown, left_out, correction, whole, is_answer=True)
     return PastedStream(analysis, shown, left_out, correction, text, why_not)
 
 
