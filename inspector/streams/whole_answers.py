@@ -135,7 +135,7 @@ def _join_call(call: dict[str, Any], piece: Mapping[str, Any]) -> None:
 
 def _blocks(values: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     blocks, inputs = dict[int, dict[str, Any]](), dict[int, str]()
-    members = {delta: member for delta, member in (*_DELTAS.values(), ("signature_delta", "signature"))}
+    members = dict((*_DELTAS.values(), ("signature_delta", "signature")))
     for value in values:
         match value.get("type"), value.get("delta"):
             case "content_block_start", _:

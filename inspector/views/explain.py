@@ -16,6 +16,7 @@ from inspector.conversation.model import Chunk, Kind
 from inspector.middleware import OperatorRequest, accepts
 from inspector.models import Conversation, loading
 from inspector.models.transactions import one_snapshot
+from inspector.presentation.conversation.ending import WRONG_SILENTLY
 from inspector.presentation.conversation.overview import crashes_of
 from inspector.presentation.conversation.panels import Alignment
 from inspector.presentation.explain.advice import (
@@ -101,6 +102,11 @@ class RepairRow(NamedTuple):
     end: str
     word: str
     """What they are called: whether the next request is right after them."""
+
+    @property
+    def is_rejected_no_more(self) -> bool:
+        """The error ends, and something else is wrong then."""
+        return self.end.startswith(WRONG_SILENTLY)
 
 
 @dataclass(frozen=True, slots=True)

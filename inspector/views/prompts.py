@@ -1,12 +1,12 @@
 """The prompt of a conversation next to its chunks: under any reader, in any wire shape, after any strategies, before anything is written."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from django.http import Http404, HttpResponse
 
-from inspector.conversation.model import Chunk
+from inspector.conversation.model import Chunk, Dropped
 from inspector.conversation.tree import LEAF, entries
 from inspector.middleware import OperatorRequest
 from inspector.models import Conversation, Repair
@@ -297,16 +297,27 @@ def _verdict(analysis: Analysis) -> str:
     return f"{WRONG_SILENTLY}: {silence}" if silence else analysis.judgement.verdict
 
 
+def _first_wrong(look: Look, dropped: Iterable[Dropped]) -> int | None:
+    """The seq with which the page begins: where the request is rejected, else the first that it lacks. Where a strategy leaves it rejected, what that changes
+    comes first.
+    """
+    if look.judgement.violations:
+        return None if look.strategies else next(iter(look.judgement.violations[0].seqs), None)
+    return next((chunk.seq for group in dropped if not group.intentional for chunk in group.chunks), None)
+
+
 def _page(request: OperatorRequest, row: Conversation, choice: Choice, analysis: Analysis) -> PromptPage:
     look = _look(request, choice, analysis)
     dropped = () if analysis.observed else look.case.reading.dropped
     base = analysis.case.conversation
     start = choice.start or 0
-    first = look.judgement.violations[0].seqs[:1] if look.judgement.violations else ()
+    headline = kept_headline(row, choice)
+    silence, repairs, why_not = _advised(headline, analysis, look)
+    first = _first_wrong(look, dropped if silence else ())
     if choice.at is not None:
         start = max(0, place_of(base, look.case.conversation, look.prompt, dropped, choice.at) - 3)
-    elif choice.start is None and first and not look.strategies:
-        place = place_of(base, look.case.conversation, look.prompt, dropped, first[0])
+    elif choice.start is None and first is not None:
+        place = place_of(base, look.case.conversation, look.prompt, dropped, first)
         start = place - LEAD if place > NEAR else 0
     table = side_by_side(base, look.case.conversation, look.prompt, dropped, look.judgement, start, WINDOW)
     count, tree = len(base.chunks), look.case.tree
@@ -316,8 +327,6 @@ def _page(request: OperatorRequest, row: Conversation, choice: Choice, analysis:
     body = request_list(look.prompt)
     text = json.dumps(body, indent=2, ensure_ascii=False) if count <= WHOLE else jsontext.compact(body)
     chosen = request.GET.getlist("strategy")
-    headline = kept_headline(row, choice)
-    silence, repairs, why_not = _advised(headline, analysis, look)
     return PromptPage(
         row=row,
         choice=choice,

@@ -249,7 +249,9 @@ def test_advice_that_only_partly_helps_has_a_row_for_each_way(client: Client, in
     assert not is_named or cause.index(">MSG101<") < cause.index(">TOOL202<"), "the effect is not all of it"
     assert promote.startswith("promote-leaked-call invented accepted The next request passes after it. Turns a call")
     assert drop.startswith("drop-leaked-call lossy then renumber-messages safe accepted The next request passes after it.")
-    assert renumber.startswith("renumber-messages safe partial Next request after it: wrong silently (without seq 14). Gives each message")
+    assert renumber.startswith(
+        "renumber-messages safe partial Ends this rejection. Next request after it: wrong silently (without seq 14). Gives each message"
+    )
     for row, name in zip(rows[::2], ("promote-leaked-call", "renumber-messages"), strict=True):
         assert f'href="/conversations/{incident.oid}/repairs/new/?strategy={name}">Preview' in row
         assert f"/conversations/{incident.oid}/prompt/?profile=openai-chat&amp;strategy={name}" in row
