@@ -155,6 +155,8 @@ class Cost:
 
     strategy: str
     sentence: str
+    is_free: bool = False
+    """Nothing is lost, invented or hidden by it."""
 
 
 @dataclass(frozen=True)
@@ -279,7 +281,7 @@ def preview(
         later,
         rows,
         (
-            *(Cost(strategy.name, strategy.cost) for strategy in strategies),
+            *(Cost(strategy.name, strategy.cost, not strategy.safety) for strategy in strategies),
             *(Cost("", sentence) for sentence in _other_path(case, target == stored.conversation.native_id)),
             *(Cost("", sentence) for sentence in _gap(rows)),
         ),

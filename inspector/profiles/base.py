@@ -156,6 +156,8 @@ class Judgement:
     """What of the conversation is over a limit of ours, in words after "it", so that nobody knows the next request; "" where all was read."""
     as_words: tuple[int, ...] = ()
     """As of the prompt that was judged."""
+    unclear: str = ""
+    """One of the notes: on what it depends whether a request that passes does, where that does not show."""
 
     @property
     def sendable(self) -> bool:

@@ -51,6 +51,12 @@ def summary_of(profile_name: str, rule_id: str) -> str:
     return next((rule.summary for rule in rules if rule.id == rule_id), "")
 
 
+def repaired_by(profile_name: str, rule_id: str) -> tuple[str, ...]:
+    """Names of the strategies of a rule of a profile; () where the profile has no such rule."""
+    rules = (rule for candidate in PROFILES if candidate.name == profile_name for rule in candidate.rules)
+    return next((rule.repaired_by for rule in rules if rule.id == rule_id), ())
+
+
 def text_of(profile_name: str, rule_id: str, path: str) -> str:
     """What the provider answers to a request that breaks the rule at the path, without its ids; "" where the profile has no such rule."""
     rules = (rule for candidate in PROFILES if candidate.name == profile_name for rule in candidate.rules)

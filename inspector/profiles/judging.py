@@ -75,8 +75,8 @@ def judgement_of(prompt: Prompt, conversation: Conversation, profile_name: str) 
     if why and own == profile_name:
         judgement = replace(judgement, notes=(why, *judgement.notes))
     if wire_of(conversation.format):
-        if note := judge.note_on_end(prompt, conversation.fact("model")):
-            judgement = replace(judgement, notes=(*judgement.notes, note))
+        if judgement.sendable and (note := judge.note_on_end(prompt, conversation.fact("model"))):
+            judgement = replace(judgement, notes=(*judgement.notes, note), unclear=note)
         masked = [chunk.seq for chunk, _ in masked_thinking(conversation.chunks)]
         about = f"telemetry masked the thinking at seq {span_text(masked)}: what was sent is unknown, and this verdict is of the masks"
         return replace(judgement, notes=(*judgement.notes, about)) if masked else judgement

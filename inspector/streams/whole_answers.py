@@ -1,12 +1,14 @@
-"""An answer that was not streamed, as the events of a stream that say the same: then the rules for streams judge it. And back, when they are corrected."""
+"""An answer that was not streamed, as the events of a stream that say the same: then the rules for streams judge it."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 ANTHROPIC, OPENAI_CHAT, OPENAI_RESPONSES = "Anthropic", "OpenAI Chat Completions", "OpenAI Responses"
 _ENDED = ("completed", "incomplete", "failed")
 """Of a response; others go on, or were cancelled."""
+_SHARED = ("id", "created", "model", "system_fingerprint")
+"""Members of a completion that each of its events has."""
 _DELTAS = {
     "text": ("text_delta", "text"),
     "thinking": ("thinking_delta", "thinking"),
@@ -64,7 +66,9 @@ def _of_anthropic(message: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 
 
 def _of_chat(completion: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    around = {**completion, "object": "chat.completion.chunk"}
+    # Whatever else it holds is in one event: an answer of many choices would be as many times as large.
+    around = {name: completion[name] for name in _SHARED if name in completion} | {"object": "chat.completion.chunk"}
+    whole = {**completion, **around}
     choices = [choice for choice in completion["choices"] if isinstance(choice, Mapping)]
     for choice in choices:
         message = choice.get("message")
@@ -75,10 +79,11 @@ def _of_chat(completion: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
                 {"type": "function", **call, "index": index} if isinstance(call, Mapping) else call for index, call in enumerate(calls)
             ]
         index = choice.get("index", 0)
-        yield {**around, "choices": [{"index": index, "delta": delta, "finish_reason": None}], "usage": None}
+        yield {**whole, "choices": [{"index": index, "delta": delta, "finish_reason": None}], "usage": None}
+        whole = around
         yield {**around, "choices": [{"index": index, "delta": {}, "finish_reason": choice.get("finish_reason")}], "usage": None}
     if "usage" in completion:
-        yield {**around, "choices": []}
+        yield {**around, "choices": [], "usage": completion["usage"]}
 
 
 def _of_responses(response: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
@@ -94,57 +99,3 @@ def _has_media(choices: list[Any]) -> bool:
     """A stream brings audio and images in pieces of their own, which are not judged."""
     messages = (choice.get("message") for choice in choices if isinstance(choice, Mapping))
     return any(isinstance(message, Mapping) and (message.get("audio") or message.get("images")) for message in messages)
-
-
-def as_answer(original: Mapping[str, Any], events: str) -> dict[str, Any]:
-    """The answer that says what the events of its corrected stream say. What no event brings is as in the original. Raises ValueError."""
-    values = [json.loads(line[6:]) for line in events.splitlines() if line.startswith("data: ") and line != "data: [DONE]"]
-    if original.get("object") == "chat.completion":
-        return {**original, "choices": [_with_choice(choice, values) for choice in original["choices"] if isinstance(choice, Mapping)]}
-    if original.get("object") == "response":
-        ended = values[-1]["response"]
-        members = (name for name in ("status", "incomplete_details", "output") if name in original or ended.get(name) is not None)
-        return {**original, **{name: ended.get(name) for name in members}}
-    ending = next(value["delta"] for value in reversed(values) if value.get("type") == "message_delta")
-    return {**original, "content": _blocks(values), **{name: ending.get(name) for name in ("stop_reason", "stop_sequence")}}
-
-
-def _with_choice(choice: Mapping[str, Any], values: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """Log probabilities are those of the tokens that were sent."""
-    own = [of for value in values for of in value["choices"] if of["index"] == choice.get("index", 0)]
-    said, calls = dict[str, str](), dict[int, dict[str, Any]]()
-    for name, part in ((name, part) for of in own for name, part in of["delta"].items()):
-        if name == "tool_calls":
-            for piece in part:
-                _join_call(calls.setdefault(piece["index"], {}), piece)
-        elif isinstance(part, str):
-            said[name] = part if name == "role" else said.get(name, "") + part
-    message = choice.get("message")
-    texts = {name: None for name, text in (message.items() if isinstance(message, Mapping) else ()) if isinstance(text, str)}
-    whole = {**(message if isinstance(message, Mapping) else {}), **texts, **said}
-    whole = {**whole, "tool_calls": list(calls.values())} if calls else {name: part for name, part in whole.items() if name != "tool_calls"}
-    ended = next((of["finish_reason"] for of in reversed(own) if of.get("finish_reason")), choice.get("finish_reason"))
-    return {name: part for name, part in choice.items() if name != "logprobs"} | {"message": whole, "finish_reason": ended}
-
-
-def _join_call(call: dict[str, Any], piece: Mapping[str, Any]) -> None:
-    function: Mapping[str, str] = call.get("function", {"name": "", "arguments": ""})
-    joined = {name: function[name] + (piece.get("function", {}).get(name) or "") for name in function}
-    call.update({**{name: part for name, part in piece.items() if name != "index" and part is not None}, "function": joined})
-
-
-def _blocks(values: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    blocks, inputs = dict[int, dict[str, Any]](), dict[int, str]()
-    members = dict((*_DELTAS.values(), ("signature_delta", "signature")))
-    for value in values:
-        match value.get("type"), value.get("delta"):
-            case "content_block_start", _:
-                blocks[value["index"]] = dict(value["content_block"])
-            case "content_block_delta", {"type": "input_json_delta", "partial_json": part}:
-                inputs[value["index"]] = inputs.get(value["index"], "") + part
-            case "content_block_delta", {"type": kind} if kind in members:
-                block, member = blocks[value["index"]], members[kind]
-                block[member] = (block.get(member) or "") + value["delta"][member]
-    for index, text in inputs.items():
-        blocks[index]["input"] = json.loads(text)
-    return [block for _, block in sorted(blocks.items())]

@@ -134,12 +134,12 @@ def problem_rows(rows: Sequence[Any], summary_words: int, groups: Mapping[int, i
 
 
 def _heading(rank: int, count: int, columns: int) -> str:
+    kind = f"{SEVERITIES[rank // 2]}s"
     name, about = (
-        ("Reported", "A program or provider reports it, where nothing else hides the damage from them")
+        (f"Other {kind}", "A program or provider reports them, where nothing else hides the damage from it")
         if rank % 2
-        else ("Unreported", "No program reports the damage: it is noticed later, or never; a provider may reject what follows from it")
+        else (f"{capfirst(kind)} no program reports", "They are noticed later, or never; a provider may reject what follows from one")
     )
-    name = f"{name} {SEVERITIES[rank // 2]}s"
     return (
         f'<tr class="group"><th scope="rowgroup" colspan="{columns}" title="{about}">{name} <span class="count">{count:,}</span></th></tr>'
     )
@@ -213,6 +213,8 @@ def repair_of(row: Any, is_linked: bool = True) -> SafeString:
             return format_html(
                 '<span class="quiet" title="Nothing repairs it; a rule that it leads to has repairs">see {}</span>', row.consequence
             )
+        if row.correction:
+            return format_html('<span class="quiet" title="Corrects a copy of the capture">{}</span>', row.correction)
         if not row.repair:
             return NOTHING
         return format_html(

@@ -18,7 +18,7 @@ from inspector.presentation.conversation.minimap import Tick
 from inspector.presentation.conversation.placed import Mark, PlacedChunk, ReadCell
 from inspector.presentation.conversation.timeline import Piece, SentCell, Timeline, TimelineRow
 from inspector.presentation.masking import presentable
-from inspector.presentation.tree.model import LOST, REBASED
+from inspector.presentation.tree.model import LOST
 from inspector.presentation.tree.view import ABOVE_CUT, Offshoot, OffshootEntry, TreeView
 from inspector.presentation.visible import clipped, visible
 from inspector.rules.base import Severity
@@ -181,7 +181,7 @@ class _Rows:
         self._begins = is_from_first and not self._lost
         self._is_chosen = bool(tree and tree.chosen)
         self._leaf_line = tree.leaf.line if tree and tree.leaf else None
-        self._led = {placed.line: placed.mark.text for placed in (tree.damage if tree else ()) if placed.mark.kind == REBASED}
+        self._led = tree.rebased if tree else {}
         self._offshoots: dict[int, list[Offshoot]] = {}
         for offshoot in tree.offshoots if tree else ():
             self._offshoots.setdefault(offshoot.seq, []).append(offshoot)
@@ -286,7 +286,7 @@ class _Rows:
         """Of a row of the path: its line, and at the first chunk of an entry a dot."""
         if not self._is_tree:
             return ""
-        is_leaf = self._is_leaf(place)
+        rows, is_leaf = self._timeline.rows, self._is_leaf(place)
         above = "led" if self._is_led(place) else "live"
         below = "led" if self._is_led(place + 1) else "live"
         line = "" if self._begins and place == 0 else _line_of_rail(_PATH_X, above, 0, _DOT_Y)
@@ -294,22 +294,17 @@ class _Rows:
         if is_leaf and self._branch_rows[place]:
             line += _line_of_rail(_PATH_X, "other", _DOT_Y)
         dot = f'<circle class="{"leaf" if is_leaf else "dot"}" cx="{_PATH_X}" cy="{_DOT_Y}" r="{7 if is_leaf else 5}"/>'
-        return _rail_cell(line + (dot if self._is_first_of_entry(place) or is_leaf else ""))
+        is_first = place == 0 or rows[place - 1].chunk.line != rows[place].chunk.line
+        return _rail_cell(line + (dot if is_first or is_leaf else ""))
 
     def _is_led(self, place: int) -> bool:
         """Whether a row begins an entry to which the reader goes on although its parent is in no line."""
         rows = self._timeline.rows
-        return 0 <= place < len(rows) and rows[place].chunk.line in self._led and self._is_first_of_entry(place)
-
-    def _is_first_of_entry(self, place: int) -> bool:
-        rows = self._timeline.rows
-        return place == 0 or rows[place - 1].chunk.line != rows[place].chunk.line
+        return place < len(rows) and rows[place].chunk.seq in self._led
 
     def _gap(self, place: int) -> str:
-        line = self._timeline.rows[place].chunk.line
-        if line is None or not self._is_led(place):
-            return ""
-        return f' <span class="badge warning" title="{_shown(self._led[line])}">parent missing</span>'
+        why = self._led.get(self._timeline.rows[place].chunk.seq)
+        return "" if why is None else f' <span class="badge warning" title="{_shown(why)}">parent missing</span>'
 
     def _cut(self) -> str:
         """Before the first row of the path: what damage hides above it, down to the line that cuts it off."""

@@ -23,11 +23,13 @@ from inspector.presentation.repair import plan
 from inspector.presentation.repair.preview_part import PreviewPart, preview_part
 from inspector.presentation.visible import visible
 from inspector.profiles.base import Judgement, Profile, Violation
-from inspector.profiles.catalogue import PROFILES, UnknownProfile, summary_of
+from inspector.profiles.catalogue import PROFILES, UnknownProfile, repaired_by, summary_of
 from inspector.programs.catalogue import FORMATS, UnknownFormat
 from inspector.programs.formats import Format
 from inspector.programs.registry import wire_of
 from inspector.rules.base import Finding
+from inspector.strategies.base import Strategy
+from inspector.strategies.catalogue import STRATEGIES
 from inspector.views.pages import as_json, page
 from inspector.wires.detection import format_of
 from inspector.wires.layout import NotARequest
@@ -110,6 +112,8 @@ class CheckPage:
     checked: Checked | None
     part: PreviewPart | None
     headline: str = ""
+    likely_repairs: tuple[Strategy, ...] = ()
+    """What usually repairs the first rule that rejects it."""
     """Why the chosen profile rejects it and where, in plain words."""
     findings: tuple[PlacedFinding, ...] = ()
     own: tuple[VerdictRow, ...] = ()
@@ -263,6 +267,7 @@ def check_page(request: OperatorRequest, given: Pasted | None = None) -> tuple[C
         checked=result,
         part=part,
         headline=_headline(result),
+        likely_repairs=_likely_repairs(result),
         findings=_placed_findings(result, shown) if result else (),
         own=own,
         others=others,
@@ -318,7 +323,7 @@ def _headline(result: Checked | None) -> str:
     if result.same_in:
         return _of_several_shapes(result)
     if result.judgement.sendable:
-        return ""
+        return f"{result.profile}: depends on the model" if result.judgement.unclear else ""
     first = result.judgement.violations[0]
     summary = summary_of(result.profile, first.id) or first.text
     chunks = result.stored.conversation.chunks
@@ -327,18 +332,31 @@ def _headline(result: Checked | None) -> str:
     return f"Only its end is missing: {headline[:1].lower()}{headline[1:]}" if result.judgement.prefix_valid else headline
 
 
+def _likely_repairs(result: Checked | None) -> tuple[Strategy, ...]:
+    """Those of the first rule that rejects it, of which a finding names some: of a request of which the end is missing none is worked out."""
+    if result is None or result.judgement.sendable:
+        return ()
+    names = repaired_by(result.profile, result.judgement.violations[0].id)
+    of_findings = {name for finding in result.findings for name in finding.repaired_by}
+    applicable = [strategy for strategy in STRATEGIES if strategy.name in names and strategy.applies_to(result.format.name)]
+    return tuple([strategy for strategy in applicable if strategy.name in of_findings] or applicable)[:NAMED]
+
+
 def _of_several_shapes(result: Checked) -> str:
     wires = {wire_of(name) for name in (result.format.name, *result.same_in)}
     of_shapes = [verdict for verdict in result.profile_verdicts if verdict.profile.wire in wires]
     rejecting = [verdict.name for verdict in of_shapes if not verdict.judgement.sendable]
-    rest = f", rejected by {', '.join(rejecting)}" if rejecting else ""
-    return f"Which API it is for does not show: it passes {len(of_shapes) - len(rejecting)} of {len(of_shapes)} profiles{rest}"
+    unclear = [verdict.name for verdict in of_shapes if verdict.judgement.unclear]
+    parts = [f"it passes {len(of_shapes) - len(rejecting) - len(unclear)} of {len(of_shapes)} profiles"]
+    parts += [f"for {', '.join(unclear)} it depends on the model"] if unclear else []
+    parts += [f"{', '.join(rejecting)} reject{'s' if len(rejecting) == 1 else ''} it"] if rejecting else []
+    return f"Which API it is for does not show: {', '.join(parts)}"
 
 
 def _rows(verdicts: Iterable[ProfileVerdict], shown: str) -> tuple[VerdictRow, ...]:
     same: dict[Any, list[ProfileVerdict]] = {}
     for verdict in verdicts:
-        same.setdefault((verdict.projection, verdict.judgement.violations, verdict.judgement.notes), []).append(verdict)
+        same.setdefault((verdict.projection, verdict.judgement.violations, verdict.judgement.unclear), []).append(verdict)
     return tuple(
         VerdictRow(
             tuple(verdict.name for verdict in equal),

@@ -213,7 +213,7 @@ def _selected(choice: Choice, findings: Findings, total: int) -> SelectedFinding
 def _off_path(content: Content, selected: SelectedFinding | None) -> frozenset[str]:
     """Of the first findings and the selected one. What is found above a cut in the path is not off it."""
     tree = content.overview.tree
-    if tree is None or not tree.chosen:
+    if tree is None:
         return frozenset()
     above = {entry.seq for entry in tree.above_cut}
     some = [*content.findings.first(FINDINGS_SHOWN), *([(selected.oid, selected.finding)] if selected else [])]

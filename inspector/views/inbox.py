@@ -67,7 +67,7 @@ from inspector.views.streams import summaries, worst
 
 RECENT = 12
 FIRST_ROWS, FIRST_WORDS, WORDS_OF_LINE = 12, 201, 9
-WORDS_OF_HEADING = 2
+WORDS_OF_HEADING = 3
 FIRST_REPAIRS, FIRST_WORDS_OF_REPAIRS = 9, 213
 """Rows of the first screen at 1440 x 900, and their words: with what is around them it has below 250."""
 HOLDING = Q(is_trace=False) | Q(stream_count__gt=0) | Q(gone_stream_count__gt=0)

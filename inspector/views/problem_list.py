@@ -296,7 +296,7 @@ class ProblemRow:
             3
             + len((self.unnoticed or self.outcomes).split())
             + len(self.progress_words.split())
-            + (2 if self.left or self.consequence else bool(self.repair and not self.progress_words))
+            + (2 if self.left or self.consequence else bool((self.repair or self.correction) and not self.progress_words))
             + min(3, len(problem.source.name.split()))
             + aged
             + decided
@@ -305,7 +305,13 @@ class ProblemRow:
     @property
     def has_corrected_copy(self) -> bool:
         """Of a rule of streams of which a strategy corrects a copy."""
-        return self.problem.is_of_streams and bool(self.about and self.about.code in _OF_STREAMS and self.about.repaired_by)
+        return bool(self.correction)
+
+    @property
+    def correction(self) -> str:
+        """The first strategy that corrects a copy of a stream; "" of a problem of conversations."""
+        is_corrected = self.problem.is_of_streams and self.about is not None and self.about.code in _OF_STREAMS
+        return next(iter(self.about.repaired_by), "") if is_corrected and self.about else ""
 
     @property
     def severity(self) -> str:

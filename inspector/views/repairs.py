@@ -452,12 +452,12 @@ def _new_page(request: OperatorRequest, row: Conversation, work: Work | None) ->
     mode_reasons: Mapping[str, str] = {}
     left_out: Collection[str] = ()
     tried: PreviewPart | None = None
+    is_chosen = bool(choice.strategies) and OUTCOME not in request.GET
     try:
         mode = mode_named(format_, mode)
         reader = reader_named(format_, choice.reader)
         if not choice.mode and ticked and row.chunk_count <= LARGEST:
             mode, mode_reasons = _first_mode(row, choice._replace(strategies=ticked, mode=mode, reader=reader), waiting)
-        is_chosen = bool(choice.strategies) and OUTCOME not in request.GET
         if ticked and work is None and (is_chosen or row.chunk_count <= LARGEST or is_kept(row, ticked, mode, reader, choice.leaf)):
             preview = shown_of_choice(row, ticked, mode, reader, choice.leaf)
         # A proposal that was refused comes back as it was sent.
@@ -497,7 +497,7 @@ def _new_page(request: OperatorRequest, row: Conversation, work: Work | None) ->
         mode=mode,
         modes=format_.modes,
         mode_reasons=mode_reasons,
-        compared=_compared(row, choice._replace(strategies=ticked, mode=mode, reader=reader), preview.part),
+        compared={} if is_chosen else _compared(row, choice._replace(strategies=ticked, mode=mode, reader=reader), preview.part),
         reader=reader,
         readers=list(dict.fromkeys([*names(row.source.format), reader])),
         may_write=web_may_write(row.source),

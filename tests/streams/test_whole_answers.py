@@ -7,8 +7,10 @@ import pytest
 
 from inspector.presentation.diagnose.stream import pasted_stream
 from inspector.presentation.stream.report import StreamAnalysis, analysed
+from inspector.rules.base import Severity
 from inspector.sources import captures
-from inspector.streams.whole_answers import as_answer, as_stream
+from inspector.streams.corrected_answers import corrected_answer
+from inspector.streams.whole_answers import as_stream
 
 CALL = {"id": "call_1", "type": "function", "function": {"name": "ls", "arguments": '{"path": "/"}'}}
 USAGE = {"prompt_tokens": 1, "completion_tokens": 2, "total_tokens": 3}
@@ -85,35 +87,97 @@ def test_one_that_stopped_at_its_limit_says_so(answer: dict[str, Any]) -> None:
 def test_the_events_of_an_answer_are_that_answer_again(answer: dict[str, Any]) -> None:
     stream = as_stream(answer)
     assert stream is not None
-    whole = json.loads(json.dumps(answer))
-    for number, call in enumerate(call for choice in whole.get("choices", []) for call in choice["message"].get("tool_calls", [])):
-        call.pop("index", None)
-        # The type that Mistral leaves out.
-        assert call.setdefault("type", "function") and number < 2
-    assert as_answer(answer, stream[1].decode()) == whole
+    assert corrected_answer(answer, stream[1].decode()) == answer
 
 
 LEAKED = 'I look. <tool_call>{"name": "ls", "arguments": {"path": "/"}}</tool_call>'
 
 
+def corrected(answer: dict[str, Any]) -> dict[str, Any]:
+    shown = pasted_stream(read(answer), answer)
+    assert shown.is_json, shown
+    value: dict[str, Any] = json.loads(shown.corrected)
+    assert not [finding for finding in read(value).findings if finding.severity is not Severity.NOTE], "nothing is wrong with it any more"
+    return value
+
+
 @pytest.mark.parametrize(
     "answer",
     [
-        chat({"content": LEAKED, "refusal": None}) | {"system_fingerprint": "fp_1"},
+        chat({"content": LEAKED, "refusal": None, "name": "bob", "reasoning": "Where?"}) | {"system_fingerprint": "fp_1"},
+        chat({"content": f"a\u2028{LEAKED}"}),
         anthropic(THOUGHT, {"type": "text", "text": LEAKED}),
-        responses({**MESSAGE, "content": [{"type": "output_text", "text": LEAKED, "annotations": []}]}),
+        responses(
+            {"type": "reasoning", "id": "rs_1", "summary": []},
+            {**MESSAGE, "content": [{"type": "output_text", "text": LEAKED, "annotations": []}]},
+        ),
     ],
-    ids=["chat", "anthropic", "responses"],
+    ids=["chat", "line separator", "anthropic", "responses"],
 )
-def test_a_corrected_answer_is_one_again_with_all_that_no_event_brings(answer: dict[str, Any]) -> None:
+def test_a_corrected_answer_is_one_again_with_all_that_the_correction_leaves_alone(answer: dict[str, Any]) -> None:
     """The corrected body was shown as events, with the first second of 2020 for its time."""
+    value = corrected(answer)
+    changed = {name for name in answer if value[name] != answer[name]}
+    assert value.keys() == answer.keys() and changed <= {"choices", "content", "stop_reason", "output"}
+    text = json.dumps(value)
+    assert "tool_call>" not in text and '"ls"' in text and "I look." in text
+    if "choices" in answer:
+        before, after = answer["choices"][0]["message"], value["choices"][0]["message"]
+        assert {name: part for name, part in after.items() if name not in ("content", "tool_calls")} == {
+            name: part for name, part in before.items() if name != "content"
+        }
+    if "output" in answer:
+        assert [item.get("id") for item in value["output"][:2]] == ["rs_1", "msg_1"], "ids that go with what is encrypted"
+
+
+def test_parts_that_are_right_keep_what_no_stream_would_write() -> None:
+    signed = CALL | {"extra_content": {"google": {"thought_signature": "sig"}}}
+    value = corrected(chat({"content": None, "tool_calls": [signed, CALL]}, "tool_calls"))
+    first, second = value["choices"][0]["message"]["tool_calls"]
+    assert first == signed and second["id"] != "call_1" and second["function"] == CALL["function"]
+    cited = {"type": "text", "text": "B", "citations": [{"type": "char_location", "cited_text": "x"}]}
+    blocks = [TEXT, cited, USE | {"caller": {"type": "direct"}}]
+    value = corrected(anthropic(*blocks))
+    assert (value["content"], value["stop_reason"]) == (blocks, "tool_use")
+    items = [
+        MESSAGE | {"phase": "commentary"},
+        MESSAGE | {"id": "msg_2"},
+        {"type": "function_call", "id": "fc_1", "name": "ls", "arguments": "{}"},
+    ]
+    value = corrected(responses(*items))
+    assert value["output"][:2] == items[:2] and value["output"][2] == items[2] | {"call_id": value["output"][2]["call_id"]}
+
+
+SECOND = {"index": 1, "message": {"role": "assistant", "content": "second"}, "finish_reason": "stop"}
+
+
+@pytest.mark.parametrize(
+    "choices",
+    [
+        lambda first: [first, SECOND],
+        lambda first: [first | {"index": 1}],
+        lambda first: [first | {"index": "0"}],
+        lambda first: [first, first],
+        lambda first: [first | {"message": first["message"] | {"tool_calls": [3]}}],
+    ],
+)
+def test_what_a_stream_cannot_give_back_is_shown_as_events(choices: Any) -> None:
+    """Of several choices the others would be empty."""
+    answer = chat({"content": LEAKED})
+    answer["choices"] = choices(answer["choices"][0])
     shown = pasted_stream(read(answer), answer)
-    assert shown.is_answer
-    corrected = json.loads(shown.corrected)
-    assert not read(corrected).findings, "no rule reports anything of it"
-    changed = {name for name in answer if corrected[name] != answer[name]}
-    assert corrected.keys() == answer.keys() and changed <= {"choices", "content", "stop_reason", "output"}
-    assert "tool_call>" not in shown.corrected and '"ls"' in shown.corrected and "I look." in shown.corrected
+    assert not shown.is_json and (not shown.corrected or shown.corrected.startswith("data: "))
+
+
+def test_a_corrected_answer_that_is_long_is_not_shown() -> None:
+    answer = chat({"content": LEAKED}) | {"metadata": "x" * 30_000}
+    shown = pasted_stream(read(answer), answer)
+    assert not shown.corrected and shown.why_not == "The corrected answer is too long to be shown here."
+
+
+def test_the_events_of_many_choices_hold_the_rest_of_the_answer_once() -> None:
+    stream = as_stream(chat({"content": "x"}) | {"choices": [{}] * 200, "metadata": "x" * 10_000})
+    assert stream is not None and len(stream[1]) < 200_000
 
 
 def test_what_is_wrong_with_it_is_found() -> None:

@@ -388,7 +388,7 @@ def test_a_comma_too_many_is_named_and_taken_out(client: Client) -> None:
     text = json.dumps(GOOD, indent=2)
     wrong = f"{text[:-2]},{text[-2:]}"
     page = post(client, wrong)
-    assert "No JSON: a comma too many in line" in page and "No provider takes it as it is" in page
+    assert "Invalid JSON: a comma too many in line" in page and "No provider takes it as it is" in page
     (field,) = re.findall(r'<textarea id="body".*?>([^<]*)</textarea>', page, re.DOTALL)
     assert unescape(field) == wrong
     (field,) = re.findall(r'<textarea id="body".*?>([^<]*)</textarea>', post(client, wrong, do="apply"), re.DOTALL)

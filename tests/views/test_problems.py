@@ -256,18 +256,18 @@ def test_problems_are_in_groups_the_silent_errors_first(client: Client, kept: Ke
     kept("example", example)
     headings = headings_of(client.get("/").content.decode())
     assert [name for name, *_ in headings] == [
-        "Unreported errors",
-        "Reported errors",
-        "Unreported warnings",
-        "Reported warnings",
+        "Errors no program reports",
+        "Other errors",
+        "Warnings no program reports",
+        "Other warnings",
     ]
     assert all(number == below for _, number, below in headings) and sum(number for _, number, _ in headings) == Problem.objects.count()
     assert headings_of(client.get("/?silent=1&severity=error").content.decode()) == headings[:1]
-    others = client.get("/").content.decode().partition(">Reported errors ")[2].partition('<tr class="group">')[0]
+    others = client.get("/").content.decode().partition(">Other errors ")[2].partition('<tr class="group">')[0]
     assert ">wrong silently</span>" in others, "so nothing says that all of them are reported"
     sorted_otherwise = client.get("/?sort=-first").content.decode()
     assert headings_of(sorted_otherwise) == [] and sorted_otherwise.count(">unreported</span>") == sum(
-        number for name, number, _ in headings if name.startswith("Unreported")
+        number for name, number, _ in headings if name.endswith("no program reports")
     )
 
 
@@ -279,7 +279,7 @@ def test_a_group_that_goes_on_has_its_heading_and_whole_number_on_the_next_page(
     (_, number, _), *_ = headings_of(client.get("/").content.decode())
     following = client.get("/index.json").json()["next"]
     second = headings_of(client.get(f"/?{following}").content.decode())
-    assert number > 2 and second[0] == ("Unreported errors", number, min(2, number - 2))
+    assert number > 2 and second[0] == ("Errors no program reports", number, min(2, number - 2))
 
 
 def test_the_days_of_the_inbox_and_of_trends_end_on_the_same_day(client: Client, tmp_path: Path) -> None:

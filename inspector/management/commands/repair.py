@@ -26,7 +26,7 @@ from inspector.models.overlapping import records_in
 from inspector.planning.preview import Preview
 from inspector.presentation.repair.observed_rejection import observed
 from inspector.presentation.repair.outcomes import outcome
-from inspector.presentation.repair.plan import ending_after, ending_of_side, lost_words, own_members, plan_report, summary
+from inspector.presentation.repair.plan import ending_after, ending_of_side, lost_words, not_repaired, own_members, plan_report, summary
 from inspector.presentation.repair.preview_part import KEPT
 from inspector.presentation.trace.span_words import count
 from inspector.presentation.visible import beginning, visible
@@ -289,7 +289,7 @@ class Command(AnsweringCommand):
         by = f" as {before.case.reading.reader} reads it" if rejected else ""
         self.say(f"  {before.judgement.profile}{by}: {before.judgement.verdict} before, {after.judgement.verdict} after")
         self.say(f"  next request: {outcome(ending_of_side(before), ending_after(preview)).text}")
-        if lost := lost_words(preview):
+        if lost := lost_words(preview, not_repaired(preview)):
             self.say(f"  stays lost: what {lost} reports; the new conversation is written without it")
         for version in rejected.versions if rejected else ():
             self.say(f"  as {version.reader} reads it (--reader): {version.before.verdict} before, {version.after.verdict} after")

@@ -30,8 +30,9 @@ def read_by_others(case: Case) -> ReadByOthers:
 
 
 def gained(before: ReadByOthers, after: ReadByOthers) -> str:
-    """What a repair changes for the other readers; "" where it changes nothing for them."""
-    if not before.fewer or (before.own, before.fewer) == (after.own, after.fewer):
+    """What a repair brings to the other readers; "" where it brings them nothing."""
+    is_less = len(after.fewer) < len(before.fewer) or (len(after.fewer) == len(before.fewer) and sum(after.fewer) > sum(before.fewer))
+    if not is_less:
         return ""
     left = f"{len(after.fewer)} {'does' if len(after.fewer) == 1 else 'do'}, down to {min(after.fewer):,}" if after.fewer else "none does"
     return f"{before.words}; after it, {left}"

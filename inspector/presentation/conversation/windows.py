@@ -116,7 +116,8 @@ def shown(blocks: Blocks, total: int, choice: Filter, at: int | None, start: int
 def _begin(named: int | None, total: int, start: int | None) -> int:
     if named is not None:
         return max(0, min(named - LEAD, total - END))
-    return min(start or 0, total)
+    start = start or 0
+    return start if start < total else max(0, total - END)
 
 
 def _place(blocks: Blocks, total: int, at: int | None) -> int | None:

@@ -9,12 +9,12 @@ from typing import Any
 from inspector.presentation.stream.corrected import MOST_EVENTS
 from inspector.presentation.stream.event import raw_events
 from inspector.presentation.stream.lanes import LaneCell, lanes
-from inspector.presentation.stream.report import StreamAnalysis
+from inspector.presentation.stream.report import StreamAnalysis, StreamFinding
 from inspector.presentation.stream.split_secrets import bytes_without_secrets, split_secrets
+from inspector.streams.corrected_answers import corrected_answer
 from inspector.streams.correcting import CannotCorrect, Correction, correct
 from inspector.streams.model import Exchange, Read
 from inspector.streams.run import run
-from inspector.streams.whole_answers import as_answer
 
 CELLS = 24
 """Rows of a table of events; neighboring events of one kind are one row."""
@@ -35,8 +35,14 @@ class PastedStream:
     correction: Correction | None = None
     corrected: str = ""
     why_not: str = ""
-    is_answer: bool = False
+    is_json: bool = False
     """`corrected` is the JSON of an answer that was not streamed."""
+
+    @property
+    def findings(self) -> list[tuple[StreamFinding, str]]:
+        """Each with what its message says besides the verdict."""
+        verdict = self.analysis.verdict
+        return [(finding, finding.message.removeprefix(verdict).lstrip()) for finding in self.analysis.findings]
 
 
 def pasted_stream(analysis: StreamAnalysis, answer: Mapping[str, Any] | None = None) -> PastedStream:
@@ -44,7 +50,10 @@ def pasted_stream(analysis: StreamAnalysis, answer: Mapping[str, Any] | None = N
     if analysis.events > MOST_EVENTS:
         return PastedStream(analysis, why_not=f"Of more than {MOST_EVENTS:,} events neither a table nor a corrected stream is shown here.")
     cells = [cell for band in lanes(analysis).bands for cell in band.cells.values() if cell.ended is None]
-    shown = _with_bytes(analysis, _shown(cells))
+    if answer is not None:
+        # Nobody sent these events: what they say is what is shown of them.
+        cells = [cell for cell in cells if cell.text or cell.marks]
+    shown = _shown(cells) if answer is not None else _with_bytes(analysis, _shown(cells))
     left_out = sum(cell.count for cell in cells) - sum(cell.count for cell in shown)
     try:
         correction = correct(analysis.exchange)
@@ -55,8 +64,10 @@ def pasted_stream(analysis: StreamAnalysis, answer: Mapping[str, Any] | None = N
     if answer is not None and text:
         # What no event can say as this answer does is shown as events.
         with suppress(ValueError, LookupError, TypeError, AttributeError):
-            whole = json.dumps(as_answer(answer, text), indent=2, ensure_ascii=False)
-            return PastedStream(analysis, shown, left_out, correction, whole, is_answer=True)
+            whole = json.dumps(corrected_answer(answer, text), indent=2, ensure_ascii=False, allow_nan=False)
+            if len(whole) > LONGEST:
+                return PastedStream(analysis, shown, left_out, correction, why_not="The corrected answer is too long to be shown here.")
+            return PastedStream(analysis, shown, left_out, correction, whole, is_json=True)
     return PastedStream(analysis, shown, left_out, correction, text, why_not)
 
 

@@ -122,6 +122,7 @@ def side_by_side(
 ) -> SideBySide:
     """`now` is what the prompt was made of; `base` what is stored (the same where no strategy is tried)."""
     drafts = list(_drafts(base, now, prompt, dropped))
+    start = min(start, max(0, len(drafts) - 1))
     window = drafts[start : start + most]
     return SideBySide(
         tuple(_spanned(window, now, prompt, judgement, {draft.index for draft in drafts[:start]})),

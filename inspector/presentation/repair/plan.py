@@ -88,13 +88,13 @@ def ending_of_side(side: PreviewSide) -> Ending:
 def ending_after(preview: Preview) -> Ending:
     """What becomes of the next request after the plan. That a new conversation is written without the line of which something is lost brings none of that back."""
     after = ending_of_side(preview.after)
-    lost = _not_repaired(preview) if after.words == ACCEPTED else ()
+    lost = not_repaired(preview) if after.words == ACCEPTED else ()
     return Ending(WRONG_SILENTLY, UNNOTICED[lost[0]]) if lost else after
 
 
-def lost_words(preview: Preview) -> str:
-    """What a new conversation is written without, and stays lost: `STORE501 at seq 7`; "" where that is nothing."""
-    return ", ".join(f"{code}{_at(preview, code)}" for code in _not_repaired(preview))
+def lost_words(preview: Preview, codes: Iterable[str]) -> str:
+    """What a new conversation is written without, and stays lost: `STORE501 at seq 7`; "" where that is nothing. `codes` as `not_repaired` gives them."""
+    return ", ".join(f"{code}{_at(preview, code)}" for code in codes)
 
 
 def _at(preview: Preview, code: str) -> str:
@@ -104,7 +104,7 @@ def _at(preview: Preview, code: str) -> str:
     return f" at seq {span_text(seqs, _COUNTED)}" if seqs else ""
 
 
-def _not_repaired(preview: Preview) -> tuple[str, ...]:
+def not_repaired(preview: Preview) -> tuple[str, ...]:
     """Codes of the rules on lost content whose findings only the store that is left has: the plan itself repairs none of them."""
     case = preview.before.case
     if case.conversation.native_id == preview.after.case.conversation.native_id:

@@ -31,6 +31,7 @@ from inspector.presentation.repair.plan import (
     ending_of_side,
     headline,
     lost_words,
+    not_repaired,
     own_members,
     parts_of,
     records_changed,
@@ -56,7 +57,7 @@ CHANGES, BYTES, LEAD = 200, 5_000, 200
 
 NAMED = 3
 """Places of one rule that are named after the first."""
-KEPT = Cost("", "Undo and the audit page keep what leaves the history.")
+KEPT = Cost("", "Undo and the audit page keep what leaves the history.", is_free=True)
 """Of a store: of a body that is handed back nothing is kept."""
 
 
@@ -179,6 +180,8 @@ class PreviewPart:
     """What a plan that invents adds, as far as it is shown: chunks that are stored nowhere, or were of another kind. What a repaired parent brings back was said."""
     lost: str
     """As `lost_words`."""
+    lost_codes: tuple[str, ...]
+    """Rules that find nothing any more, since what is lost is in the store that is left."""
     is_same_request: bool
     """Whether the next request is, word for word, the same before and after."""
     stays: tuple[tuple[str, str], ...]
@@ -245,7 +248,8 @@ class PreviewPart:
 
     @property
     def changed(self) -> tuple[RuleChange, ...]:
-        return changes_of((rule.code, rule.before, rule.after, rule.severity_after) for rule in self.counts)
+        counts = (rule for rule in self.counts if rule.code not in self.lost_codes)
+        return changes_of((rule.code, rule.before, rule.after, rule.severity_after) for rule in counts)
 
     @property
     def fewer(self) -> list[RuleChange]:
@@ -441,6 +445,7 @@ def preview_part(preview: Preview, known: Sequence[Finding] = (), is_written: bo
     start = _start(preview.before.prompt, preview.after.prompt)
     later = preview.after.case.conversation
     counts = _counts(preview.before.counts, preview.after.counts)
+    lost_codes = not_repaired(preview)
     is_same = is_same_request(preview.before.prompt, preview.after.prompt)
     return PreviewPart(
         plan=replace(preview.plan, edits=()),
@@ -468,7 +473,8 @@ def preview_part(preview: Preview, known: Sequence[Finding] = (), is_written: bo
         observed=observed(preview),
         messages=_messages(preview),
         added=added_chunks(preview.before.case, _rows_of(shown_runs)) if Safety.INVENTED in preview.plan.safety else (),
-        lost=lost_words(preview),
+        lost=lost_words(preview, lost_codes),
+        lost_codes=lost_codes,
         is_same_request=is_same,
         for_others=_for_others(preview) if is_same else "",
     )

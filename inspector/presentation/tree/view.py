@@ -187,6 +187,8 @@ class TreeView:
     above_cut: tuple[OffshootEntry, ...]
     """The last of the lost entries, and a line between them and the path that no program reads, in the order of the path."""
     requested_leaf: str
+    rebased: Mapping[int, str]
+    """Seq of each entry of the path whose parent is in no line -> what the reader does there."""
 
     @property
     def see(self) -> str:
@@ -258,6 +260,7 @@ def tree_view(
         tuple(placed(index, mark, index) for index, mark in damage[:SHOWN_MARKS]), len(damage),
         tuple(placed(index, mark, index if mark.to is None else mark.to) for index, mark in missing[:SHOWN_MARKS]), len(missing), leaf, _offshoots(tree),
         "" if tree.last_lost is None else visible(tree.nodes[tree.last_lost].key), _above_cut(tree), requested_leaf,
+        {tree.nodes[index].chunks[0].seq: mark.text for index, marks in tree.marks.items() for mark in marks if mark.kind == REBASED},
     )  # fmt: skip
 
 
