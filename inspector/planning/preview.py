@@ -3,7 +3,7 @@
 import difflib
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -142,7 +142,7 @@ def look(case: Case, projection_name: str, profile_name: str, known: KnownSide |
 
 @light_dataclass(frozen=True, slots=True)
 class DiffRow:
-    """`op`: same, reindexed (only its numbers differ, and the store holds them), changed, removed, inserted."""
+    """`op`: same, reindexed (only its numbers differ, and the store holds them), changed, removed, inserted, restored (stored already, and on the path again)."""
 
     op: str
     before: Chunk | None
@@ -272,7 +272,8 @@ def preview(
         raise WriteRefused(
             f"{case.reading.reader} would take another path from what is written than the plan's; plan it with another --reader, or choose another mode."
         )
-    rows = _rows(stored.conversation, final, later.case.conversation, target != stored.conversation.native_id)
+    in_tree = frozenset(chunk.key for chunk in case.tree.chunks) if case.tree else frozenset[str]()
+    rows = _rows(stored.conversation, final, later.case.conversation, target != stored.conversation.native_id, in_tree)
     return Preview(
         plan,
         changes,
@@ -345,10 +346,12 @@ def diff_rows(before: Conversation, after: Conversation) -> tuple[DiffRow, ...]:
     return _rows(before, after, after)
 
 
-def _rows(base: Conversation, final: Conversation, written: Conversation, is_new: bool = False) -> tuple[DiffRow, ...]:
+def _rows(
+    base: Conversation, final: Conversation, written: Conversation, is_new: bool = False, in_tree: Collection[str] = ()
+) -> tuple[DiffRow, ...]:
     """Rows in the order of the result; `written` holds the same chunks as `final`, with the numbers that the store will have.
 
-    `is_new`: it is another conversation, whose lines name it; they are shown as the plan has them.
+    `is_new`: it is another conversation, whose lines name it; they are shown as the plan has them. `in_tree`: keys of all that is stored, on the path or not.
     """
     as_written = dict(zip((chunk.key for chunk in final.chunks), written.chunks, strict=True))
     planned = {chunk.key: chunk for chunk in final.chunks}
@@ -362,7 +365,7 @@ def _rows(base: Conversation, final: Conversation, written: Conversation, is_new
             rows.append(DiffRow("removed", waiting.pop(0), None))
         if is_new and before is not None:
             chunk = _as_planned(chunk, planned[key])
-        rows.append(DiffRow(_op(before, chunk, has_numbers), before, chunk))
+        rows.append(DiffRow("restored" if before is None and key in in_tree else _op(before, chunk, has_numbers), before, chunk))
     return (*rows, *(DiffRow("removed", chunk, None) for chunk in waiting))
 
 

@@ -86,6 +86,12 @@ class Badge:
 _THROUGH_TREES = frozenset(reader.name for reader in all_readers() if reader.path is not None)
 
 
+def is_cut_off(conversation: Conversation, following: NextRequest) -> bool:
+    """Whether what is stored is not all on the path that both numbers of messages are of."""
+    is_lost = following.state == SILENT and following.words != WRONG_SILENTLY
+    return is_lost and conversation.message_count == conversation.read_count and conversation.source.reader in _THROUGH_TREES
+
+
 @dataclass(frozen=True, slots=True)
 class ConversationRow:
     """`matching` counts the chunks with the searched text; `left_out` the rules beyond the first six."""
@@ -113,9 +119,7 @@ class ConversationRow:
     @property
     def is_cut_off(self) -> bool:
         """Whether both numbers of messages are of the path through a tree, and what is stored is not all reached: a damaged parent or line hides it."""
-        following, conversation = self.next_request, self.conversation
-        is_lost = following.state == SILENT and following.words != WRONG_SILENTLY
-        return is_lost and conversation.message_count == conversation.read_count and conversation.source.reader in _THROUGH_TREES
+        return is_cut_off(self.conversation, self.next_request)
 
     @property
     def is_read_otherwise(self) -> bool:

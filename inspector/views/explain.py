@@ -313,6 +313,11 @@ class ExplainPage:
         return profile_named(self.other_profile).wire not in shapes and len(self.calls) == len(_ids(self.lookup)[:CALLS_NAMED])
 
     @property
+    def is_nowhere(self) -> bool:
+        """Whether it names calls, and no conversation here has one of them."""
+        return self.is_elsewhere and bool(self.calls) and not any(call.stored or call.is_common for call in self.calls)
+
+    @property
     def choices(self) -> tuple[Conversation, ...]:
         """Conversations to suggest, those in which the error was found first."""
         sessions = [crash.session for crash in self.recorded if crash.session]

@@ -48,7 +48,7 @@ from inspector.profiles.judging import judged_case
 from inspector.projections.catalogue import UnknownProjection
 from inspector.readers.catalogue import UnknownReader
 from inspector.views import problem_list
-from inspector.views.conversation_list import forks_of, forks_with, waiting_of
+from inspector.views.conversation_list import forks_of, forks_with, is_cut_off, waiting_of
 from inspector.views.crashes import Crash, crash_of
 from inspector.views.live import live
 from inspector.views.pages import absolute, as_json, as_markdown, origin_of_source, page
@@ -97,6 +97,11 @@ class OccurrenceRow:
         return (
             unless_unnoticed(NextRequest(*subject.next_request), self.silent_errors) if isinstance(subject, Conversation) else NextRequest()
         )
+
+    @property
+    def is_cut_off(self) -> bool:
+        """Of a conversation in a tree, as in the list."""
+        return isinstance(self.subject, Conversation) and is_cut_off(self.subject, self.next_request)
 
     @property
     def seen(self) -> int | None:

@@ -8,13 +8,14 @@ from typing import Any, NamedTuple
 from inspector.planning.preview import Preview
 from inspector.presentation.conversation.ending import ACCEPTED
 from inspector.presentation.repair.alternatives import safety_words
-from inspector.presentation.repair.plan import counts, ending_after, ending_of_side, headline, remaining, remaining_words
+from inspector.presentation.repair.plan import RESTORED, counts, ending_after, ending_of_side, headline, remaining, remaining_words
 from inspector.presentation.visible import size
 from inspector.rules.base import Severity
 from inspector.rules.catalogue import RULES
 
 MOST_RULES = 4
-OPS = ("inserted", "removed", "changed", "reindexed")
+OPS = ("inserted", "restored", "removed", "changed", "reindexed")
+_ACTS = {"restored": RESTORED, "reindexed": "renumbered"}
 
 
 def plan_facts(preview: Preview) -> dict[str, Any]:
@@ -84,7 +85,7 @@ class GroupSum:
     @property
     def did(self) -> str:
         """What they write."""
-        words = [f"{self.ops[op]:,} {'renumbered' if op == 'reindexed' else op}" for op in OPS if self.ops[op]]
+        words = [f"{self.ops[op]:,} {_ACTS.get(op, op)}" for op in OPS if self.ops[op]]
         return f"chunks: {', '.join(words) or 'none change'} · {size(self.bytes)} written"
 
     @property

@@ -20,8 +20,10 @@ from inspector.programs.formats import Change
 from inspector.rules.base import Severity, at_least, findings
 from inspector.rules.catalogue import RULES
 
+RESTORED = "back on the path"
 _ROWS = (
     ("inserted", "inserted"),
+    ("restored", RESTORED),
     ("removed", "removed"),
     ("changed", "changed"),
     ("reindexed", "renumbered (content identical)"),
@@ -63,8 +65,8 @@ def headline(preview: Preview, is_written: bool = True) -> str:
     Of what is only handed back no bytes are written.
     """
     ops = Counter(row.op for row in preview.rows)
-    words = ("inserted", "removed", "changed")
-    parts = [f"{_first(ops[op], 'chunk', 'chunks')} {op}" for op in words if ops[op]]
+    words = {"inserted": "inserted", "restored": RESTORED, "removed": "removed", "changed": "changed"}
+    parts = [f"{_first(ops[op], 'chunk', 'chunks')} {act}" for op, act in words.items() if ops[op]]
     if ops["reindexed"]:
         parts.append(f"{_first(ops['reindexed'], 'chunk', 'chunks')} renumbered")
     if not any(ops[op] for op in words):

@@ -176,6 +176,8 @@ class PreviewPart:
     observed: Observed | None
     messages: tuple[tuple[str, int, int], ...]
     """How many there are before and after, by what they are."""
+    is_of_path: bool
+    """Those that are stored are counted on the path of a tree."""
     added: tuple[Chunk, ...]
     """What a plan that invents adds, as far as it is shown: chunks that are stored nowhere, or were of another kind. What a repaired parent brings back was said."""
     lost: str
@@ -472,6 +474,7 @@ def preview_part(preview: Preview, known: Sequence[Finding] = (), is_written: bo
         safety=safety_words(preview.plan.safety),
         observed=observed(preview),
         messages=_messages(preview),
+        is_of_path=preview.before.case.tree is not None,
         added=added_chunks(preview.before.case, _rows_of(shown_runs)) if Safety.INVENTED in preview.plan.safety else (),
         lost=lost_words(preview, lost_codes),
         lost_codes=lost_codes,
