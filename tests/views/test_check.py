@@ -389,6 +389,7 @@ def test_a_comma_too_many_is_named_and_taken_out(client: Client) -> None:
     wrong = f"{text[:-2]},{text[-2:]}"
     page = post(client, wrong)
     assert "Invalid JSON: a comma too many in line" in page and "No provider takes it as it is" in page
+    assert "Nothing else to repair for " in page
     (field,) = re.findall(r'<textarea id="body".*?>([^<]*)</textarea>', page, re.DOTALL)
     assert unescape(field) == wrong
     (field,) = re.findall(r'<textarea id="body".*?>([^<]*)</textarea>', post(client, wrong, do="apply"), re.DOTALL)
@@ -413,3 +414,23 @@ def test_what_a_verdict_depends_on_is_said_next_to_it(client: Client, around: di
     first = text.partition('class="spot"')[2].partition("</div>")[0]
     assert "anthropic-2026-07" in first and ((note in first) if note else "rejects (AN-10)" not in text)
     assert ("AN-10</span>" in text or 'AN-10"' in text) is (around.get("model") == "claude-opus-4-6")
+
+
+def test_the_note_of_one_profile_is_not_that_of_the_others(client: Client) -> None:
+    """A request of a model of OpenAI was "not modeled, judged as deepseek-thinking"."""
+    body = {"model": "gpt-5", "messages": [{"role": "user", "content": "hi"}]}
+    page = post(client, json.dumps(body), format="openai-chat-request")
+    assert "openai-chat" in page and "not modeled" not in page
+    page = post(client, json.dumps(body | {"model": "glm-5"}), format="openai-chat-request")
+    assert page.count("endpoint of glm-5 is not modeled, judged as openai-chat") == 1 and "judged as deepseek-thinking" not in page
+
+
+def test_of_a_request_that_is_cut_what_repairs_its_violation_is_named(client: Client) -> None:
+    call = {"role": "assistant", "content": [{"type": "tool_use", "id": "toolu_1", "name": "ls", "input": {}}]}
+    said = [{"role": "user", "content": "go"}, call, {"role": "user", "content": "well?"}, {"role": "assistant", "content": "I look"}]
+    body = json.dumps({"model": "claude-opus-4-6", "max_tokens": 9, "messages": said})
+    page = client.post("/check/", {"body": body[:-6]}).content.decode()
+    repair = page.partition('id="repair"')[2].partition("<h2")[0]
+    assert (
+        "Repair: when all of it is here" in repair and "What repairs AN-1:" in repair and "/strategies/insert-interrupted-result/" in repair
+    )

@@ -416,7 +416,12 @@ def test_a_conversation_without_the_call_is_said_to_be_without_it(client: Client
     assert "recommended" not in text and "Request after it" not in text
     there = words(page(client, MISSING.format("toolu_03roles"), session.oid))
     assert "Probably the error of another" not in there and "not in it" not in there and "Its own pages" not in there
-    assert "toolu_01 is not in it, and in no other conversation here." in words(page(client, MISSING.format("toolu_01"), incident.oid))
+    nowhere = words(page(client, MISSING.format("toolu_01"), incident.oid))
+    assert "toolu_01 is not in it, and in no other conversation here." in nowhere
+    assert (
+        "Its conversation is not imported: no conversation here has toolu_01. Add its source , or check the JSON of the request" in nowhere
+    )
+    assert "Explain it there" not in nowhere and "does not break" not in nowhere, "no conversation here is it"
     assert "Probably the error of another" not in words(page(client, OPENAI, incident.oid))
 
 

@@ -1135,6 +1135,11 @@ def test_one_conversation_has_one_outcome_in_all_its_problems(client: Client, ke
     row = Conversation.objects.get(title__startswith="The totals of the ledger")
     words = row.next_request[1]
     cells = re.findall(r'data-label="next request">(.*?)</td>', client.get(f"/?source={row.source.oid}&q=TREE101").content.decode())
+    shown = " ".join(
+        re.sub("<[^>]+>", " ", client.get(f"/problems/{row.source.rule_problems.get(code='TREE101').oid}/").content.decode()).split()
+    )
+    assert "5 → 5 messages on the path only" in shown, "of ten entries"
+    assert shown.count("the path begins here and hides what is above") == 1 and "as in the example" in shown
     assert words == "content lost" and [re.sub("<[^>]+>", "", cell) for cell in cells] == [words]
     oids = [row.source.rule_problems.get(code=code).oid for code in ("STORE501", "TREE101")]
     assert all(f"<b>{words}</b>" in client.get(f"/problems/{oid}/").content.decode() for oid in oids)

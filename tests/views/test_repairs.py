@@ -823,6 +823,19 @@ def test_what_a_torn_line_lost_stays_lost_in_each_mode(client: Client, kept: Kep
     assert ("Stays lost:</b> what STORE501 at seq 7" in text(client, address)) is stays
 
 
+@pytest.mark.parametrize("mode", ["replay-suffix", "in-place", "fork"])
+def test_what_is_in_the_file_and_on_the_path_again_is_not_inserted(client: Client, kept: Kept, mode: str) -> None:
+    """Six green rows with a plus stood for one parent that changes."""
+    kept("programs", of_programs)
+    row = Conversation.objects.get(title__startswith="The totals of the ledger")
+    page = text(client, f"/conversations/{row.oid}/repairs/new/?strategy=reparent-orphan-entry&mode={mode}")
+    words = unescape(" ".join(re.sub("<[^>]+>", " ", page).split()))
+    assert "6 chunks back on the path" in words and "chunks inserted" not in words and "5 → 8 read of 5 → 8 on the path" in words
+    assert len(re.findall(r'<div class="line restored', page)) == 6 and '<div class="line inserted' not in page
+    assert ("Findings in the new conversation" in words) is (mode == "fork")
+    assert ("STORE501 1 → 0" in words) is False, "a fork leaves it in the old file"
+
+
 @pytest.mark.parametrize("mode", ["fork", "in-place"])
 def test_what_is_inserted_is_named_in_each_mode(client: Client, kept: Kept, mode: str) -> None:
     """In a file of lines the one that is inserted takes the key of the next one."""

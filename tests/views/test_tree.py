@@ -610,6 +610,18 @@ def test_a_link_to_a_finding_opens_where_it_is_and_shows_the_missing_parent(get:
     assert named.partition('id="rows"')[2].count('<line class="led"') == 2, "from the dot above to that of the entry"
 
 
+def test_every_missing_parent_of_the_path_is_marked_at_the_first_row_of_its_entry(get: Get, tmp_path: Path) -> None:
+    """Only the first five were, and a window that began inside an entry marked one of its other rows."""
+    blocks = [{"type": "text", "text": f"part {number}"} for number in range(6)]
+    said = [u("u0", None, "go"), *(u(f"u{turn}", f"gone{turn}", "go on") for turn in range(1, 9)), a("a9", "gone9", *blocks)]
+    found = session(tmp_path, header(), *said)
+    page = get(found, "?reader=openclaw-2026.9")
+    marked = [int(row) for row in re.findall(r'<tr id="seq-(\d+)"(?:(?!</tr>).)*parent missing', page, re.DOTALL)]
+    assert marked == [2, 3, 4, 5, 6, 7, 8, 9, 10]
+    inside = get(found, "?reader=openclaw-2026.9&from=11")
+    assert seqs(inside)[0] == 12 and "parent missing" not in inside
+
+
 def test_a_compaction_is_no_fault_in_lists_either(client: Client, tmp_path: Path) -> None:
     session(tmp_path, *COMPACTED)
     assert 'class="n why"' not in client.get("/conversations/").content.decode()
