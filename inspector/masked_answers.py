@@ -1,6 +1,6 @@
 """The one place where what is stored becomes what is shown on pages: every answer is masked here, unless it reveals.
 
-To reveal is a POST of the field `reveal` to the address of the page, download or twin itself: it answers once, exactly, and the audit trail keeps who asked
+To reveal is a POST of the field `reveal` to the address of the page, download or twin itself: it answers once, exactly, and the audit log keeps who asked
 for what. It needs the role of a proposer on the source; in local mode the operator may.
 """
 

@@ -1,4 +1,4 @@
-"""What people decide about problems: acknowledged, ignored with a reason and an end, assigned, opened again, fixed in code. Each is a line of the audit trail and of the problem."""
+"""What people decide about problems: acknowledged, ignored with a reason and an end, assigned, opened again, fixed in code. Each is a line of the audit log and of the problem."""
 
 import re
 from collections.abc import Iterable

@@ -56,7 +56,7 @@ def approve_repair(repair: Repair, operator: str, signed_digest: str, statement:
 
 
 def statement_of(repair: Repair) -> tuple[str, str]:
-    """What was stated on approval, as (key, sentence), from the audit trail; ("", "") where nothing is recorded."""
+    """What was stated on approval, as (key, sentence), from the audit log; ("", "") where nothing is recorded."""
     entry = AuditEntry.objects.filter(repair=repair.oid, verb="approve").order_by("-id").first()
     key = str(entry.detail.get("statement", "")) if entry else ""
     return key, {**STATEMENTS, BY_COMMAND: _BY_COMMAND}.get(key, "")

@@ -34,7 +34,7 @@ Find = Callable[[str], Stored | None]
 
 
 def seal_imported(conversation: Conversation, masked: bool, operator: str) -> bytes:
-    """The newest revision of an imported conversation as a bundle; the audit trail keeps that it was taken. Raises TooLargeToSeal, Refused."""
+    """The newest revision of an imported conversation as a bundle; the audit log keeps that it was taken. Raises TooLargeToSeal, Refused."""
     permit("export" if masked else "reveal", conversation)
     with everything(), one_snapshot():
         row = Conversation.objects.select_related("source").get(pk=conversation.pk)

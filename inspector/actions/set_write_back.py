@@ -1,4 +1,4 @@
-"""Opens one store to writes from the pages, or closes it: a deliberate act that the audit trail keeps."""
+"""Opens one store to writes from the pages, or closes it: a deliberate act that the audit log keeps."""
 
 from inspector.access.permits import acts
 from inspector.actions import audit

@@ -20,7 +20,7 @@ from inspector.text.unknown import UnknownName
 if TYPE_CHECKING:
     from inspector.actions.settling import Interrupted
 
-_MASKED = "Secrets are masked in what was printed. --reveal prints them; the audit trail keeps that."
+_MASKED = "Secrets are masked in what was printed. --reveal prints them; the audit log keeps that."
 _MUCH = 1 << 16
 """Characters that are printed together."""
 _OF_JSON = ("{}", "[]", '""')
@@ -102,7 +102,7 @@ class AnsweringCommand(BaseCommand):
 
     # The checks are about serving pages, and their warnings would appear between the lines of an answer.
     requires_system_checks = []
-    reveal_help = "show secrets as they are stored, not masked; the audit trail keeps who asked"
+    reveal_help = "show secrets as they are stored, not masked; the audit log keeps who asked"
     queues = False
     """Whether a worker may do it as well: what it does may be done again, and needs nobody at a terminal."""
     # Django's own options would be half of every --help.

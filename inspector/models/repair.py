@@ -1,4 +1,4 @@
-"""A repair from proposal to undo, the bytes that it writes, and the audit trail."""
+"""A repair from proposal to undo, the bytes that it writes, and the audit log."""
 
 import json
 from collections.abc import Collection, Iterable

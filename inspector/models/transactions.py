@@ -22,7 +22,7 @@ def one_writer(source: int | None = None) -> Iterator[None]:
     With the key of a `source`, which says that only rows of its conversations and their payloads are written, those of other sources go on too, on a server.
 
     Without it two imports of one store would make the same revision twice, two that share payloads would wait for each other, and two
-    lines of the audit trail would follow the same one.
+    lines of the audit log would follow the same one.
     """
     with transaction.atomic():
         if connection.vendor == "postgresql":

@@ -347,9 +347,9 @@ def _of_several_shapes(result: Checked) -> str:
     of_shapes = [verdict for verdict in result.profile_verdicts if verdict.profile.wire in wires]
     rejecting = [verdict.name for verdict in of_shapes if not verdict.judgement.sendable]
     unclear = [verdict.name for verdict in of_shapes if verdict.judgement.unclear]
-    parts = [f"it passes {len(of_shapes) - len(rejecting) - len(unclear)} of {len(of_shapes)} profiles"]
-    parts += [f"for {', '.join(unclear)} it depends on the model"] if unclear else []
-    parts += [f"{', '.join(rejecting)} reject{'s' if len(rejecting) == 1 else ''} it"] if rejecting else []
+    parts = [f"{len(of_shapes) - len(rejecting) - len(unclear)} of {len(of_shapes)} profiles accept it"]
+    parts += [f"{' and '.join(rejecting)} reject{'s' if len(rejecting) == 1 else ''} it"] if rejecting else []
+    parts += [f"for {' and '.join(unclear)} it depends on the model"] if unclear else []
     return f"Which API it is for does not show: {', '.join(parts)}"
 
 

@@ -71,6 +71,12 @@ class DiagnosePage:
         return next((finding for finding in of_streams if finding.severity is not Severity.NOTE), None)
 
     @property
+    def verdict(self) -> str:
+        """Of its one stream. Nobody sent the events of an answer that was not streamed."""
+        analysis = self.streams[0].analysis
+        return analysis.verdict.replace(f", {analysis.events:,} events", "", 1) if self.is_answer else analysis.verdict
+
+    @property
     def needs_folder(self) -> bool:
         """Whether a repair is written next to the file, which is read as one of a folder then."""
         return any(session.format not in NEW_FILE_ONLY for session in self.sessions)

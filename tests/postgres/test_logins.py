@@ -1,4 +1,4 @@
-"""What is said where a database cannot be opened: one sentence each, and no piece of a password in it, in a page, a log, the audit trail or our own database."""
+"""What is said where a database cannot be opened: one sentence each, and no piece of a password in it, in a page, a log, the audit log or our own database."""
 
 import logging
 import socket

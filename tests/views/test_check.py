@@ -314,7 +314,7 @@ def test_what_several_shapes_share_is_judged_as_one_and_the_field_chooses_anothe
         (
             json.dumps(LATE["messages"][0]),
             "a single message, judged as a list of one",
-            "Which API it is for does not show: it passes 9 of 9 profiles",
+            "Which API it is for does not show: 9 of 9 profiles accept it",
         ),
     ],
 )

@@ -109,13 +109,13 @@ def test_a_lossy_repair_of_a_store_says_what_is_kept_and_whether_a_gap_stays(
 ) -> None:
     repair = proposed(imported(tmp_path / "a.db", broken()), "strip-error-chunks", mode=mode)
     page = text(client, f"/repairs/{repair.oid}/")
-    assert "Undo and the audit page keep what leaves the history." in page
+    assert "Undo and the audit log keep what leaves the history." in page
     assert ("A gap in the numbers stays" in page) is has_gap
 
 
 def test_a_safe_repair_of_a_store_loses_nothing_that_is_to_be_kept(conversation: Conversation, client: Client) -> None:
     page = text(client, f"/repairs/{proposed(conversation, RENUMBER).oid}/")
-    assert "Undo and the audit page keep" not in page and "A gap in the numbers" not in page
+    assert "Undo and the audit log keep" not in page and "A gap in the numbers" not in page
 
 
 def test_the_preview_has_the_same_order_and_its_options_last(client: Client, conversation: Conversation) -> None:

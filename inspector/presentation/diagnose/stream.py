@@ -11,6 +11,7 @@ from inspector.presentation.stream.event import raw_events
 from inspector.presentation.stream.lanes import LaneCell, lanes
 from inspector.presentation.stream.report import StreamAnalysis, StreamFinding
 from inspector.presentation.stream.split_secrets import bytes_without_secrets, split_secrets
+from inspector.rules.base import Severity
 from inspector.streams.corrected_answers import corrected_answer
 from inspector.streams.correcting import CannotCorrect, Correction, correct
 from inspector.streams.model import Exchange, Read
@@ -52,7 +53,11 @@ def pasted_stream(analysis: StreamAnalysis, answer: Mapping[str, Any] | None = N
     cells = [cell for band in lanes(analysis).bands for cell in band.cells.values() if cell.ended is None]
     if answer is not None:
         # Nobody sent these events: what they say is what is shown of them.
-        cells = [cell for cell in cells if cell.text or cell.marks]
+        cells = [
+            replace(cell, marks=tuple(mark for mark in cell.marks if mark.severity is not Severity.NOTE))
+            for cell in cells
+            if cell.text or cell.marks
+        ]
     shown = _shown(cells) if answer is not None else _with_bytes(analysis, _shown(cells))
     left_out = sum(cell.count for cell in cells) - sum(cell.count for cell in shown)
     try:

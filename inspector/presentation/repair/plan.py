@@ -96,12 +96,19 @@ def ending_after(preview: Preview) -> Ending:
 
 def lost_words(preview: Preview, codes: Iterable[str]) -> str:
     """What a new conversation is written without, and stays lost: `STORE501 at seq 7`; "" where that is nothing. `codes` as `not_repaired` gives them."""
-    return ", ".join(f"{code}{_at(preview, code)}" for code in codes)
+    return ", ".join(f"{code}{_at(preview.before, code)}" for code in codes)
 
 
-def _at(preview: Preview, code: str) -> str:
+def lacking_words(preview: Preview) -> str:
+    """Where the rules are found that say what the request silently lacks after the plan: `STORE501 at seq 7`."""
+    after = ending_of_side(preview.after)
+    codes = (kind.code for kind in preview.after.counts if after.silence and UNNOTICED.get(kind.code) == after.silence)
+    return ", ".join(f"{code}{_at(preview.after, code)}" for code in sorted(set(codes)))
+
+
+def _at(side: PreviewSide, code: str) -> str:
     # Of a large conversation the findings are not worked out for a preview.
-    reported = preview.before.findings if preview.before.known is None else ()
+    reported = side.findings if side.known is None else ()
     seqs = sorted({seq for finding in reported if finding.code == code for seq in finding.seqs})
     return f" at seq {span_text(seqs, _COUNTED)}" if seqs else ""
 

@@ -13,6 +13,7 @@ from inspector.conversation.edits import Plan, Safety
 from inspector.conversation.model import Chunk
 from inspector.conversation.queries import span_text
 from inspector.planning.preview import Cost, DiffRow, FindingKind, Preview, PreviewSide
+from inspector.planning.recommend import composed
 from inspector.presentation.conversation.ending import ACCEPTED, Ending
 from inspector.presentation.conversation.excerpt import Excerpt, excerpts
 from inspector.presentation.conversation.message_counts import message_counts
@@ -30,6 +31,7 @@ from inspector.presentation.repair.plan import (
     ending_after,
     ending_of_side,
     headline,
+    lacking_words,
     lost_words,
     not_repaired,
     own_members,
@@ -39,10 +41,12 @@ from inspector.presentation.repair.plan import (
 )
 from inspector.presentation.visible import size
 from inspector.profiles.base import Judgement
+from inspector.profiles.judging import projected_case
 from inspector.programs.formats import Cell, Change
 from inspector.programs.registry import program_or_default
 from inspector.projections.base import Prompt, WireMessage
 from inspector.rules.base import Case, Finding, Severity, at_least, by_rule
+from inspector.strategies.catalogue import strategy
 
 EDGE = 3
 """Rows whose content is equal that are shown next to a change; the others between two changes are folded."""
@@ -57,7 +61,7 @@ CHANGES, BYTES, LEAD = 200, 5_000, 200
 
 NAMED = 3
 """Places of one rule that are named after the first."""
-KEPT = Cost("", "Undo and the audit page keep what leaves the history.", is_free=True)
+KEPT = Cost("", "Undo and the audit log keep what leaves the history.", is_free=True)
 """Of a store: of a body that is handed back nothing is kept."""
 
 
@@ -182,12 +186,16 @@ class PreviewPart:
     """What a plan that invents adds, as far as it is shown: chunks that are stored nowhere, or were of another kind. What a repaired parent brings back was said."""
     lost: str
     """As `lost_words`."""
+    lacking: str
+    """`STORE501 at seq 7`: where what the next request silently lacks afterwards is found; "" where that is said elsewhere, or it lacks nothing."""
     lost_codes: tuple[str, ...]
     """Rules that find nothing any more, since what is lost is in the store that is left."""
     is_same_request: bool
     """Whether the next request is, word for word, the same before and after."""
     stays: tuple[tuple[str, str], ...]
     """Code and message of what is still found afterwards and is milder then: why it asks for less."""
+    same_as: tuple[str, ...]
+    """Those of its strategies after which alone the request is word for word the same: what the others take away was not sent."""
     for_others: str
     """What other readers read of it before and after, where the next request stays the same; "" where that changes nothing for them."""
 
@@ -478,9 +486,22 @@ def preview_part(preview: Preview, known: Sequence[Finding] = (), is_written: bo
         added=added_chunks(preview.before.case, _rows_of(shown_runs)) if Safety.INVENTED in preview.plan.safety else (),
         lost=lost_words(preview, lost_codes),
         lost_codes=lost_codes,
+        lacking=lacking_words(preview),
         is_same_request=is_same,
+        same_as=_same_as(preview),
         for_others=_for_others(preview) if is_same else "",
     )
+
+
+def _same_as(preview: Preview) -> tuple[str, ...]:
+    """Of a plan that takes something away, those that do not; () where the request differs without it, and of a large conversation."""
+    chosen = [strategy(name) for name in preview.plan.strategies]
+    names = tuple(of.name for of in chosen if Safety.LOSSY not in of.safety)
+    if preview.before.known is not None or not names or len(names) == len(chosen):
+        return ()
+    _, case = composed(preview.before.case, names)
+    profile, projection = preview.after.judgement.profile, preview.after.own_projection
+    return names if is_same_request(projected_case(case, profile, projection), preview.after.prompt) else ()
 
 
 def _for_others(preview: Preview) -> str:

@@ -185,7 +185,7 @@ def _verdict(judged_exchange: Judged, findings_of: Sequence[StreamFinding]) -> s
     count = _count(main.events, "event") + (f", {_count(choices, 'choice')}" if choices > 1 else "")
     shows = "what both sides show" if len(judged_exchange.alone) > 1 else f"what the {main.side.value} side alone can show"
     if common_finish(main.protocol, main.assembled.finish) == LENGTH:
-        return f"{title}, {count}: it stopped at the limit of its tokens ({main.assembled.finish}){_cut_at(main.assembled)}. Nothing else is wrong."
+        return f"{title}, {count}: it stopped at the limit of its tokens ({main.assembled.finish}){_cut_at(main.assembled)}.{'' if findings_of else ' Nothing else is wrong.'}"
     return f"{title}, {count}: {whole}, and nothing is wrong by {shows}."
 
 

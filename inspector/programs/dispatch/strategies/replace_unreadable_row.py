@@ -45,7 +45,7 @@ STRATEGY = Strategy(
     safety=frozenset({Safety.LOSSY}),
     summary="puts an error chunk that says so in the place of a row of which nothing can be read",
     cost=(
-        "The damaged bytes leave the store; undo and the audit page keep them. What the row held stays unknown. "
+        "The damaged bytes leave the store; undo and the audit log keep them. What the row held stays unknown. "
         "The error chunk is one like any other: alone in its message it is named MSG201, in a history that is read merged MSG203, until renumber-messages and strip-error-chunks have run."
     ),
     user_visible_effect="The history view opens again and shows an error bubble in the place of the row.",

@@ -7,6 +7,7 @@ from inspector.conversation.tree import Entry, entries
 from inspector.programs.pi_openclaw.readers.paths import REBASED
 from inspector.programs.pi_openclaw.rules.session_effects import effects
 from inspector.programs.pi_openclaw.rules.session_tree import Tree, is_user, name, tree_of, whole, words_of
+from inspector.programs.pi_openclaw.torn_lines import TornLine, torn_lines
 from inspector.rules.base import Case, Match, Origin, Rule, Severity, bounded
 from inspector.text.counted import counted
 
@@ -43,10 +44,11 @@ def check(case: Case) -> Iterator[Match]:
     for is_hidden in hidden:
         above.append(above[-1] + is_hidden)
     path_words = {words_of(entry) for entry in tree.path} if any(entry.index not in tree.on_path for entry in orphans) else set()
-    yield from bounded(_match(tree, entry, above[entry.index], calls, path_words) for entry in orphans)
+    torn = torn_lines(whole(case).chunks)
+    yield from bounded(_match(tree, entry, above[entry.index], calls, path_words, torn.get(entry.parent or "")) for entry in orphans)
 
 
-def _match(tree: Tree, entry: Entry, turns: int, calls: dict[str, Chunk], path_words: set[str]) -> Match:
+def _match(tree: Tree, entry: Entry, turns: int, calls: dict[str, Chunk], path_words: set[str], torn: TornLine | None) -> Match:
     before = tree.all[entry.index - 1] if entry.index else None
     evidence = [("parent", (entry.parent or "")[:60])]
     if entry.parent in calls:
@@ -55,7 +57,10 @@ def _match(tree: Tree, entry: Entry, turns: int, calls: dict[str, Chunk], path_w
         evidence.append(
             ("the entry before it in the file", f"{before.id[:60] or 'without id'} (seq {before.chunks[0].seq}): its likely parent")
         )
-    start = f"The entry {name(entry)} names the parent {(entry.parent or '')[:40]!r}, which is in no line that can be read"
+    if torn is not None and torn.parent:
+        evidence.append(("what is left of the parent's line", f"it hangs from {torn.parent[:60]}"))
+    line = f"whose line (seq {torn.chunk.seq}) is torn" if torn else "which is in no line that can be read"
+    start = f"The entry {name(entry)} names the parent {(entry.parent or '')[:40]!r}, {line}"
     if before is None:
         return Match(entry.chunks, f"{start}; it is the first entry, so that nothing in this file is hidden by it.", severity=Severity.NOTE)
     if entry.index not in tree.on_path and words_of(entry) in path_words:

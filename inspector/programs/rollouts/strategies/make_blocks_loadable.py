@@ -55,7 +55,7 @@ STRATEGY = Strategy(
     summary="gives blocks and fields that rollouts' loader refuses the nearest shape that it takes, so that the session loads again",
     cost=(
         "Encrypted thinking and signatures that are no text leave the history; a block of an unknown kind becomes its JSON text; "
-        "arguments that are no object are kept as their text, next to empty arguments. Undo and the audit page keep the old lines."
+        "arguments that are no object are kept as their text, next to empty arguments. Undo and the audit log keep the old lines."
     ),
     user_visible_effect="The session opens again. What came from another program is shown as text.",
     pros="One block of a kind that the loader does not know keeps the whole session from loading; everything else in it is in order.",

@@ -1,5 +1,7 @@
 """What `reparent-orphan-entry` does to sessions that are trees: the path after it, and what the written file contains."""
 
+import json
+
 import pytest
 
 from inspector.conversation.edits import Safety
@@ -40,6 +42,35 @@ def test_an_entry_without_parent_in_the_file_goes_on_from_the_one_before_it(mode
     assert texts(repaired(case, "reparent-orphan-entry")) == ["one", "two", "three", "four", "five"]
     assert texts(written(lines(header(), *rows), ["reparent-orphan-entry"], mode)) == ["one", "two", "three", "four", "five"]
     assert Safety.INVENTED in strategy("reparent-orphan-entry").safety and "inferred" in strategy("reparent-orphan-entry").cost
+
+
+def torn(id_: str, parent: str, cut: int = 90) -> bytes:
+    return json.dumps(a(id_, parent, text("torn"))).encode()[:cut]
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_what_is_left_of_the_line_between_says_which_branch_it_was_on(mode: str) -> None:
+    """The line before it is of another branch, which was taken for the history above."""
+    rows = [
+        u("u1", None, "one"),
+        a("a1", "u1", text("two")),
+        u("u2", "a1", "three"),
+        u("b1", "u1", "other"),
+        torn("t1", "u2"),
+        u("u3", "t1", "after"),
+    ]
+    case = of(*rows)
+    (found,) = [finding for finding in findings(case, RULES) if finding.code == "TREE101"]
+    assert "names the parent 't1', whose line (seq 5) is torn: the path begins here" in found.message
+    assert ("what is left of the parent's line", "it hangs from u2") in found.evidence
+    assert texts(repaired(case, "reparent-orphan-entry")) == ["one", "two", "three", "after"]
+    assert texts(written(lines(header(), *rows), ["reparent-orphan-entry"], mode)) == ["one", "two", "three", "after"]
+
+
+@pytest.mark.parametrize("left", [torn("t1", "u2", 35), torn("t1", "nowhere"), torn("t1", "u3"), b'{"message":{"id":"t1","parentId":"u2"'])
+def test_a_torn_line_that_does_not_say_its_parent_leads_to_the_line_before(left: bytes) -> None:
+    rows = [u("u1", None, "one"), a("a1", "u1", text("two")), u("u2", "a1", "three"), u("b1", "u1", "other"), left, u("u3", "t1", "after")]
+    assert texts(repaired(of(*rows), "reparent-orphan-entry")) == ["one", "other", "after"]
 
 
 def test_an_entry_that_openclaw_rebased_gets_the_parent_that_it_was_read_with() -> None:
