@@ -4,6 +4,7 @@ A client is a reader and, where its program has several, a converter: `exact+kee
 sends thinking in tags. What it sends counts, not only what it reads: a fix of the loader may restore leaked call syntax as an answer.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise, zip_longest
@@ -549,6 +550,8 @@ class Summary:
     """Messages that A and B read of the conversations of which B loses some."""
     retried: int
     """Conversations of which a retry would run tools with B, and not with A."""
+    lacking: Mapping[str, int]
+    """What requests that pass with B lack all the same -> in how many conversations."""
 
 
 def summarize(reader_a: str, reader_b: str, named: Sequence[tuple[str, Difference]]) -> Summary:
@@ -581,4 +584,5 @@ def summarize(reader_a: str, reader_b: str, named: Sequence[tuple[str, Differenc
         },
         (sum(one.messages_a for one in differences if one.lost_messages), sum(one.messages_b for one in differences if one.lost_messages)),
         sum(bool(one.retry) for one in differences),
+        Counter(one.silence_b for one in differences if one.state_b == PASSES and one.silence_b),
     )
