@@ -7,7 +7,6 @@ from typing import NamedTuple
 from inspector.conversation.model import Chunk, Kind
 
 _ID, _PARENT = (re.compile(rb'"%s":\s*"([^"\\]{1,200})"' % name) for name in (b"id", b"parentId"))
-
 _MESSAGE = re.compile(rb'"message"\s*:')
 
 
