@@ -106,7 +106,7 @@ def repair_options(tried: Tried, now: Ending, passing: Sequence[Passing]) -> tup
         return all_named
     first = {(of.safety, of.after.words): of for of in reversed(passing)}
     fine = sorted((of for of in passing if first[of.safety, of.after.words] is of), key=lambda of: of.after.words != ACCEPTED)
-    same = f"; the request is that after {_joined(names)} alone" if names else ""
+    same = f"; the request is that after {_joined(names)} alone, and lacks nothing then that is stored" if names else ""
     return (
         *(RepairOption(of.names, of.safety, _end(of.after, now), RECOMMENDED, _does(of.safety) + same * of.is_same) for of in fine),
         *all_named,
