@@ -46,6 +46,22 @@ def test_an_answer_that_was_not_streamed_is_judged_as_a_stream_is(client: Client
     assert "A call of ls was written as text in the answer" in page and "An answer of OpenAI Chat Completions that was not streamed" in page
     assert 'href="/check/">check the next request' in page and "To keep it" not in page
     assert "Copy the corrected answer" in page and "&quot;created&quot;: 1790000000" in page and "are left out" not in page, "it keeps them"
+    assert "Its parts" in page and "STREAM125</a> tool-text-in-content" in page and "[DONE]" not in page, "nobody sent events"
+    torn = {
+        "role": "assistant",
+        "content": None,
+        "tool_calls": [{"id": "c", "type": "function", "function": {"name": "ls", "arguments": '{"pa'}}],
+    }
+    cut = {
+        "id": "c",
+        "object": "chat.completion",
+        "created": 1790000000,
+        "model": "gpt-5",
+        "choices": [choice | {"message": torn, "finish_reason": "length"}],
+    }
+    page = post(client, json.dumps(cut))
+    assert "OpenAI Chat Completions: it stopped at the limit of its tokens (length)" in page and "4 events" not in page
+    assert "<b>ls</b> {&quot;pa" in page and "its arguments are cut off" in page
     report = client.post("/diagnose.json", {"text": answer}).json()
     assert report["recognized"] == "answer" and report["streams"][0]["findings"][0]["code"] == "STREAM125"
     said = client.post("/check/", {"body": answer}).content.decode()

@@ -4,14 +4,16 @@ import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from inspector.presentation.stream.corrected import MOST_EVENTS
 from inspector.presentation.stream.event import raw_events
 from inspector.presentation.stream.lanes import LaneCell, lanes
+from inspector.presentation.stream.marks import StreamMark
 from inspector.presentation.stream.report import StreamAnalysis, StreamFinding
 from inspector.presentation.stream.split_secrets import bytes_without_secrets, split_secrets
 from inspector.rules.base import Severity
+from inspector.streams.assembling import arguments
 from inspector.streams.corrected_answers import corrected_answer
 from inspector.streams.correcting import CannotCorrect, Correction, correct
 from inspector.streams.model import Exchange, Read
@@ -21,6 +23,16 @@ CELLS = 24
 """Rows of a table of events; neighboring events of one kind are one row."""
 LONGEST = 20_000
 """Bytes of a corrected stream that a page shows."""
+
+
+class AnswerPart(NamedTuple):
+    """A block of an answer that was not streamed; `is_cut`: its arguments end inside."""
+
+    kind: str
+    name: str
+    text: str
+    marks: tuple[StreamMark, ...]
+    is_cut: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +50,19 @@ class PastedStream:
     why_not: str = ""
     is_json: bool = False
     """`corrected` is the JSON of an answer that was not streamed."""
+
+    @property
+    def parts(self) -> list[AnswerPart]:
+        """Of an answer that was not streamed: each block that has words was one event with them."""
+        main = self.analysis.main
+        blocks = [block for block in main.assembled.blocks if block.text] if main else []
+        marks = [cell.marks for cell in self.cells if cell.text]
+        if len(marks) != len(blocks):
+            marks = [()] * len(blocks)
+        return [
+            AnswerPart(block.kind, block.name, block.text, tuple(of_block), block.kind == "tool-call" and arguments(block.text).cut)
+            for block, of_block in zip(blocks, marks, strict=True)
+        ]
 
     @property
     def findings(self) -> list[tuple[StreamFinding, str]]:
