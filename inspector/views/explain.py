@@ -102,6 +102,8 @@ class RepairRow(NamedTuple):
     end: str
     word: str
     """What they are called: whether the next request is right after them."""
+    note: str = ""
+    """As of the option of a repair."""
 
     @property
     def is_rejected_no_more(self) -> bool:
@@ -516,7 +518,9 @@ def _repairs(subject: Lookup) -> tuple[RepairRow, ...]:
         offer = offered(row, "")
         if offer.recommended == advice.names and offer.options:
             by_name = {strategy.name: strategy for strategy in STRATEGIES}
-            return tuple(RepairRow(tuple(by_name[name] for name in option.names), option.end, option.word) for option in offer.options)
+            return tuple(
+                RepairRow(tuple(by_name[name] for name in option.names), option.end, option.word, option.note) for option in offer.options
+            )
     return (RepairRow(advice.strategies, advice.after, advice.word),) if advice.strategies else ()
 
 

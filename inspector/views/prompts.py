@@ -233,6 +233,12 @@ class PromptPage:
         return sorted(passing, key=lambda one: (not one.is_fine, one.name not in self.recommended, one.safety != "safe"))
 
     @property
+    def lacks(self) -> list[tuple[tuple[int, ...], str]]:
+        """What the request silently lacks after the strategies that are tried: seqs, and why."""
+        dropped = self.look.case.reading.dropped if self.silence and self.look.strategies else ()
+        return [(tuple(chunk.seq for chunk in group.chunks), group.why) for group in dropped if not group.intentional]
+
+    @property
     def is_offered(self) -> bool:
         """Whether the page names strategies that end the rejection."""
         return not self.look.judgement.sendable and bool(self.passing_strategies)
@@ -319,7 +325,10 @@ def _page(request: OperatorRequest, row: Conversation, choice: Choice, analysis:
     elif choice.start is None and first is not None:
         place = place_of(base, look.case.conversation, look.prompt, dropped, first)
         start = place - LEAD if place > NEAR else 0
-    table = side_by_side(base, look.case.conversation, look.prompt, dropped, look.judgement, start, WINDOW)
+    stored_keys = (
+        frozenset(chunk.key for chunk in analysis.case.tree.chunks) if look.strategies and analysis.case.tree else frozenset[str]()
+    )
+    table = side_by_side(base, look.case.conversation, look.prompt, dropped, look.judgement, start, WINDOW, stored_keys)
     count, tree = len(base.chunks), look.case.tree
     is_small = len((tree or base).chunks) <= LARGEST and not analysis.observed
     content = tree if tree and not look.strategies else look.case.conversation

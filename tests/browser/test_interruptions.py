@@ -141,7 +141,7 @@ def test_a_tick_says_its_outcome_and_keeps_the_focus(open_page: Page, live_serve
     expect(tick).to_be_focused()
     # On the preview the whole page follows what is ticked.
     page.goto(f"{live_server.url}/conversations/{incident.oid}/repairs/new/?strategy=renumber-messages")
-    expect(page.locator(".strip")).to_contain_text("Remain THINK301 promote-leaked-call repairs it too THINK101")
+    expect(page.locator(".strip")).to_contain_text("Remain THINK301 promote-leaked-call repairs it THINK101")
     page.locator("summary", has_text="Options: strategies").click()
     page.locator("#choose-promote-leaked-call").focus()
     page.keyboard.press("Space")

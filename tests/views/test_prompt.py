@@ -82,6 +82,7 @@ def test_the_page_opens_at_the_first_violation_unless_its_address_says_otherwise
     assert list(lines(prompt(client, incident, "?from=0"))) == [str(seq) for seq in range(1, 15)]
     accepted = prompt(client, incident, "?strategy=renumber-messages")
     assert "What makes it right</a>" in accepted
+    assert '<dt class="still">Lacks</dt><dd>seq 14: dropped by reconcile: the message holds only thinking.</dd>' in accepted
     assert list(lines(accepted))[-1] == "14" and next(iter(lines(accepted))) == "10", "what it lacks then"
     assert next(iter(lines(prompt(client, incident, "?strategy=promote-leaked-call")))) == "1", "it lacks nothing"
     assert "Go to" not in accepted and "Accepted</dt>" not in accepted

@@ -251,6 +251,7 @@ def test_the_prompt_of_a_cut_path_names_the_cause_the_effect_and_what_is_lost(ge
     (address, place) = re.findall(r'<a class="link" href="/conversations/\w+/(\?at=5)#(branch-\d+)">3<', page)[0]
     assert f'id="{place}"' in get(found, address)
     repaired = get(found, "?strategy=reparent-orphan-entry", ending="/prompt/")
+    assert "back on the path" in repaired and "inserted" not in repaired.partition('<table class="prompt')[2]
     assert [seq for seq, _, _ in lost(repaired)] == ["4"] and "before: wrong silently: content lost" in shown(repaired)
 
 

@@ -1,7 +1,7 @@
 """A history next to the prompt made from it: chunks in their order, and in each row the block of the request that the chunk became."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
@@ -118,10 +118,17 @@ class SideBySide:
 
 
 def side_by_side(
-    base: Conversation, now: Conversation, prompt: Prompt, dropped: Iterable[Dropped], judgement: Judgement, start: int = 0, most: int = 200
+    base: Conversation,
+    now: Conversation,
+    prompt: Prompt,
+    dropped: Iterable[Dropped],
+    judgement: Judgement,
+    start: int = 0,
+    most: int = 200,
+    in_tree: Collection[str] = (),
 ) -> SideBySide:
-    """`now` is what the prompt was made of; `base` what is stored (the same where no strategy is tried)."""
-    drafts = list(_drafts(base, now, prompt, dropped))
+    """`now` is what the prompt was made of; `base` what is stored (the same where no strategy is tried). `in_tree`: keys of all that is stored, on the path or not."""
+    drafts = list(_drafts(base, now, prompt, dropped, in_tree))
     start = min(start, max(0, len(drafts) - 1))
     window = drafts[start : start + most]
     return SideBySide(
@@ -138,7 +145,9 @@ def place_of(base: Conversation, now: Conversation, prompt: Prompt, dropped: Ite
     return next((at for at, draft in drafts if draft.chunk is not None and draft.chunk.seq == seq), 0)
 
 
-def _drafts(base: Conversation, now: Conversation, prompt: Prompt, dropped: Iterable[Dropped]) -> Iterator[_Draft]:
+def _drafts(
+    base: Conversation, now: Conversation, prompt: Prompt, dropped: Iterable[Dropped], in_tree: Collection[str] = ()
+) -> Iterator[_Draft]:
     by_key: dict[str, list[tuple[int | None, PromptPart]]] = {}
     for part in prompt.system_parts:
         by_key.setdefault(part.chunk.key, []).append((None, part))
@@ -167,7 +176,8 @@ def _drafts(base: Conversation, now: Conversation, prompt: Prompt, dropped: Iter
         while removed and before is not None and removed[0].seq < before.seq:
             yield _removed(removed.pop(0))
         placed = by_key.get(chunk.key, [])
-        change = "" if before is chunk else "inserted" if before is None else _change(before, chunk)
+        new = "back on the path" if chunk.key in in_tree else "inserted"
+        change = "" if before is chunk else new if before is None else _change(before, chunk)
         # Partial losses count too: the prompt may have a chunk without all of its content.
         # An entry that only controls the session is no message.
         lost = why.get(chunk.key, "" if placed or chunk.kind is Kind.CONTROL else "nothing of it is sent")

@@ -80,6 +80,9 @@ class Passing(NamedTuple):
     is_same: bool = False
 
 
+SAME_AS = "the request is the same as after"
+
+
 class RepairOption(NamedTuple):
     """Strategies to choose together. `end`: what becomes of the next request after them, in a few words; "" where it is accepted.
 
@@ -92,6 +95,8 @@ class RepairOption(NamedTuple):
     word: str
     does: str
     read: str = ""
+    note: str = ""
+    """That its request is the one after fewer strategies, in a sentence without its end."""
 
 
 def repair_options(tried: Tried, now: Ending, passing: Sequence[Passing]) -> tuple[RepairOption, ...]:
@@ -106,9 +111,12 @@ def repair_options(tried: Tried, now: Ending, passing: Sequence[Passing]) -> tup
         return all_named
     first = {(of.safety, of.after.words): of for of in reversed(passing)}
     fine = sorted((of for of in passing if first[of.safety, of.after.words] is of), key=lambda of: of.after.words != ACCEPTED)
-    same = f"; the request is that after {_joined(names)} alone, and lacks nothing then that is stored" if names else ""
+    same = f"{SAME_AS} {_joined(names)} alone: what that lacks is removed here" if names else ""
     return (
-        *(RepairOption(of.names, of.safety, _end(of.after, now), RECOMMENDED, _does(of.safety) + same * of.is_same) for of in fine),
+        *(
+            RepairOption(of.names, of.safety, _end(of.after, now), RECOMMENDED, _does(of.safety), note=same if of.is_same else "")
+            for of in fine
+        ),
         *all_named,
     )
 
@@ -154,7 +162,7 @@ def _line(option: RepairOption) -> str:
         more = f" ({option.read})" if option.read else ""
         return f"{option.does.capitalize()}: {_joined(option.names)}{more}, but {option.end}."
     subject = "The session" if option.end.startswith(RESUMABLE) else "Next request"
-    return f"{f'{subject} {option.end}' if option.end else 'Passes'}: {_joined(option.names)}, {_but(option.safety, option.does)}."
+    return f"{f'{subject} {option.end}' if option.end else 'Passes'}: {_joined(option.names)}, {_but(option.safety, option.does)}{f'; {option.note}' if option.note else ''}."
 
 
 def _cost(tried: Tried) -> str:
