@@ -42,9 +42,13 @@ def test_what_a_ticked_strategy_includes_loses_its_tick(page: Page, live_server:
     page.goto(f"{live_server.url}/conversations/{incident.oid}/repairs/new/")
     # Ways that differ in what they cost are for a person to choose.
     expect(page.locator("#choose-renumber-messages")).not_to_be_checked()
+    is_scripted = page.evaluate("document.documentElement.classList.contains('js')")
     page.locator("#choose-renumber-messages").check()
+    if is_scripted:
+        # A tick takes the place of the one before it that is still asked for, and the browser calls that an error.
+        expect(page.locator("#outcome")).to_contain_text("Outcome of renumber-messages")
     page.locator("#choose-promote-leaked-call").check()
-    if not page.evaluate("document.documentElement.classList.contains('js')"):
+    if not is_scripted:
         page.get_by_role("button", name="Preview").first.click()
     expect(page.locator("main")).to_contain_text("Left out, since it changes nothing next to promote-leaked-call: renumber-messages.")
     expect(page.locator("#choose-promote-leaked-call")).to_be_checked()
