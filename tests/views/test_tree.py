@@ -570,9 +570,9 @@ def long_before_its_compaction(*values: Any) -> tuple[Any, ...]:
 def test_a_conversation_is_shown_from_where_its_reader_begins_unless_something_is_found_before_it(get: Get, tmp_path: Path) -> None:
     conversation = session(tmp_path, *long_before_its_compaction(a("a5", "u5", text("done"))))
     page = get(conversation)
-    assert seqs(page) == [5, 6, 7, 8, 9, 10, 11, 12, 13], "at least three rows before the first that is read, and as many as a screen has"
-    assert ">4 earlier</a>" in page and "No message of them is read" in page
-    earlier = re.search(r'href="([^"]+)"[^>]*>4 earlier', page)
+    assert seqs(page) == [7, 8, 9, 10, 11, 12, 13], "three rows before the first that is read"
+    assert ">6 earlier</a>" in page and "No message of them is read" in page
+    earlier = re.search(r'href="([^"]+)"[^>]*>6 earlier', page)
     assert earlier is not None and seqs(get(conversation, earlier[1]))[0] == 1
     assert seqs(get(conversation, "?at=2"))[0] == 1 and seqs(get(conversation, "?role=user"))[0] == 1
 
@@ -582,7 +582,7 @@ def test_a_conversation_whose_finding_is_long_after_its_compaction_is_shown_from
     values = long_before_its_compaction(*turns, a("a12", "u11", call("c1")), r("r12", "a12", "c1", "real"), u("u13", "a12", "still there?"))
     page = get(session(tmp_path, *values))
     (named,) = [seq for seq, _, words in offshoots(page) if "bash: real" in words]
-    assert int(named) in seqs(page)[5:8] and len(seqs(page)) == 9, "as many as a first screen has"
+    assert int(named) in seqs(page)[3:6] and len(seqs(page)) == 7, "as many as a first screen has"
     assert "No message of them is read" not in page, "some of them are read"
 
 
@@ -605,7 +605,7 @@ def test_a_link_to_a_finding_opens_where_it_is_and_shows_the_missing_parent(get:
     (seq,) = finding.seqs
     chosen = "reader=openclaw-2026.9"
     named, opened = get(found, f"?{chosen}&finding={finding.oid}"), get(found, f"?{chosen}")
-    assert seqs(named)[-1] == seq + 1 and len(seqs(named)) == 9 and seqs(opened)[0] == 1
+    assert seqs(named)[-1] == seq + 1 and len(seqs(named)) == 7 and seqs(opened)[0] == 1
     (row,) = re.findall(r'<tr id="seq-\d+"(?:(?!</tr>).)*parent missing', named, re.DOTALL)
     assert row.startswith(f'<tr id="seq-{seq}"') and "goes on from here" in row
     assert named.partition('id="rows"')[2].count('<line class="led"') == 2, "from the dot above to that of the entry"

@@ -10,7 +10,7 @@ from typing import Protocol
 from inspector.presentation.conversation.placed import BLOCK, Block, PlacedChunk
 from inspector.presentation.conversation.timeline import Window
 
-LEAD, END = 3, 9
+LEAD, END = 3, 7
 """Rows shown before the one that an address names, and at the end of all at least: both fit into a first screen."""
 
 
