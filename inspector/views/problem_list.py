@@ -26,6 +26,7 @@ from inspector.presentation.visible import visible
 from inspector.programs.registry import program_or_default, programs
 from inspector.rules.base import Rule, RuleEntry
 from inspector.rules.catalogue import RULES, UnknownRule, rule
+from inspector.strategies.base import Strategy
 from inspector.strategies.catalogue import strategy
 from inspector.streams.violations import ALL_STREAM_RULES
 from inspector.views.conversation_list import options_of
@@ -240,6 +241,10 @@ class ProblemRow:
         chosen = (strategy(name) for name in self.about.repaired_by)
         format_name = self.problem.source.format
         return tuple(one.name for one in chosen if one.applies_to(format_name) and (self.has_traces or not one.reads_trace))
+
+    @property
+    def strategies(self) -> tuple[Strategy, ...]:
+        return tuple(map(strategy, self.repairs))
 
     @property
     def repair(self) -> str:

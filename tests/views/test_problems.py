@@ -669,7 +669,12 @@ def test_the_page_of_a_problem_says_how_to_fix_it_in_the_store_and_in_the_code(c
     conversation = imported(tmp_path / "a.db", merged())
     address = f"/problems/{Problem.objects.get(code='MSG101').oid}"
     page = client.get(f"{address}/").content.decode().partition('id="fix"')[2].partition("</section>")[0]
-    assert ">renumber-messages</a></dd>" in page and "Group by <code>seq - chunkIdx</code>" in page and "waits" not in page
+    assert (
+        '>renumber-messages</a> <span class="badge ok' in page
+        and page.count("/strategies/") == 1
+        and "Group by <code>seq - chunkIdx</code>" in page
+        and "waits" not in page
+    )
     assert client.get(f"{address}.json").json()["fixed_in_code"].startswith("Group by `seq - chunkIdx`")
     assert 'the damage returns until <a class="link" href="#fix">the code</a> is fixed' in client.get(f"{address}/").content.decode()
     repair = proposed(conversation, "renumber-messages")
@@ -1206,7 +1211,9 @@ def test_the_repairs_of_a_rule_are_named_and_others_only_where_there_are_more(cl
         return " ".join(re.sub("<[^>]+>", "", text).split())
 
     dispatch = {problem.code: in_the_store(problem) for problem in Problem.objects.filter(source__format="dispatch")}
-    assert dispatch["MSG101"] == "renumber-messages", "of one there is no choice"
-    assert dispatch["STORE101"] == "rebuild-unreadable-row or replace-unreadable-row"
+    assert dispatch["MSG101"] == "renumber-messages safe", "of one there is no choice"
+    assert dispatch["STORE101"] == "rebuild-unreadable-row safe or replace-unreadable-row lossy"
     (many,) = (in_the_store(problem) for problem in Problem.objects.filter(code="STORE601"))
-    assert many == "insert-ledger-results, insert-replay-result, insert-recovered-result or others", "the rule has a fourth"
+    assert many == "insert-ledger-results safe, insert-replay-result invented, insert-recovered-result invented or others", (
+        "the rule has a fourth"
+    )
