@@ -23,7 +23,7 @@ REPLAY, INSERT = "replay-suffix", "insert-and-reparent"
 MODES: tuple[WriteMode, ...] = (
     WriteMode(
         REPLAY,
-        "puts the path, from the first change on, at the end of the file, with new ids and one new time; the old lines stay as a branch",
+        "puts the path, from the first change on, at the end of the file, with new ids and one new time; the old lines stay as a branch, and no stored byte changes",
         own_risk="appends the changed end again, the old one stays as a branch",
     ),
     WriteMode(INSERT, "gives rows another parent, and puts new ones, where there are any, into the middle; ids stay", "in-place"),
