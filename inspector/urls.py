@@ -107,7 +107,7 @@ urlpatterns = [
     path("repairs/<slug:oid>/reviewers/", repairs.reviewers, name="reviewers"),
     path("repairs/<slug:oid>/apply/", repairs.apply, name="apply"),
     path("repairs/<slug:oid>/undo/", repairs.undo, name="undo"),
-    # Sources and the trail
+    # Sources and the audit log
     *page_at("sources", sources.source_list, "sources", json=sources.source_list_json),
     *page_at("sources/add", changing_sources.add, "add-source", json=changing_sources.add_json),
     path("sources/watch/", sources.watch_all, name="watch-all"),

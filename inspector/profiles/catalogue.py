@@ -3,7 +3,7 @@
 import re
 
 from inspector.profiles import ai_sdk, anthropic, bedrock, deepseek, gemini, mistral, openai_chat, openai_responses, templates
-from inspector.profiles.base import Profile
+from inspector.profiles.base import Profile, ProviderRule
 from inspector.text.unknown import UnknownName
 
 PROFILES: tuple[Profile, ...] = (
@@ -45,24 +45,27 @@ class UnknownProfile(UnknownName):
         super().__init__(f"There is no profile {name!r}; `profiles` lists them.")
 
 
+def _rule(profile_name: str, rule_id: str) -> ProviderRule | None:
+    rules = (rule for candidate in PROFILES if candidate.name == profile_name for rule in candidate.rules)
+    return next((rule for rule in rules if rule.id == rule_id), None)
+
+
 def summary_of(profile_name: str, rule_id: str) -> str:
     """A rule of a profile in words; "" where the profile has no such rule."""
-    rules = (rule for candidate in PROFILES if candidate.name == profile_name for rule in candidate.rules)
-    return next((rule.summary for rule in rules if rule.id == rule_id), "")
+    return rule.summary if (rule := _rule(profile_name, rule_id)) else ""
 
 
 def repaired_by(profile_name: str, rule_id: str) -> tuple[str, ...]:
     """Names of the strategies of a rule of a profile; () where the profile has no such rule."""
-    rules = (rule for candidate in PROFILES if candidate.name == profile_name for rule in candidate.rules)
-    return next((rule.repaired_by for rule in rules if rule.id == rule_id), ())
+    return rule.repaired_by if (rule := _rule(profile_name, rule_id)) else ()
 
 
 def text_of(profile_name: str, rule_id: str, path: str) -> str:
     """What the provider answers to a request that breaks the rule at the path, without its ids; "" where the profile has no such rule."""
-    rules = (rule for candidate in PROFILES if candidate.name == profile_name for rule in candidate.rules)
+    rule = _rule(profile_name, rule_id)
     number = re.search(r"\d+", path)
     values = {"id": "…", "ids": "…", **({"n": number[0]} if number else {})}
-    return next((rule.say(**values) for rule in rules if rule.id == rule_id), "")
+    return rule.say(**values) if rule else ""
 
 
 def profile(name: str) -> Profile:

@@ -1,4 +1,4 @@
-"""The audit log: who did what to which bytes, when, and whether the trail itself still holds together."""
+"""The audit log: who did what to which bytes, when, and whether it still holds together."""
 
 import csv
 import json
