@@ -2,7 +2,7 @@
 
 import json
 import zlib
-from dataclasses import is_dataclass
+from dataclasses import fields, is_dataclass
 from enum import Enum
 from functools import cache
 from typing import Any, TypeVar, get_args, get_type_hints
@@ -14,6 +14,8 @@ T = TypeVar("T")
 _CONVERTER = make_converter()
 _LEVEL = 1
 """Rows repeat so much that the fastest level makes them five times smaller."""
+LATER = {"later": True}
+"""Metadata of a field of a dataclass that an earlier version did not write: read of what that one wrote, it has its default. Only so can what was kept still be shown until it is judged again."""
 
 
 def packed(value: Any) -> bytes:
@@ -27,7 +29,7 @@ def prepare(kind: type[Any]) -> None:
 
 @cache
 def shape(*kinds: type[Any]) -> str:
-    """What `packed` writes of these: the fields and types of each dataclass and NamedTuple in them and the names of each enum, as text. What has another shape cannot be unpacked."""
+    """What `packed` writes of these: the fields and types of each dataclass and NamedTuple in them and the names of each enum, as text. What has another shape cannot be unpacked. Without fields that are `LATER`."""
     described: dict[Any, list[str]] = {}
 
     def describe(kind: Any) -> None:
@@ -36,10 +38,11 @@ def shape(*kinds: type[Any]) -> str:
         if not isinstance(kind, type) or kind in described:
             return
         if is_dataclass(kind) or issubclass(kind, tuple):
-            fields = get_type_hints(kind)
-            described[kind] = [f"{name}: {field}" for name, field in fields.items()]
-            for field in fields.values():
-                describe(field)
+            later = {field.name for field in fields(kind) if field.metadata.get("later")} if is_dataclass(kind) else ()
+            hints = {name: hint for name, hint in get_type_hints(kind).items() if name not in later}
+            described[kind] = [f"{name}: {hint}" for name, hint in hints.items()]
+            for hint in hints.values():
+                describe(hint)
         elif issubclass(kind, Enum):
             described[kind] = [f"{member.name} = {member.value}" for member in kind]
 

@@ -2,12 +2,13 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 
 from inspector.conversation.model import Chunk, Conversation, Kind
 from inspector.presentation.conversation.placed import TreePlaces
 from inspector.presentation.conversation.row_words import letter
+from inspector.presentation.packed import LATER
 from inspector.presentation.tree.entry_words import what, words
 from inspector.presentation.tree.missing_results import NO_RESULT
 from inspector.presentation.tree.model import (
@@ -187,7 +188,7 @@ class TreeView:
     above_cut: tuple[OffshootEntry, ...]
     """The last of the lost entries, and a line between them and the path that no program reads, in the order of the path."""
     requested_leaf: str
-    rebased: Mapping[int, str]
+    rebased: Mapping[int, str] = field(default_factory=dict, metadata=LATER)
     """Seq of each entry of the path whose parent is in no line -> what the reader does there."""
 
     @property
