@@ -15,6 +15,7 @@ from django.shortcuts import get_object_or_404, redirect
 from inspector.actions import decide_problem
 from inspector.actions.decide_problem import DONE, Decision
 from inspector.actions.problems import Refused
+from inspector.actions.shown_previews import Offered, offered
 from inspector.conversation.model import Kind
 from inspector.middleware import OperatorRequest, accepts
 from inspector.models import (
@@ -39,6 +40,7 @@ from inspector.presentation.conversation.verdict import PASSES, REJECTED, NextRe
 from inspector.presentation.conversation.whole import LARGE
 from inspector.presentation.json_text import Json, json_fields
 from inspector.presentation.prompt.causes import calls_of
+from inspector.presentation.repair.outcomes import tone
 from inspector.presentation.repair.plan import left_less
 from inspector.presentation.sparkline import Sparkline
 from inspector.presentation.visible import visible
@@ -47,6 +49,7 @@ from inspector.profiles.catalogue import UnknownProfile
 from inspector.profiles.judging import judged_case
 from inspector.projections.catalogue import UnknownProjection
 from inspector.readers.catalogue import UnknownReader
+from inspector.strategies.base import Strategy
 from inspector.views import problem_list
 from inspector.views.conversation_list import forks_of, forks_with, is_cut_off, waiting_of
 from inspector.views.crashes import Crash, crash_of
@@ -59,6 +62,8 @@ from inspector.views.repair_rows import rows_of as rows_of_repairs
 
 VERSIONS, EVENTS, ALSO, CHOSEN = 5, 50, 6, 200
 """How many are shown, and how many problems one form may choose."""
+TRIED = 500
+"""Chunks of an example for which the page tries the repairs."""
 _OID = re.compile(r"[0-9a-f]{12}")
 _State = Occurrence.State
 
@@ -134,6 +139,8 @@ class Example(NamedTuple):
     is_why: bool = False
     fewer: str = ""
     """Of one whose next request passes: how many other readers read fewer messages."""
+    offer: Offered | None = None
+    """What its repairs come to; None of one of more than `TRIED` chunks."""
 
     @property
     def profile(self) -> str:
@@ -202,6 +209,18 @@ class ProblemPage:
         for repair, title in of_repairs.values():
             lines += _of_repair(repair, title)
         return tuple(sorted(lines, key=lambda line: line.at, reverse=True)[:EVENTS])
+
+    @property
+    def fixes(self) -> tuple[tuple[Strategy, str, str], ...]:
+        """The strategies, each with what it is called and what the next request is after it alone, where the example was tried."""
+        offer = self.example.offer if self.example and self.example.offer else Offered((), frozenset(), "")
+        words = offer.words
+        fixes = [(offer.costs.get(of.name, of), words.get(of.name, ""), offer.outcomes.get(of.name, "")) for of in self.row.strategies]
+        # The recommended ones first; what repairs nothing in the only one, or leaves its request rejected, is none where another does not.
+        fixes.sort(key=lambda fix: (not fix[1], not fix[2]))
+        is_alone = self.problem.conversations == 1 and any(outcome for _, _, outcome in fixes)
+        fine = tuple(fix for fix in fixes if (tone(fix[2]) != "no" if fix[2] else not is_alone))
+        return fine or tuple(fixes)
 
     @property
     def unplanned(self) -> int:
@@ -287,6 +306,8 @@ def _example(rows: Sequence[OccurrenceRow]) -> Example | None:
         if row.seqs and isinstance(row.subject, Conversation):
             with suppress(UnknownReader, UnknownProfile, UnknownProjection, Revision.DoesNotExist):
                 example = (_example_of_large if row.subject.chunk_count >= LARGE else _example_of)(row, row.subject)
+                is_tried = row.subject.chunk_count <= TRIED and not row.subject.is_crash
+                example = example._replace(offer=offered(row.subject, "") if is_tried else None)
                 return example if example.excerpt.lines else None
             return None
     return None

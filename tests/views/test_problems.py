@@ -1203,17 +1203,24 @@ def test_what_is_first_to_look_at_is_no_crash_file_while_a_session_has_something
     assert f"/conversations/{crash.oid}/" in start() and "rejected" not in start(), "it has no next request"
 
 
-def test_the_repairs_of_a_rule_are_named_and_others_only_where_there_are_more(client: Client, kept: Kept) -> None:
+def test_the_repairs_of_a_rule_say_what_they_do_to_the_example(client: Client, kept: Kept) -> None:
     kept("programs", of_programs)
 
     def in_the_store(problem: Problem) -> str:
         text = client.get(f"/problems/{problem.oid}/").content.decode().partition("<dt>in the store</dt>")[2].partition("</dd>")[0]
-        return " ".join(re.sub("<[^>]+>", "", text).split())
+        return " ".join(re.sub("<[^>]+>", " ", text).split())
 
     dispatch = {problem.code: in_the_store(problem) for problem in Problem.objects.filter(source__format="dispatch")}
-    assert dispatch["MSG101"] == "renumber-messages safe", "of one there is no choice"
-    assert dispatch["STORE101"] == "rebuild-unreadable-row safe or replace-unreadable-row lossy"
+    assert dispatch["MSG101"] == (
+        "renumber-messages safe partial Next request of the example after it: openai-chat: rejected → wrong silently (without seq 14)"
+    ), "of one there is no choice, and it is not enough"
+    assert dispatch["STORE101"] == (
+        "replace-unreadable-row lossy Next request after it: openai-chat: wrong silently → can be resumed (its last call (seq 3) is pending); "
+        "the request stays the same"
+    ), "the other one finds no rows next to it here"
+    (branches,) = (in_the_store(problem) for problem in Problem.objects.filter(code="TREE101", source__format="pi"))
+    assert branches == "reparent-orphan-entry safe partial Next request after it: anthropic-2026-07: still wrong silently (content lost)"
     (many,) = (in_the_store(problem) for problem in Problem.objects.filter(code="STORE601"))
-    assert many == "insert-ledger-results safe, insert-replay-result invented, insert-recovered-result invented or others", (
-        "the rule has a fourth"
-    )
+    assert many == "insert-ledger-results safe Next request after it: ai-sdk-6: rejected → accepted", "its three others change nothing here"
+    (guessed,) = (in_the_store(problem) for problem in Problem.objects.filter(code="TOOL602"))
+    assert guessed.count(" invented Next request after it: ai-sdk-6: rejected → accepted") == 3 and guessed.count(" or ") == 2
