@@ -46,7 +46,7 @@ from inspector.programs.formats import Stored
 from inspector.rules.base import Case, Rule, by_rule
 from inspector.rules.catalogue import RULES, all_findings
 from inspector.strategies.base import Strategy
-from inspector.strategies.catalogue import STRATEGIES
+from inspector.strategies.catalogue import STRATEGIES, strategy
 
 FINDINGS = 2_000
 """Findings of a large conversation, the most dangerous first, of which the page marks the strategies."""
@@ -79,6 +79,13 @@ class Offered:
     """The same, to be shown otherwise; () where what is recommended would make a request that passes wrong."""
     accepted: tuple[str, ...] = ()
     """The tried strategies after which alone the next request is accepted."""
+
+    costs: Mapping[str, Strategy] = field(default_factory=dict)
+    """Each of `named` and `recommended` with what it costs here; of a long conversation none."""
+
+    def strategies(self, format_name: str) -> tuple[Strategy, ...]:
+        """All that are for a format."""
+        return tuple(self.costs.get(of.name, of) for of in STRATEGIES if of.applies_to(format_name))
 
     @property
     def words(self) -> dict[str, str]:
@@ -189,7 +196,8 @@ def _offered(pk: int, revision: int, read: tuple[Hashable, ...], reader: str, pr
     loose = {finding.code for finding in reported} - {finding.code for finding in reported if finding.repaired_by}
     attempts = _attempts(case, named | {*recommended}, projection, profile, [rule for rule in RULES if rule.code in loose], written)
     now = ending_without_findings(case, judgement)
-    offer = Offered(recommended, named, problem, _outcomes(attempts, now, profile), parts, _ended(attempts, loose), detected)
+    costs = {name: strategy(name).of(case) for name in named | {*recommended}} if _is_tried(case) else {}
+    offer = Offered(recommended, named, problem, _outcomes(attempts, now, profile), parts, _ended(attempts, loose), detected, costs=costs)
     return _advised(offer, case, recommendation.candidate, now, projection, profile, attempts, written) if _is_tried(case) else offer
 
 

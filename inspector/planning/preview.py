@@ -76,7 +76,7 @@ def compose_effective(case: Case, strategies: Sequence[Strategy]) -> tuple[tuple
             final = current.conversation
         later = apply(current.conversation, strategy.edits(current))
         if later != current.conversation:
-            effective.append(strategy)
+            effective.append(strategy.of(current))
             final = later
     return between(case.conversation, final), tuple(effective)
 
@@ -283,6 +283,11 @@ def preview(
         rows,
         (
             *(Cost(strategy.name, strategy.cost, not strategy.safety) for strategy in strategies),
+            *(
+                Cost("", mode.cost)
+                for mode in format_.modes
+                if mode.name == plan.mode and mode.cost and any(row.op == "changed" for row in rows)
+            ),
             *(Cost("", sentence) for sentence in _other_path(case, target == stored.conversation.native_id)),
             *(Cost("", sentence) for sentence in _gap(rows)),
         ),

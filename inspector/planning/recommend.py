@@ -278,8 +278,9 @@ def composed(base: Case, names: Iterable[str]) -> tuple[tuple[Strategy, ...], Ca
         edits = list(strategy.edits(case)) if strategy.name in chosen_names else []
         # A store that holds a key twice can be edited by nobody: which of the two rows would it be?
         with suppress(EditMismatch):
-            case = case.with_conversation(apply(case.conversation, edits)) if edits else case
-            used += [strategy] if edits else []
+            later = case.with_conversation(apply(case.conversation, edits)) if edits else case
+            used += [strategy.of(case)] if edits else []
+            case = later
     if used:
         base.cached[composed] = chosen_names, (tuple(used), case)
     return tuple(used), case

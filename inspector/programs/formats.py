@@ -462,6 +462,11 @@ class WriteMode:
     """`fork` or `in-place`, the words that every format shares; "" where it is neither."""
     own_risk: str = ""
     """`risk` of a mode without an alias."""
+    own_merit: str = ""
+    """`merit` of a mode that is no fork."""
+
+    cost: str = ""
+    """A sentence, where more than what the strategies change is another afterwards."""
 
     @property
     def shown(self) -> str:
@@ -471,6 +476,11 @@ class WriteMode:
     def risk(self) -> str:
         """What it does to the conversation that is there, in a few words; "" where only its summary says that."""
         return {"fork": "new conversation, the original stays", "in-place": "edits the original"}.get(self.alias, self.own_risk)
+
+    @property
+    def merit(self) -> str:
+        """Why it is the default where it is the first of its format; "" where it is the only one, or is not."""
+        return "the original stays" if self.alias == "fork" else self.own_merit
 
     @property
     def for_users(self) -> str:

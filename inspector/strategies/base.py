@@ -1,10 +1,16 @@
 """What a strategy is: a named way to repair, as edits, with what people have said for and against it."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from inspector.conversation.edits import Edit, Safety
 from inspector.rules.base import Case
+
+
+class CaseCost(NamedTuple):
+    safety: frozenset[Safety]
+    cost: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +40,16 @@ class Strategy:
     """The clause after "when" that says what it is for, where no rule of ours names it; "" where one does."""
     reads_trace: bool = False
     """It proposes nothing for a store without the traces of its requests."""
+    cost_of: Callable[[Case], CaseCost | None] | None = None
+    """What it costs in one case, where `safety` and `cost` have to say "unless" or "else"; None where they hold."""
 
     def applies_to(self, format_name: str) -> bool:
         return not self.formats or format_name in self.formats
+
+    def of(self, case: Case) -> "Strategy":
+        """With what it costs in this case."""
+        own = self.cost_of(case) if self.cost_of and self.applies_to(case.conversation.format) else None
+        return replace(self, safety=own.safety, cost=own.cost) if own else self
 
     def edits(self, case: Case) -> Iterator[Edit]:
         """What it would change; nothing in conversations of other programs."""

@@ -12,7 +12,7 @@ from inspector.rules.base import Case
 from inspector.rules.synthetic_texts import written_by
 from inspector.rules.tool_call_in_thinking import answer_of, declared, ending, is_silent
 from inspector.strategies.arrangement import entry_of, placed
-from inspector.strategies.base import Strategy
+from inspector.strategies.base import CaseCost, Strategy
 from inspector.strategies.insert_results import interrupted
 from inspector.strategies.leaked_syntax import LeakedEnding, recovered
 from inspector.strategies.numbering import renumbered
@@ -133,18 +133,37 @@ def _content(call: Chunk) -> str:
     return canonical([call.tool_name, call.payload.get("input")])
 
 
+def _cost_of(case: Case) -> CaseCost | None:
+    calls = promoted_calls(case.conversation, apply(case.conversation, promoted(case, guesses=False)))
+    outcomes = {is_recorded for _, is_recorded in calls}
+    if len(outcomes) != 1:
+        return None
+    result = (
+        "its result is the one that is recorded."
+        if outcomes == {True}
+        else "no run of it is recorded, so its result is synthetic and marked as an error."
+    )
+    return CaseCost(_INVENTED, f"A call that the program never saw; {result} {_MARKUP}")
+
+
 def names(strategies: Sequence[str]) -> bool:
     """Whether calls are made of text by one of these."""
     return bool({"promote-leaked-call", "promote-guessed-call"} & set(strategies))
 
 
+_INVENTED = frozenset({Safety.INVENTED})
+_MARKUP = (
+    "The markup leaves the text, but for signed thinking, which stays whole. A call whose parameters its text does not type stays text, and so does one in "
+    "the middle of a turn: what follows it knows no result."
+)
 STRATEGY = (
     Strategy(
         name="promote-leaked-call",
-        safety=frozenset({Safety.INVENTED}),
+        safety=_INVENTED,
         summary="turns a call that the model wrote out as text at the end of a turn into a tool call, with its recorded result or else an interrupted one, and renumbers the messages",
         cost="A call that the program never saw, with the id that the text or a recorded run gives it, else a new one; without a recorded run its result is synthetic and marked as an error. "
-        "The markup leaves the text, but for signed thinking, which stays whole. A call whose parameters its text does not type stays text, and so does one in the middle of a turn: what follows it knows no result.",
+        + _MARKUP,
+        cost_of=_cost_of,
         user_visible_effect="A tool run appears where the turn broke off. Nothing is run: where no result is recorded the call is closed as interrupted, and on resume the program may let the model make it again.",
         pros="The model sees an intact call in place of leaked syntax, knows what came of it or that it was not run, and goes on from there.",
         cons="The provider never sent this call. If the text was only quoted, the model reads that it called a tool.",
@@ -155,7 +174,7 @@ STRATEGY = (
     ),
     Strategy(
         name="promote-guessed-call",
-        safety=frozenset({Safety.INVENTED}),
+        safety=_INVENTED,
         summary="does what promote-leaked-call does, also where the type of a parameter must be guessed",
         cost="What promote-leaked-call costs; and parameters are guessed: one becomes text where its syntax does not say whether 7 is a number and no schema is known. The finding names these.",
         user_visible_effect="A tool run appears where the turn broke off, perhaps with a parameter of the wrong type.",

@@ -205,7 +205,7 @@ class NewRepairPage:
     def also(self) -> "tuple[AlsoRepairs, ...]":
         """What repairs rules that remain."""
         choice = RepairChoice(self.ticked, self.mode, self.reader, self.leaf)
-        own = _also(self.expected, choice, self.written, self.row.source.format, self.near, self.recommended)
+        own = _also(self.expected, choice, self.written, self.strategies, self.near, self.recommended)
         left = {rule.code for rule in self.expected.left} if self.expected else set()
         ending = {code: (of, choice._replace(strategies=(*self.ticked, of.name))) for code, of in self.ended.items() if code in left}
         return (*own, *(AlsoRepairs(code, of, _query(more, self.written)) for code, (of, more) in ending.items()))
@@ -413,10 +413,15 @@ def _near(strategies: Iterable[Strategy], names: Collection[str], ticked: Collec
 
 
 def _also(
-    part: PreviewPart | None, choice: RepairChoice, written: Written, format_name: str, names: Collection[str], recommended: Collection[str]
+    part: PreviewPart | None,
+    choice: RepairChoice,
+    written: Written,
+    strategies: Iterable[Strategy],
+    names: Collection[str],
+    recommended: Collection[str],
 ) -> tuple[AlsoRepairs, ...]:
     """Of each rule that remains the first strategy of these names that repairs it, where none that does is chosen."""
-    near = _near((of for of in STRATEGIES if of.applies_to(format_name)), names, choice.strategies, recommended)
+    near = _near(strategies, names, choice.strategies, recommended)
     offers: dict[str, AlsoRepairs] = {}
     for rule in part.left if part is not None else ():
         own = [strategy for strategy in near if strategy.name in _repaired_by(rule.code)]
@@ -473,7 +478,7 @@ def _new_page(request: OperatorRequest, row: Conversation, work: Work | None) ->
     except Refused as refusal:
         preview = Shown(None, "", str(refusal))
     del base
-    strategies = tuple(of for of in STRATEGIES if of.applies_to(row.source.format))
+    strategies = offer.strategies(row.source.format)
     known = {of.name for of in STRATEGIES}
     unknown = next((name for name in _data(request).getlist("strategy") if name not in known), "")
     return NewRepairPage(
@@ -883,7 +888,7 @@ def _review(repair: Repair, operator: str, part: PreviewPart | None) -> dict[str
     written, also = Written(repair.reason, repair.incident, reviewers), tuple[AlsoRepairs, ...]()
     if is_waiting and part is not None and not repair.is_moved and (is_offer_kept(row, choice.leaf) or not is_kept_of(repair)):
         offer = offered(row, choice.leaf)
-        also = _also(part, choice, written, row.source.format, offer.named, offer.recommended)
+        also = _also(part, choice, written, offer.strategies(row.source.format), offer.named, offer.recommended)
     return {
         "hunks": hunks,
         "comments": tuple(comment for comment in comments if comment.anchor not in shown),

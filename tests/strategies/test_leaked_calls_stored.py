@@ -12,7 +12,7 @@ from inspector.planning import preview as previews
 from inspector.planning.preview import NothingToDo, Preview, compose
 from inspector.programs.dispatch.format import DISPATCH
 from inspector.programs.dispatch.readers import INTERRUPTED
-from inspector.programs.formats import Cell, Record, after
+from inspector.programs.formats import Cell, Record, Stored, after
 from inspector.programs.gbrain.format import GBRAIN
 from inspector.rules.base import Case, case_of, findings
 from inspector.rules.catalogue import RULES
@@ -117,8 +117,12 @@ def test_pi_and_openclaw(format_name: str, mode: str) -> None:
     assert said(later.conversation)[1:-1] == WANTED and codes(later) <= LEFT
 
 
+def gbrain_store(*runs: gbrain_rows.Run, words: str = WORDS) -> Stored:
+    return gbrain_rows.stored(gbrain_rows.Case("", "", {0: gbrain_rows.ASKED, 1: ("assistant", [gbrain_rows.text(words)])}, runs))
+
+
 def gbrain(*runs: gbrain_rows.Run, words: str = WORDS) -> Said:
-    held = gbrain_rows.stored(gbrain_rows.Case("", "", {0: gbrain_rows.ASKED, 1: ("assistant", [gbrain_rows.text(words)])}, runs))
+    held = gbrain_store(*runs, words=words)
     edits = compose(case_of(held.conversation, "gbrain-head"), [strategy(PROMOTE)])
     plan = Plan("s", held.conversation.native_id, GBRAIN.modes[0].name, (PROMOTE,), frozenset(), "", edits)
     (found,) = GBRAIN.read(after(held.records, GBRAIN.write(plan, held)))
@@ -132,6 +136,24 @@ def test_gbrain_takes_the_result_from_its_ledger_and_the_id_that_the_run_has() -
     assert gbrain(gbrain_rows.Run(1, 0, "run-1", "head", output={"h": 3}), words=head)[1] == ("tool", "tool-result", '{"h":3}')
     assert gbrain(gbrain_rows.Run(1, 0, "run-1", "other", output={"h": 3}), words=head)[1] == ("tool", "tool-result", OURS)
     assert gbrain(gbrain_rows.Run(1, 0, "run-1", "head", "pending"), words=head)[1] == ("tool", "tool-result", OURS)
+
+
+def test_its_cost_says_whether_a_result_is_recorded() -> None:
+    run = gbrain_rows.Run(1, 0, "run-1", "head", output={"h": 3})
+    head = '<tool_call>{"name":"head","arguments":{}}</tool_call>'
+    costs = [
+        strategy(PROMOTE).of(case_of(gbrain_store(*runs, words=words).conversation, "gbrain-head"))
+        for runs, words in (((run,), head), ((), head), ((), "no call"), ((run,), f"{head}{head}"))
+    ]
+    beginnings = [
+        "A call that the program never saw; its result is the one that is recorded. The markup",
+        "A call that the program never saw; no run of it is recorded, so its result is synthetic and marked as an error. The markup",
+        strategy(PROMOTE).cost,
+        strategy(PROMOTE).cost,
+    ]
+    assert all(
+        of.cost.startswith(beginning) and of.safety == strategy(PROMOTE).safety for of, beginning in zip(costs, beginnings, strict=True)
+    )
 
 
 # Dispatch, and what a trace adds.

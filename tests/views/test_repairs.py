@@ -785,7 +785,7 @@ def test_a_finding_that_gets_milder_is_named_and_what_a_parent_brings_back_is_no
     words = unescape(" ".join(re.sub("<[^>]+>", " ", answer).split()))
     assert "Findings: TREE101 error → note" in words and "none fewer" not in words
     assert "Next request: anthropic-2026-07: still wrong silently (content lost)" in words
-    assert " · invented adds a link or a value, no words Undo" in words, "the parent is; the entries are in the file"
+    assert " · nothing lost or invented Undo" in words, "the torn line says the parent, and the entries are in the file"
     assert "Read: 5 → 8 messages" in words
 
 
@@ -797,7 +797,8 @@ def test_a_repair_whose_request_stays_the_same_says_what_it_is_for(client: Clien
     assert gain in outcome_of(client, row, "reparent-orphan-entry")
     words = unescape(" ".join(re.sub("<[^>]+>", " ", text(client, f"/conversations/{row.oid}/repairs/new/")).split()))
     leaves = re.findall(
-        r"(replay-suffix|in-place|fork)(?: default)? [A-Z][^:]*(?:: the old one stays damaged\.)? Findings: (TREE101 \w+ → \w+)", words
+        r"(replay-suffix|in-place|fork)(?: default: no stored byte changes)? [A-Z][^:]*(?:: the old one stays damaged\.)? Findings: (TREE101 \w+ → \w+)",
+        words,
     )
     assert leaves == [("replay-suffix", "TREE101 warning → note"), ("in-place", "TREE101 1 → 0"), ("fork", "TREE101 1 → 0")]
     address = f"/conversations/{row.oid}/repairs/new/?strategy=reparent-orphan-entry&mode="

@@ -100,7 +100,7 @@ def strategy_alternatives(
             yield Attempt(
                 strategy.name,
                 strategy.summary,
-                safety_words(strategy.safety),
+                safety_words(strategy.of(case).safety),
                 judgement,
                 len(prompt.messages),
                 ending_without_findings(other, judgement),

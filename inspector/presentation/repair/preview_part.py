@@ -193,7 +193,7 @@ class PreviewPart:
     is_same_request: bool
     """Whether the next request is, word for word, the same before and after."""
     stays: tuple[tuple[str, str], ...]
-    """Code and message of what is still found afterwards and is milder then: why it asks for less."""
+    """`TREE101 stays, milder` or `TOOL401 is new`, and the message of the first: why what is found afterwards asks for less, or where it comes from."""
     same_as: tuple[str, ...]
     """Those of its strategies after which alone the request is word for word the same: what the others take away was not sent."""
     for_others: str
@@ -335,7 +335,10 @@ def _stays(preview: Preview, counts: Iterable[RuleCount]) -> tuple[tuple[str, st
     if preview.after.known is not None:
         return ()
     messages = {finding.code: finding.message for finding in reversed(preview.after.findings)}
-    return tuple((rule.code, messages[rule.code]) for rule in _milder(counts))
+    return (
+        *((f"{rule.code} stays, milder", messages[rule.code]) for rule in _milder(counts)),
+        *((f"{rule.code} is new", messages[rule.code]) for rule in counts if rule.after and not rule.before),
+    )
 
 
 def _worst(kinds: Iterable[FindingKind]) -> dict[str, FindingKind]:

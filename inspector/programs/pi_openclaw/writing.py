@@ -23,8 +23,10 @@ REPLAY, INSERT = "replay-suffix", "insert-and-reparent"
 MODES: tuple[WriteMode, ...] = (
     WriteMode(
         REPLAY,
-        "puts the path, from the first change on, at the end of the file, with new ids and one new time; the old lines stay as a branch, and no stored byte changes",
+        "puts the path, from the first change on, at the end of the file, with new ids and one new time; the old lines stay as a branch",
         own_risk="appends the changed end again, the old one stays as a branch",
+        own_merit="no stored byte changes",
+        cost="What is put at the end again has new ids and one new time there; its old lines keep theirs.",
     ),
     WriteMode(INSERT, "gives rows another parent, and puts new ones, where there are any, into the middle; ids stay", "in-place"),
     WriteMode(NEW, "writes the path as a new session file next to this one, which stays as it is", "fork"),

@@ -9,11 +9,16 @@ from inspector.conversation.tree import Entry, chain_above, entries, last_by_id
 from inspector.programs.pi_openclaw.strategies.branches import key_of
 from inspector.programs.pi_openclaw.torn_lines import torn_lines
 from inspector.rules.base import Case
-from inspector.strategies.base import Strategy
+from inspector.strategies.base import CaseCost, Strategy
 
 
 def propose(case: Case) -> Iterator[Edit]:
     """At the start of the path the hidden entries above come back; inside of it, where OpenClaw goes on from the leaf of that moment, the parent becomes that one."""
+    yield from (edit for edit, _ in _edits(case))
+
+
+def _edits(case: Case) -> Iterator[tuple[Edit, bool]]:
+    """Each with whether what is left of a torn line says the parent."""
     if case.tree is None:
         return
     whole = tuple(entry for entry in entries(case.tree) if "fused" not in entry.about)
@@ -22,47 +27,64 @@ def propose(case: Case) -> Iterator[Edit]:
     places = {key_of(entry.chunks[0]): entry.index for entry in entries(case.tree)}
     # Some writers hang the first entry below the header: that is a root, and nothing was above it.
     known_ids = by_id.keys() | {entry.id for entry in path} | {case.conversation.fact("id")}
+    torn = {id_: line.parent for id_, line in torn_lines(case.tree.chunks).items()}
     if path and path[0].parent is not None and path[0].parent not in known_ids:
         after: str | None = None
-        torn = {id_: line.parent for id_, line in torn_lines(case.tree.chunks).items()}
-        for entry in _above(whole, by_id, torn, path[0].parent, places.get(key_of(path[0].chunks[0]), 0)):
-            for chunk in entry.chunks:
-                yield Insert(after, chunk)
-                after = chunk.key
+        above, is_said = _above(whole, by_id, torn, path[0].parent, places.get(key_of(path[0].chunks[0]), 0))
+        for chunk in (chunk for entry in above for chunk in entry.chunks):
+            yield Insert(after, chunk), is_said
+            after = chunk.key
     for before, entry in pairwise(path):
         if entry.parent is not None and entry.parent not in known_ids and before.id:
             about = {**entry.about, "parentId": before.id}
-            yield from (
-                Replace(chunk, replace(chunk, payload={**chunk.payload, "entry": about}, parent=before.id)) for chunk in entry.chunks
-            )
+            for chunk in entry.chunks:
+                later = replace(chunk, payload={**chunk.payload, "entry": about}, parent=before.id)
+                yield Replace(chunk, later), torn.get(entry.parent) == before.id
 
 
-def _above(whole: Sequence[Entry], by_id: dict[str, Entry], torn: Mapping[str, str], parent: str | None, below: int) -> list[Entry]:
+def _above(
+    whole: Sequence[Entry], by_id: dict[str, Entry], torn: Mapping[str, str], parent: str | None, below: int
+) -> tuple[list[Entry], bool]:
     """The chain of the entry that the torn line of the parent names, else of the nearest earlier entry; where its own root names a parent that is nowhere, so on
-    from there.
+    from there. And whether torn lines named all of them.
     """
     chains: list[list[Entry]] = []
     dead: set[int] = set()
-    earlier = reversed(whole)
+    earlier, is_said = reversed(whole), True
     while parent is not None:
         named = by_id.get(torn.get(parent, ""))
         chain = chain_above(by_id, named, below, dead) if named else []
         while not chain:
-            entry = next(earlier, None)
+            entry, is_said = next(earlier, None), False
             if entry is None:
-                return [entry for chain in reversed(chains) for entry in chain]
+                return [entry for chain in reversed(chains) for entry in chain], False
             # A parent needs an id, and a chain of its own that leads up.
             chain = chain_above(by_id, entry, below, dead) if entry.index < below and entry.id else []
         chains.append(chain)
         below, parent = chain[0].index, chain[0].parent
-    return [entry for chain in reversed(chains) for entry in chain]
+    return [entry for chain in reversed(chains) for entry in chain], is_said
 
 
+def _cost_of(case: Case) -> CaseCost | None:
+    """Nothing is inferred where torn lines say it all."""
+    said = [is_said for _, is_said in _edits(case)]
+    if not said or not all(said):
+        return (
+            CaseCost(STRATEGY.safety, f"That the one entry follows the other is inferred from the order of the lines. {_WORDS}")
+            if said
+            else None
+        )
+    return CaseCost(frozenset(), f"Nothing is inferred: what is left of the torn line says which entry was above it. {_WORDS}")
+
+
+_WORDS = "No words change."
 STRATEGY = Strategy(
     name="reparent-orphan-entry",
     safety=frozenset({Safety.INVENTED}),
     summary="gives an entry whose parent is in no line that can be read the entry above that line for its parent, else the nearest earlier one",
-    cost="That the one entry follows the other is inferred from the order of the lines, unless what is left of the torn line between them says it. No words change.",
+    cost="That the one entry follows the other is inferred from the order of the lines, unless what is left of the torn line between them says it. "
+    + _WORDS,
+    cost_of=_cost_of,
     user_visible_effect="The history before the gap is back, and the model knows it.",
     pros="Without it the model sees only the tail (one report: 5.2 percent of the entries reachable) and nothing says so. Lines are appended in order, so that the line before is the likeliest parent.",
     cons="With several branches the line before may belong to another one: a script that chained entries so made one session worse. Look at the tree first.",

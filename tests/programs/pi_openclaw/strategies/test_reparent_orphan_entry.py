@@ -17,6 +17,7 @@ def test_an_entry_below_the_header_is_a_root_and_gets_no_other_parent() -> None:
     case = of(entry("custom", "x1", None, customType="ui"), u("u1", session, "one"), a("a1", "u1", text("two")))
     assert codes(case, Severity.NOTE) == [] and case.reading.warnings == ()
     assert repaired(case, "reparent-orphan-entry").conversation == case.conversation
+    assert strategy("reparent-orphan-entry").of(case) == strategy("reparent-orphan-entry")
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -64,13 +65,28 @@ def test_what_is_left_of_the_line_between_says_which_branch_it_was_on(mode: str)
     assert "names the parent 't1', whose line (seq 5) is torn: the path begins here" in found.message
     assert ("what is left of the parent's line", "it hangs from u2") in found.evidence
     assert texts(repaired(case, "reparent-orphan-entry")) == ["one", "two", "three", "after"]
+    here = strategy("reparent-orphan-entry").of(case)
+    assert not here.safety and here.cost.startswith("Nothing is inferred: what is left of the torn line says")
     assert texts(written(lines(header(), *rows), ["reparent-orphan-entry"], mode)) == ["one", "two", "three", "after"]
 
 
 @pytest.mark.parametrize("left", [torn("t1", "u2", 35), torn("t1", "nowhere"), torn("t1", "u3"), b'{"message":{"id":"t1","parentId":"u2"'])
 def test_a_torn_line_that_does_not_say_its_parent_leads_to_the_line_before(left: bytes) -> None:
     rows = [u("u1", None, "one"), a("a1", "u1", text("two")), u("u2", "a1", "three"), u("b1", "u1", "other"), left, u("u3", "t1", "after")]
-    assert texts(repaired(of(*rows), "reparent-orphan-entry")) == ["one", "other", "after"]
+    case = of(*rows)
+    assert texts(repaired(case, "reparent-orphan-entry")) == ["one", "other", "after"]
+    here = strategy("reparent-orphan-entry").of(case)
+    assert (
+        here.safety == {Safety.INVENTED}
+        and here.cost == "That the one entry follows the other is inferred from the order of the lines. No words change."
+    )
+
+
+def test_of_two_gaps_one_that_no_line_explains_is_inferred() -> None:
+    rows = [u("u1", None, "one"), torn("t1", "u1"), u("u2", "t1", "three"), a("a2", "gone", text("four"))]
+    case = of(*rows)
+    assert texts(repaired(case, "reparent-orphan-entry")) == ["one", "three", "four"]
+    assert strategy("reparent-orphan-entry").of(case).safety == {Safety.INVENTED}
 
 
 def test_an_entry_that_openclaw_rebased_gets_the_parent_that_it_was_read_with() -> None:
