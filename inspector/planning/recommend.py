@@ -234,19 +234,22 @@ def _next(
         if names in tried_names or len(names) == len(candidate.strategies):
             continue
         tried_names.add(names)
-        strategies, case = _longer(base, candidate, name)
+        strategies, case = longer(base, candidate.strategies, candidate.case, name)
         if len(strategies) < len(names):
             continue
         judgement = judged_case(case, profile_name, own_projection)[1]
         yield RepairCandidate(strategies, case, judgement, cost_of(base.conversation, case.conversation, len(strategies)))
 
 
-def _longer(base: Case, candidate: RepairCandidate, name: str) -> tuple[tuple[Strategy, ...], Case]:
-    """As `composed` of the names of `candidate` and one more: on top of it where the catalogue has that one after the others."""
-    if all(_PLACE[used.name] < _PLACE[name] for used in candidate.strategies):
-        added, case = composed(candidate.case, [name])
-        return (*candidate.strategies, *added), case
-    return composed(base, [*(used.name for used in candidate.strategies), name])
+def longer(base: Case, strategies: tuple[Strategy, ...], later: Case, name: str) -> tuple[tuple[Strategy, ...], Case]:
+    """As `composed` of `strategies`, which make `later` of `base`, and one more: on top of it where the catalogue has that one after the others."""
+    places = [_PLACE[used.name] for used in strategies]
+    if _PLACE[name] > max(places, default=-1):
+        added, case = composed(later, [name])
+        return (*strategies, *added), case
+    if _PLACE[name] < min(places) and not any(strategy_named(name).edits(base)):
+        return strategies, later
+    return composed(base, [*(used.name for used in strategies), name])
 
 
 def _of_the_store(base: Case, rule: ProviderRule) -> list[str]:

@@ -239,6 +239,13 @@ class PromptPage:
         return [(tuple(chunk.seq for chunk in group.chunks), group.why) for group in dropped if not group.intentional]
 
     @property
+    def right_with(self) -> list[tuple[Attempt, tuple[str, ...]]]:
+        """Of a request that still goes wrong silently after the strategies that are tried: one more after which it does not, the first of each cost, and all together."""
+        more = [one for one in self.passing_strategies if one.is_fine] if self.silence and self.look.strategies else []
+        first = {one.safety: one for one in reversed(more)}
+        return [(one, (*self.look.strategies, one.name)) for one in more if first[one.safety] is one]
+
+    @property
     def is_offered(self) -> bool:
         """Whether the page names strategies that end the rejection."""
         return not self.look.judgement.sendable and bool(self.passing_strategies)

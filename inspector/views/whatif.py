@@ -51,7 +51,8 @@ COLUMNS = (
     ("newly fail", "why", ("newly_silent", "newly_rejected")),
     (WORDS["only_worse"].several, "why", ("only_worse",)),
     ("fail differently", "caution", ("rejected_not_silent", "silent_not_rejected")),
-    *((WORDS[name].several, "", (name,)) for name in ("mixed", "only_better", "neither", "same")),
+    *((WORDS[name].several, "", (name,)) for name in ("mixed", "only_better", "neither")),
+    (WORDS["same"].several, "", ("still_rejected", "still_silent", "same")),
 )
 """What becomes of conversations: its words, the class of its color where there are any, and the parts. Each conversation is in one of them."""
 EQUALS_NAMED = 3

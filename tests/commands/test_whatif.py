@@ -48,6 +48,7 @@ def test_json_says_counts_examples_and_places(tmp_path: Path) -> None:
     assert ran.json["differ"]["examples"] == [found["id"]] and found["native_id"] == CONVERSATION
     assert (found["messages_stored"], found["messages_read"]) == (9, {"a": 3, "b": 8}) and found["sendable"] == {"a": False, "b": True}
     assert [each["code"] for each in found["findings_gone"]] == ["MSG101", "TOOL202", "TOOL202"] and found["findings_come"] == []
+    assert [each["code"] for each in found["findings_stay"]] == ["THINK301", "THINK101"]
 
 
 def test_a_reader_that_is_older_is_not_recommended(tmp_path: Path) -> None:

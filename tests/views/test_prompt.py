@@ -81,7 +81,11 @@ def test_the_page_opens_at_the_first_violation_unless_its_address_says_otherwise
     assert '<a class="link" href="?at=12#seq-12">Go to messages.1</a>' in page and '"?from=0">7 earlier rows</a>' in page
     assert list(lines(prompt(client, incident, "?from=0"))) == [str(seq) for seq in range(1, 15)]
     accepted = prompt(client, incident, "?strategy=renumber-messages")
-    assert "What makes it right</a>" in accepted
+    right = words(accepted[accepted.index("What makes it right</a>") :].partition("</p>")[0])
+    assert right == "What makes it right : promote-leaked-call invented , or drop-leaked-call lossy on top"
+    assert '?strategy=renumber-messages&amp;strategy=promote-leaked-call"' in accepted
+    tried = words(accepted[accepted.index("With each strategy on top of what is chosen") :].partition("</table>")[0])
+    assert "promote-leaked-call invented 2 accepted" in tried and "end-with-user invented 1 wrong silently" in tried
     assert '<dt class="still">Lacks</dt><dd>seq 14: dropped by reconcile: the message holds only thinking.</dd>' in accepted
     assert list(lines(accepted))[-1] == "14" and next(iter(lines(accepted))) == "10", "what it lacks then"
     assert next(iter(lines(prompt(client, incident, "?strategy=promote-leaked-call")))) == "1", "it lacks nothing"

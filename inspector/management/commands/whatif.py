@@ -133,7 +133,7 @@ class Command(AnsweringCommand):
             self.say(f"  {difference.retry}, before the next request")
         if difference.still_merged:
             self.say(f"  still merged: seq {span_text(difference.still_merged)}")
-        for label, findings in (("gone", difference.go), ("new", difference.come)):
+        for label, findings in (("gone", difference.go), ("new", difference.come), ("stays", difference.stay)):
             for finding in findings[:SHOWN]:
                 self.say(f"  finding {label}: {finding.code} {finding.rule}{f', seq {span_text(finding.seqs)}' if finding.seqs else ''}")
 

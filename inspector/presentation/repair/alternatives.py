@@ -3,9 +3,10 @@
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from inspector.conversation.edits import apply
+from inspector.conversation.edits import between
 from inspector.conversation.model import Conversation
 from inspector.conversation.tree import entries
+from inspector.planning.recommend import composed, longer
 from inspector.presentation.conversation.ending import ACCEPTED, Ending, ending_without_findings
 from inspector.presentation.conversation.verdict import unnoticed_of_streams
 from inspector.profiles.base import Judgement
@@ -86,15 +87,18 @@ def strategy_alternatives(
     watched: Sequence[Rule] = (),
     written: Callable[[Sequence[str]], Case | None] = lambda names: None,
 ) -> Iterator[Attempt]:
-    """Each strategy that would change something, alone; the chosen ones first. `watched`: rules of which it is to be known whether a strategy ends them.
+    """Each strategy that would change something, on top of the chosen ones, and these first. `watched`: rules of which it is to be known whether a strategy ends them.
 
     `written`: what strategies leave once it is stored, where it is to be of that.
     """
     now = judged(case.reading, case.conversation, profile_name, own_projection)[0]
-    edits_of = [(strategy, list(strategy.edits(case))) for strategy in among]
-    for strategy, edits in sorted(edits_of, key=lambda pair: pair[0].name not in chosen):
-        if edits:
-            other = written([strategy.name]) or case.with_conversation(apply(case.conversation, edits))
+    together, later = composed(case, chosen)
+    for strategy in sorted(among, key=lambda strategy: strategy.name not in chosen):
+        used, other = (together, later) if strategy.name in chosen else longer(case, together, later, strategy.name)
+        names = [of.name for of in used]
+        if strategy.name in names:
+            edits = between((case if strategy.name in chosen else later).conversation, other.conversation)
+            other = written(names) or other
             prompt, judgement = judged(other.reading, other.conversation, profile_name, own_projection)
             failure, is_chosen = other.reading.failure, strategy.name in chosen
             yield Attempt(

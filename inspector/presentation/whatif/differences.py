@@ -23,7 +23,7 @@ from inspector.projections.base import Prompt
 from inspector.projections.catalogue import projection as projection_named
 from inspector.readers.base import Reader
 from inspector.readers.catalogue import UnknownReader, fits, names, reader, reader_of
-from inspector.rules.base import Case, Finding, findings, stored_messages
+from inspector.rules.base import Case, Finding, Severity, findings, stored_messages
 from inspector.rules.catalogue import RULES
 from inspector.rules.tool_call_in_thinking import leaks
 
@@ -184,6 +184,8 @@ class Difference:
     worse: tuple[str, ...]
     go: tuple[Finding, ...] = ()
     come: tuple[Finding, ...] = ()
+    stay: tuple[Finding, ...] = ()
+    """Errors and warnings that both have."""
     inserted_a: int = 0
     inserted_b: int = 0
     """Messages that each inserts, which no row has."""
@@ -366,7 +368,9 @@ def between(a: Outcome, b: Outcome, stored: int) -> Difference:
 
 def with_findings(difference: Difference, a: Case, b: Case) -> Difference:
     before, after = findings(a, RULES), findings(b, RULES)
-    return replace(difference, go=tuple(_missing(before, after)), come=tuple(_missing(after, before)))
+    known_keys = {(finding.code, finding.key) for finding in before}
+    stay = tuple(finding for finding in after if (finding.code, finding.key) in known_keys and finding.severity is not Severity.NOTE)
+    return replace(difference, go=tuple(_missing(before, after)), come=tuple(_missing(after, before)), stay=stay)
 
 
 def _missing(findings_a: Iterable[Finding], findings_b: Iterable[Finding]) -> Iterator[Finding]:

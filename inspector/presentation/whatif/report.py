@@ -45,6 +45,7 @@ def difference_report(oid: str, native_id: str, difference: Difference) -> Json:
         "still_merged": list(difference.still_merged[:SEQS]),
         "findings_gone": _findings(difference.go),
         "findings_come": _findings(difference.come),
+        "findings_stay": _findings(difference.stay),
     }
 
 

@@ -54,6 +54,8 @@ WORDS = {
     "neither": Words("is read differently", "are read differently", "as good as now", "neither"),
     "newly_passes": Words("newly passes", "newly pass", BETTER, "good"),
     "only_better": Words("is read better", "are read better", BETTER, "good"),
+    "still_rejected": Words("stays rejected", "stay rejected", SAME, "why"),
+    "still_silent": Words("stays wrong silently", "stay wrong silently", SAME, "mixed"),
     "same": Words("stays the same", "stay the same", SAME, "same"),
     "all": Words("differs or stays merged", "differ or stay merged"),
     "failing": Words("changes and does not pass", "change and do not pass"),
@@ -66,8 +68,10 @@ PARTS = tuple(name for name, words in WORDS.items() if words.than_now)
 
 
 def part_of(difference: Difference) -> str:
-    """One of PARTS: what becomes of its next request, where that changes; else its kind."""
-    return difference.next_request or difference.kind
+    """One of PARTS: what becomes of its next request, where that changes; else its kind, and what is read the same by how it ends."""
+    if difference.next_request or difference.kind != "same":
+        return difference.next_request or difference.kind
+    return {REJECTED: "still_rejected", SILENT: "still_silent"}.get(difference.state_b, "same")
 
 
 def loss_words(parts: Mapping[str, int], summary: Summary) -> str:
