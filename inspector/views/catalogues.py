@@ -252,6 +252,11 @@ class Example:
     repaired: RepairedExample | None
 
     @property
+    def is_tree(self) -> bool:
+        """Whether a line says where in a tree it is."""
+        return any(" parent=" in line.text or " entry=" in line.text for line in self.lines)
+
+    @property
     def has_facts(self) -> bool:
         """Whether it has lines that are of the conversation, and of no chunk."""
         return any(line.text.startswith("@") for line in self.lines)
@@ -503,23 +508,30 @@ class StrategyRow:
 class StrategiesPage:
     q: str
     safety: str
+    program: str
+    """The name of one; "" for all."""
     strategies: tuple[StrategyRow, ...]
     corrections: tuple[StrategyRow, ...]
 
     choices = tuple((word, word) for word in ("safe", *sorted(Safety)))
+    programs = tuple((program.name, program.title) for program in programs() if any(format_.modes for format_ in program.formats))
 
 
 def strategy_list(request: OperatorRequest) -> HttpResponse:
     q, safety = _query(request), request.GET.get("safety", "")
     safety = safety if (safety, safety) in StrategiesPage.choices else ""
+    program = next((of for of in programs() if of.name == request.GET.get("program")), None)
+    formats = [format_.name for format_ in program.formats] if program else []
 
     def chosen(rows: Iterable[StrategyRow]) -> tuple[StrategyRow, ...]:
         return tuple(row for row in matching(rows, q, _strategy_words) if not safety or safety in row.marks)
 
     counts = _conversations_of_rules()
-    repairs = [_with_counts(entry, counts) for entry in STRATEGIES]
-    corrections = [StrategyRow(entry, _repaired_by(entry)) for entry in STREAM_STRATEGIES]
-    content = StrategiesPage(q, safety, chosen(sorted(repairs, key=lambda row: not row.now)), chosen(corrections))
+    repairs = [_with_counts(entry, counts) for entry in STRATEGIES if not program or any(map(entry.applies_to, formats))]
+    corrections = [] if program else [StrategyRow(entry, _repaired_by(entry)) for entry in STREAM_STRATEGIES]
+    content = StrategiesPage(
+        q, safety, program.name if program else "", chosen(sorted(repairs, key=lambda row: not row.now)), chosen(corrections)
+    )
     return page(request, "strategies.html", content, part="entries", twins=("json",))
 
 

@@ -56,7 +56,32 @@ def test_an_example_marks_what_its_repair_changes_and_shows_the_repaired_one(cli
     assert text.count('<b class="changed">0.0</b>') == 3 and "◂ found" not in text
     repaired = text[text.index("Repaired by") :]
     assert all(f'<b class="changed">{number}.0</b>' in repaired for number in (1, 2, 3)) and "/strategies/renumber-messages/" in repaired
-    assert "Repaired by" not in client.get("/rules/TREE106/").content.decode()
+    assert "Repaired by" not in client.get("/rules/STORE501/").content.decode(), "nothing repairs it"
+
+
+@pytest.mark.parametrize(
+    ("code", "damaged", "lines"),
+    [
+        (
+            "TREE101",
+            "and? parent=lost",
+            ["1 user 1.0 text go", "2 assistant 2.0 text done", "3 user 3.0 text and?", "4 assistant 4.0 text what?"],
+        ),
+        ("TREE106", "and? parent=a1", ["3 tool 3.0 tool-result c f entry=r1", "4 user 4.0 text and?"]),
+        (
+            "TREE208",
+            "more entry=u2 parent=h",
+            ['3 - 3.- control about={"type":"saved_hook_context"} entry=h', "4 user 4.0 text more entry=u2 parent=a1"],
+        ),
+        ("TOOL209", "", ["1 user 1.0 text go"]),
+    ],
+)
+def test_an_example_of_a_tree_is_repaired_with_its_branches(client: Client, code: str, damaged: str, lines: list[str]) -> None:
+    """Written as a rule's author writes it: an entry follows the line before it unless it says otherwise."""
+    before, _, after = unescape(client.get(f"/rules/{code}/").content.decode()).partition("Repaired by")
+    assert damaged in re.sub("<[^>]+>", "", before)
+    shown = re.sub("<[^>]+>", "", after.partition("</h2>")[2].partition(f"{code} reports nothing.")[0])
+    assert shown.rstrip().endswith("".join(lines)) and ("hangs from" in after) == bool(damaged)
 
 
 def test_a_rule_says_where_it_is_found_and_what_repairs_it(client: Client, kept: Kept) -> None:
@@ -155,7 +180,8 @@ def test_the_formats_page_names_readers_projections_and_profiles_and_leads_to_th
 
 @pytest.mark.parametrize(("query", "shown", "hidden"), [
     ("safety=safe", "renumber-messages", "strip-thinking"), ("safety=lossy", "strip-thinking", "renumber-messages"),
-    ("safety=invented", "insert-interrupted-result", "strip-thinking"), ("q=MSG101", "renumber-messages", "strip-thinking"),
+    ("safety=invented", "insert-interrupted-result", "strip-thinking"), ("program=codex", "strip-thinking", "renumber-messages"),
+    ("q=MSG101", "renumber-messages", "strip-thinking"),
     ("q=lossy", "strip-thinking", "renumber-messages"),
 ])  # fmt: skip
 def test_strategies_are_filtered_by_safety_and_by_a_rule_that_they_repair(client: Client, query: str, shown: str, hidden: str) -> None:
@@ -372,6 +398,4 @@ def test_a_strategy_shows_what_it_makes_of_the_example_of_its_rule(client: Clien
     words = " ".join(example.split())
     assert 'Example of TOOL202 1 user 0.0 text go 2 tool 1.0 tool-result a "f" name=ls ◂ found' in words
     assert "Repaired 1 user 0.0 text go TOOL202 reports nothing." in words
-    assert "Better, if you can" in page and 'id="example"' not in client.get("/strategies/reparent-orphan-entry/").content.decode(), (
-        "a tree"
-    )
+    assert "Better, if you can" in page and 'id="example"' in client.get("/strategies/reparent-orphan-entry/").content.decode(), "a tree"

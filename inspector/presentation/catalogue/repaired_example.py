@@ -1,20 +1,26 @@
 """The example of a rule after a strategy of the rule: computed from the strategy, once for each of both."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import pairwise
 
 from inspector.conversation import notation
 from inspector.conversation.edits import apply
 from inspector.conversation.model import Chunk
+from inspector.conversation.tree import about_of
 from inspector.programs.catalogue import FORMATS
 from inspector.rules.base import Case, Rule
 from inspector.rules.case_notation import load_case
 from inspector.strategies.catalogue import strategy
+from inspector.text import jsontext
 
 EXAMPLE_READ_AT = 1_782_600_000_000
 """When the store of an example was read (epoch ms), for the rules that ask how long ago something was."""
 _COLUMNS = 4
 """Before the content: seq, role, number, kind."""
+_SUPPOSED = ("id", "timestamp", "parentId", "role")
+"""What the notation gives each entry of a tree, or says in words of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,22 +51,36 @@ def repaired_example(rule: Rule) -> RepairedExample | None:
 
 @lru_cache(maxsize=512)
 def example_repaired_by(rule: Rule, strategy_name: str) -> RepairedExample | None:
-    """None where the rule still reports something after the strategy, or no line of a chunk changes. Nor of a tree, whose lines have more than their columns."""
+    """None where the rule still reports something after the strategy, or no line of a chunk changes."""
     case = example_case(rule)
-    if case.program.numbering.by_place:
-        return None
     repaired = apply(case.conversation, strategy(strategy_name).edits(case))
     if any(rule.check(case.with_conversation(repaired))):
         return None
-    return _compared(strategy_name, case.conversation.chunks, repaired.chunks)
+    before, after = case.conversation.chunks, repaired.chunks
+    if case.tree is None:
+        return _compared(strategy_name, _lines(before), _lines(after, is_longer=len(after) > len(before)))
+    lines = _with_branches(case.tree.chunks, before, after)
+    return _compared(strategy_name, _lines(case.tree.chunks), _lines(lines, path=after, is_longer=len(lines) > len(case.tree.chunks)))
 
 
-def _compared(name: str, before: tuple[Chunk, ...], after: tuple[Chunk, ...]) -> RepairedExample | None:
-    old = {chunk.key: _columns(chunk) for chunk in before}
+def _with_branches(tree: Sequence[Chunk], before: Sequence[Chunk], after: Sequence[Chunk]) -> list[Chunk]:
+    """The file after a repair of its path: what is on no path stays where it is."""
+    later = {chunk.key: chunk for chunk in after}
+    gone = {chunk.key for chunk in before} - later.keys()
+    lines = [later.get(chunk.key, chunk) for chunk in tree if chunk.key not in gone]
+    keys = [chunk.key for chunk in lines]
+    for place, chunk in enumerate(after):
+        if chunk.key not in keys:
+            at = keys.index(after[place - 1].key) + 1 if place else 0
+            lines.insert(at, chunk)
+            keys.insert(at, chunk.key)
+    return lines
+
+
+def _compared(name: str, before: Mapping[str, list[str]], after: Mapping[str, list[str]]) -> RepairedExample | None:
     lines, changed = [], dict[str, frozenset[int]]()
-    is_longer = any(chunk.key not in old for chunk in after)
-    for place, chunk in enumerate(after, start=1):
-        columns, own = _columns(replace(chunk, seq=place) if is_longer else chunk), old.get(chunk.key)
+    for key, columns in after.items():
+        own = before.get(key)
         # The seq is where a row is, which moves with what is inserted before it.
         numbers = frozenset(
             number for number, column in enumerate(columns) if own is None or (number and (number >= len(own) or own[number] != column))
@@ -72,8 +92,35 @@ def _compared(name: str, before: tuple[Chunk, ...], after: tuple[Chunk, ...]) ->
     return None if is_same else RepairedExample(name, tuple(lines), changed)
 
 
-def _columns(chunk: Chunk) -> list[str]:
-    return notation.dump_chunk(chunk).split(" ", _COLUMNS)
+def _lines(chunks: Sequence[Chunk], path: Sequence[Chunk] = (), is_longer: bool = False) -> dict[str, list[str]]:
+    """Columns by the key of the chunk. Of an entry of a tree without what the notation supposes: that it follows the line before it, under the id `eN`.
+
+    `path`: where each follows the one before, whatever its own parent is, which the writer sets.
+    """
+    above = {chunk.key: _id(earlier) for earlier, chunk in pairwise(path)}
+    lines = dict[str, list[str]]()
+    supposed = None if chunks and chunks[0].msg_idx == 1 else ""
+    for place, chunk in enumerate(chunks, start=1):
+        about, id_ = about_of(chunk), _id(chunk)
+        parent = above.get(chunk.key, chunk.parent)
+        words = [f"entry={id_}"] * (id_ != f"e{chunk.msg_idx}") + [f"parent={parent or '-'}"] * (parent not in (supposed, id_))
+        supposed = id_
+        text = _text(replace(chunk, seq=place if is_longer else chunk.seq, parent=None))
+        lines[chunk.key] = " ".join((text, *(words if about else ()))).split(" ", _COLUMNS)
+    return lines
+
+
+def _id(chunk: Chunk) -> str:
+    return about_of(chunk).get("id") or chunk.key
+
+
+def _text(chunk: Chunk) -> str:
+    about = {name: value for name, value in about_of(chunk).items() if name not in _SUPPOSED and (name, value) != ("type", "message")}
+    payload = {name: value for name, value in chunk.payload.items() if name != "entry"}
+    text = notation.dump_chunk(replace(chunk, payload={**payload, "entry": about} if about else payload)).replace(' name=""', "")
+    if about and payload == {"type": "control"}:
+        return " ".join((*text.split(" ")[:_COLUMNS], f"about={jsontext.compact(about)}"))
+    return text
 
 
 def marked(line: str, changed: frozenset[int]) -> tuple[ExampleText, ...]:
