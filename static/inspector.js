@@ -216,6 +216,7 @@
         number.classList.toggle("gains", gaining.has(at + 1));
         rows.append(number);
       });
+      rows.childNodes[field.value.trimEnd().split("\n").length - 1].classList.toggle("cut", Boolean(document.querySelector("#verdict [data-cut]")));
       field.previousElementSibling.replaceChildren(rows);
     };
     field.addEventListener("input", count);

@@ -152,12 +152,12 @@ class CheckPage:
 
     @property
     def numbers(self) -> tuple[tuple[int, str], ...]:
-        """Of the lines of `text`, each with its classes: the chosen profile rejects it, the repair changes or wrote it, puts something after it."""
+        """Of the lines of `text`, each with its classes: the chosen profile rejects it, the repair changes or wrote it, puts something after it, it is cut off."""
         wrong = {number for row in self.own[:1] for placed in row.placed for number in placed.lines or ()} | {*(self.comma or ())[:1]}
         before = {change.lines[-1] for change in self.changes if not change.removed}
         fixed = {number for change in (*self.changes, *self.applied_lines) if change.removed for number in change.lines}
         numbers = range(1, self.text.count("\n") + 2) if self.checked and self.text else ()
-        marks = (("hit", wrong), ("fix", fixed), ("gains", before))
+        marks = (("hit", wrong), ("fix", fixed), ("gains", before), ("cut", {self.text.rstrip().count("\n") + 1} if self.is_cut else ()))
         return tuple((number, " ".join(name for name, marked in marks if number in marked)) for number in numbers)
 
     @property
@@ -273,7 +273,7 @@ def check_page(request: OperatorRequest, given: Pasted | None = None) -> tuple[C
         others=others,
         lines=listing(shown, _marks(own)) if shown and not is_editable else (),
         changes=_changes(result, shown) if is_editable and shown else (),
-        is_reformatted=shown != given_text,
+        is_reformatted=shown != given_text or not _is_as_pasted(request, given),
         wrong_line=error_line(text) if text.strip() else None,
         what=given.what if given and result else "",
         is_cut=bool(given and given.beginning and result),
@@ -284,6 +284,12 @@ def check_page(request: OperatorRequest, given: Pasted | None = None) -> tuple[C
         is_for_diagnose=is_for_diagnose and bool(text) and text == visible(presentable(text)),
     )
     return content, 400 if problem else 200
+
+
+def _is_as_pasted(request: OperatorRequest, given: Pasted | None) -> bool:
+    """False where the text of a cut request was laid out anew."""
+    typed = "\n".join((request.POST.get("text", ""), request.POST.get("body", ""))).replace("\r\n", "\n")
+    return not (given and given.text and typed.strip()) or given.text in typed
 
 
 def _applied(request: OperatorRequest) -> tuple[CheckPage, int]:

@@ -57,7 +57,6 @@ from inspector.programs.registry import program_or_default
 from inspector.readers.catalogue import names as readers_of
 from inspector.rules.base import Case, Finding, Rule, Severity
 from inspector.strategies.base import Strategy
-from inspector.strategies.catalogue import STRATEGIES
 from inspector.views.analysis import analysis
 from inspector.views.conversation_list import STATES, newest_first
 from inspector.views.crashes import Crash, crash_files, crash_links, crash_of, why_never_written
@@ -517,7 +516,7 @@ def _repairs(subject: Lookup) -> tuple[RepairRow, ...]:
     if is_own and not advice.now_passes and (not advice.names or advice.word == PARTIAL):
         offer = offered(row, "")
         if offer.recommended == advice.names and offer.options:
-            by_name = {strategy.name: strategy for strategy in STRATEGIES}
+            by_name = {strategy.name: strategy for strategy in offer.strategies(row.source.format)}
             return tuple(
                 RepairRow(tuple(by_name[name] for name in option.names), option.end, option.word, option.note) for option in offer.options
             )

@@ -345,6 +345,7 @@ def test_the_text_of_a_request_that_is_cut_off_stays(client: Client) -> None:
 
 def test_nothing_is_called_accepted_of_a_request_that_is_cut_off(client: Client) -> None:
     page = post(client, json.dumps(GOOD | {"stream": True})[:-3])
+    assert len(re.findall(r'<span id="line-\d+" class="[^"]*cut">', page)) == 1 and "data-cut" in page
     assert "nothing is wrong up to where it is cut off" in page and "nothing wrong so far</span>" in page and "passes</span>" not in page
 
 
