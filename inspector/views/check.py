@@ -287,7 +287,7 @@ def check_page(request: OperatorRequest, given: Pasted | None = None) -> tuple[C
 
 
 def _is_as_pasted(request: OperatorRequest, given: Pasted | None) -> bool:
-    """False where the text of a cut request was laid out anew."""
+    """False where the text of a cut request was laid out again."""
     typed = "\n".join((request.POST.get("text", ""), request.POST.get("body", ""))).replace("\r\n", "\n")
     return not (given and given.text and typed.strip()) or given.text in typed
 

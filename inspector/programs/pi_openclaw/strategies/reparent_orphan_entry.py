@@ -30,9 +30,9 @@ def _edits(case: Case) -> Iterator[tuple[Edit, bool]]:
     torn = {id_: line.parent for id_, line in torn_lines(case.tree.chunks).items()}
     if path and path[0].parent is not None and path[0].parent not in known_ids:
         after: str | None = None
-        above, is_said = _above(whole, by_id, torn, path[0].parent, places.get(key_of(path[0].chunks[0]), 0))
+        above, is_recorded = _above(whole, by_id, torn, path[0].parent, places.get(key_of(path[0].chunks[0]), 0))
         for chunk in (chunk for entry in above for chunk in entry.chunks):
-            yield Insert(after, chunk), is_said
+            yield Insert(after, chunk), is_recorded
             after = chunk.key
     for before, entry in pairwise(path):
         if entry.parent is not None and entry.parent not in known_ids and before.id:
@@ -50,25 +50,25 @@ def _above(
     """
     chains: list[list[Entry]] = []
     dead: set[int] = set()
-    earlier, is_said = reversed(whole), True
+    earlier, is_recorded = reversed(whole), True
     while parent is not None:
         named = by_id.get(torn.get(parent, ""))
         chain = chain_above(by_id, named, below, dead) if named else []
         while not chain:
-            entry, is_said = next(earlier, None), False
+            entry, is_recorded = next(earlier, None), False
             if entry is None:
                 return [entry for chain in reversed(chains) for entry in chain], False
             # A parent needs an id, and a chain of its own that leads up.
             chain = chain_above(by_id, entry, below, dead) if entry.index < below and entry.id else []
         chains.append(chain)
         below, parent = chain[0].index, chain[0].parent
-    return [entry for chain in reversed(chains) for entry in chain], is_said
+    return [entry for chain in reversed(chains) for entry in chain], is_recorded
 
 
 def _cost_of(case: Case) -> CaseCost | None:
     """Nothing is inferred where torn lines say it all."""
-    said = [is_said for _, is_said in _edits(case)]
-    if not said or not all(said):
+    recorded = [is_recorded for _, is_recorded in _edits(case)]
+    if not recorded or not all(recorded):
         return (
             CaseCost(STRATEGY.safety, f"That the one entry follows the other is inferred from the order of the lines. {_WORDS}")
             if said
