@@ -12,6 +12,7 @@ from inspector.conversation import notation
 from inspector.conversation.edits import Edit, Plan, Safety, apply, between
 from inspector.conversation.model import Chunk, Conversation, Fact, Kind
 from inspector.conversation.tree import LEAF, spoken
+from inspector.planning.differing import new_bytes
 from inspector.profiles import templates
 from inspector.profiles.base import Judgement, Profile
 from inspector.profiles.catalogue import PROFILES, profile
@@ -184,6 +185,11 @@ class Preview:
     @property
     def bytes_written(self) -> int:
         return sum(len(change.after.data) for change in self.changes if change.after is not None)
+
+    @property
+    def bytes_new(self) -> int:
+        """Of what is stored after it: of a file the lines that are in it only then."""
+        return sum(map(new_bytes, self.changes))
 
     @property
     def text_diff(self) -> str:

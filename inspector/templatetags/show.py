@@ -183,7 +183,7 @@ def cut(value: object, limit: int = text.CLIP) -> int:
 @register.filter
 def stored_text(value: bytes) -> str:
     """Stored bytes as text; bytes that are no UTF-8 show as escapes."""
-    return value[:5000].decode("utf-8", "backslashreplace")
+    return value[:6000].decode("utf-8", "backslashreplace")
 
 
 @register.filter

@@ -153,6 +153,8 @@ class NewRepairPage:
     """Repairs of the conversation that wait, the newest first."""
     work: Work | None = None
     """What computes the preview of a large conversation, until it is kept."""
+    is_unticked: bool = False
+    """Whether a preview of nothing was asked for."""
 
     @property
     def grouped(self) -> "tuple[RuleOptions, ...]":
@@ -214,6 +216,15 @@ class NewRepairPage:
     def is_a_choice(self) -> bool:
         """Whether nothing is ticked because there are several ways."""
         return not self.ticked and bool(self.accepted) and len(self.advice) > 1
+
+    @property
+    def cleaner_modes(self) -> list[str]:
+        """Those after which less is found than after the chosen one."""
+        found = {
+            name: sum(rule.before if rule.code in part.lost_codes else rule.after for rule in part.counts)
+            for name, part in self.compared.items()
+        }
+        return [mode.alias or mode.name for mode in self.modes if found.get(mode.name, 0) < found.get(self.mode, 0)]
 
     @property
     def writes_new(self) -> bool:
@@ -502,6 +513,7 @@ def _new_page(request: OperatorRequest, row: Conversation, work: Work | None) ->
         mode=mode,
         modes=format_.modes,
         mode_reasons=mode_reasons,
+        is_unticked=is_from_form and not choice.strategies and OUTCOME not in request.GET and request.method == "GET",
         compared={} if is_chosen else _compared(row, choice._replace(strategies=ticked, mode=mode, reader=reader), preview.part),
         reader=reader,
         readers=list(dict.fromkeys([*names(row.source.format), reader])),

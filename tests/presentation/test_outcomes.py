@@ -144,7 +144,7 @@ def test_where_the_next_request_passes_already_that_is_said_first(names: list[st
     first, *rest = lines(Tried(tuple(names), "safe", ACCEPTED, (9, 9)), ACCEPTED, PASSING)
     assert (
         first
-        == "The next request passes as it is, so that nothing has to be repaired: a repair is for what is found, and for older readers."
+        == "The next request passes as it is: what is found matters to other readers, and later."
     )
     assert rest == ["Still passes: `a`, loses and invents nothing."] * len(names)
 
@@ -158,8 +158,7 @@ def test_what_only_can_be_resumed_is_not_said_to_pass_and_comes_last() -> None:
 
 
 RESUMED = (
-    "The session can be resumed as it is (its last call is pending), so that nothing has to be repaired: "
-    "a repair is for what is found, and for older readers."
+    "The session can be resumed as it is (its last call is pending): what is found matters to other readers, and later."
 )
 
 

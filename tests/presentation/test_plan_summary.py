@@ -67,7 +67,7 @@ def test_a_value_that_is_set_is_part_of_the_summary() -> None:
 def test_parts_of_records_that_conversations_share_count_by_themselves() -> None:
     cell = Cell(b"12345")
     changes = [Change("a", None, cell), Change("b", cell, None), Change("list", None, cell, Element.STRING)]
-    assert records_summary(changes) == "1 record inserted, 1 removed, 1 part of a shared record inserted, 10 B written"
+    assert records_summary(changes) == "1 record inserted, 1 removed, 1 part of a shared record inserted, 10 B new"
 
 
 @in_one_test("mode", [mode.name for mode in DISPATCH.modes])

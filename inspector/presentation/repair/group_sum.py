@@ -23,7 +23,7 @@ def plan_facts(preview: Preview) -> dict[str, Any]:
     ops = Counter(row.op for row in preview.rows)
     return {
         "ops": {op: ops[op] for op in OPS},
-        "bytes": preview.bytes_written,
+        "bytes": preview.bytes_new,
         "counts": counts(preview),
         "remaining": remaining(preview),
         "accepted": [of.words == ACCEPTED for of in (ending_of_side(preview.before), ending_after(preview))],
@@ -86,7 +86,7 @@ class GroupSum:
     def did(self) -> str:
         """What they write."""
         words = [f"{self.ops[op]:,} {_ACTS.get(op, op)}" for op in OPS if self.ops[op]]
-        return f"chunks: {', '.join(words) or 'none change'} · {size(self.bytes)} written"
+        return f"chunks: {', '.join(words) or 'none change'} · {size(self.bytes)} new"
 
     @property
     def outcome(self) -> str:

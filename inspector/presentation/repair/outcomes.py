@@ -80,7 +80,7 @@ class Passing(NamedTuple):
     is_same: bool = False
 
 
-SAME_AS = "the request is the same as after"
+SAME_AS = "it sends the same as"
 
 
 class RepairOption(NamedTuple):
@@ -111,7 +111,7 @@ def repair_options(tried: Tried, now: Ending, passing: Sequence[Passing]) -> tup
         return all_named
     first = {(of.safety, of.after.words): of for of in reversed(passing)}
     fine = sorted((of for of in passing if first[of.safety, of.after.words] is of), key=lambda of: of.after.words != ACCEPTED)
-    same = f"{SAME_AS} {_joined(names)} alone: what that lacks is removed here" if names else ""
+    same = f"{SAME_AS} {_joined(names)} alone, and removes what that does not send" if names else ""
     return (
         *(
             RepairOption(of.names, of.safety, _end(of.after, now), RECOMMENDED, _does(of.safety), note=same if of.is_same else "")
@@ -140,7 +140,7 @@ def advice_lines(tried: Tried, now: Ending, passing: Sequence[Passing]) -> tuple
     """The `repair_options` in words, a line for each; where the next request is fine as it is, that first."""
     if not is_right(now):
         return tuple(AdviceLine(_line(option), option.names) for option in repair_options(tried, now, passing))
-    passes = AdviceLine(f"{_as_it_is(now)}, so that nothing has to be repaired: a repair is for what is found, and for older readers.")
+    passes = AdviceLine(f"{_as_it_is(now)}: what is found matters to other readers, and later.")
     if not tried.names:
         return (passes,)
     end = outcome(now, tried.after).text if tried.after.words != ACCEPTED else f"{'still ' * (now.words == ACCEPTED)}passes"

@@ -7,6 +7,7 @@ from typing import Any
 from inspector.conversation.edits import Insert, Remove, Replace, Set, apply
 from inspector.conversation.model import Chunk
 from inspector.conversation.queries import span_text
+from inspector.planning.differing import new_bytes
 from inspector.planning.preview import DiffRow, FindingKind, Preview, PreviewSide
 from inspector.planning.suggested import suggested
 from inspector.presentation.conversation.ending import ACCEPTED, WRONG_SILENTLY, Ending, ending, ending_of
@@ -60,7 +61,7 @@ _COUNTED = 4
 
 
 def headline(preview: Preview, is_written: bool = True) -> str:
-    """What the plan does and what that is good for: `14 chunks renumbered, no content changes, 2.6 KB written · MSG101 1 → 0 · PROFILE: rejected → accepted · 1 warning remains`.
+    """What the plan does and what that is good for: `14 chunks renumbered, no content changes, 2.6 KB new · MSG101 1 → 0 · PROFILE: rejected → accepted · 1 warning remains`.
 
     Of what is only handed back no bytes are written.
     """
@@ -72,7 +73,7 @@ def headline(preview: Preview, is_written: bool = True) -> str:
     if not any(ops[op] for op in words):
         parts.append("no content changes")
     if is_written:
-        parts.append(f"{size(preview.bytes_written)} written")
+        parts.append(f"{size(preview.bytes_new)} new")
     changed = [f"{code} {before:,} → {after:,}" for code, (before, after, *_) in counts(preview).items() if before != after]
     more = [f"{len(changed) - _COUNTED} more rules"] if len(changed) > _COUNTED else []
     before, after = ending_of_side(preview.before).words, ending_after(preview).words
@@ -197,9 +198,8 @@ def facts_summary(preview: Preview) -> str:
 
 
 def records_summary(changes: Sequence[Change]) -> str:
-    """`2 records inserted, 5 replaced, 1 removed, 1.2 KB written`."""
-    written = sum(len(change.after.data) for change in changes if change.after is not None)
-    return ", ".join(filter(None, (records_changed(changes), f"{size(written)} written")))
+    """`2 records inserted, 5 replaced, 1 removed, 1.2 KB new`."""
+    return ", ".join(filter(None, (records_changed(changes), f"{size(sum(map(new_bytes, changes)))} new")))
 
 
 def records_changed(changes: Sequence[Change]) -> str:

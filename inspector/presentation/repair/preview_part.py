@@ -12,6 +12,7 @@ from itertools import groupby
 from inspector.conversation.edits import Plan, Safety
 from inspector.conversation.model import Chunk
 from inspector.conversation.queries import span_text
+from inspector.planning.differing import alike, differing
 from inspector.planning.preview import Cost, DiffRow, FindingKind, Preview, PreviewSide
 from inspector.planning.recommend import composed
 from inspector.presentation.conversation.ending import ACCEPTED, Ending
@@ -387,30 +388,33 @@ def _start(before: Prompt, after: Prompt) -> int:
 
 
 def _shown_change(change: Change) -> Change:
-    start = _start_of_difference(change.before.data, change.after.data) if change.before and change.after else 0
-    return replace(change, before=_shown_cell(change.before, start), after=_shown_cell(change.after, start))
+    """Of a file the lines that differ."""
+    if change.before is None or change.after is None:
+        return replace(change, before=_shown_cell(change.before), after=_shown_cell(change.after))
+    old, new = differing(change.before.data, change.after.data)
+    start = _start_of_difference(change.before.data, change.after.data) if old.stop - old.start > BYTES else old.start
+    return replace(change, before=_shown_cell(change.before, slice(start, old.stop)), after=_shown_cell(change.after, slice(start, new.stop)))
 
 
 def _start_of_difference(one: bytes, other: bytes) -> int:
     """Where the JSON object begins that differs first: a value is never without the name before it, by which it is known as a secret."""
-    first = _first_difference(one, other)
+    first = alike(one, other)
     # In a string the quote would be escaped.
     return max(0, one.rfind(b'{"', 0, first)) if first > LEAD else 0
 
 
-def _first_difference(one: bytes, other: bytes) -> int:
-    """The place of the first byte that differs; the length of the shorter where none does."""
-    low, high = 0, min(len(one), len(other))
-    while low < high:
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if one[low:middle] == other[low:middle] else (low, middle - 1)
-    return low
-
-
-def _shown_cell(cell: Cell | None, start: int) -> Cell | None:
-    if cell is None or (len(cell.data) <= BYTES and not start):
-        return cell
-    return replace(cell, data=("…".encode() if start else b"") + cell.data[start : start + BYTES])
+def _shown_cell(cell: Cell | None, shown: slice = slice(None)) -> Cell | None:
+    """What is left out at either end as `…` and how much that is."""
+    if cell is None:
+        return None
+    start, stop, _ = shown.indices(len(cell.data))
+    end = min(stop, start + BYTES)
+    if start and start == len(cell.data):
+        return replace(cell, data=f"… {size(start)} that stay".encode())
+    before, later = (f"… {size(number)} {{}}" if number else "" for number in (start, len(cell.data) - end))
+    text = before.format("before it") + "\n" * bool(before)
+    more = "\n" * bool(later) + later.format("more" if end < stop else "after it")
+    return replace(cell, data=text.encode() + cell.data[start:end] + more.encode())
 
 
 def message_of(group: Sequence[Finding]) -> str:
@@ -481,7 +485,7 @@ def preview_part(preview: Preview, known: Sequence[Finding] = (), is_written: bo
         changes=tuple(_shown_change(change) for change in preview.changes[:CHANGES]),
         records=records_changed(preview.changes),
         change_total=len(preview.changes),
-        size=size(preview.bytes_written),
+        size=size(preview.bytes_new),
         safety=safety_words(preview.plan.safety),
         observed=observed(preview),
         messages=_messages(preview),

@@ -71,7 +71,7 @@ def _cost_of(case: Case) -> CaseCost | None:
     if not recorded or not all(recorded):
         return (
             CaseCost(STRATEGY.safety, f"That the one entry follows the other is inferred from the order of the lines. {_WORDS}")
-            if said
+            if recorded
             else None
         )
     return CaseCost(frozenset(), f"Nothing is inferred: what is left of the torn line says which entry was above it. {_WORDS}")
