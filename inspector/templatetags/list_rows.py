@@ -217,10 +217,8 @@ def repair_of(row: Any, is_linked: bool = True) -> SafeString:
             return format_html('<span class="quiet" title="Corrects a copy of the capture">{}</span>', row.correction)
         if not row.repair:
             return NOTHING
-        # Whether the first of them loses or invents something shows by its color: a word for each is too much of a list.
-        costs = [f"{of.name} ({', '.join(sorted(of.safety)) or 'safe'})" for of in row.strategies]
-        classes, more = "caution" if row.strategies[0].safety else "quiet", ", …" if len(costs) > 1 else ""
-        return format_html('<span class="{}" title="{}">{}{}</span>', classes, " or ".join(costs), row.repair, more)
+        title = f"What its rule names: {' or '.join(row.repairs)}; the page of the problem says what they do here"
+        return format_html('<span class="quiet" title="{}">{}{}</span>', title, row.repair, ", …" if len(row.repairs) > 1 else "")
     if is_linked and waiting and row.problem.conversations == 1:
         return waiting_repair(waiting)
     title = f"Repair {waiting.oid[:6]} {waiting.waits_for}" if waiting else "Written to the store"

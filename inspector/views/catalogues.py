@@ -1,7 +1,7 @@
 """The catalogues as pages: rules, strategies, and formats with all that reads, projects and judges them."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -168,8 +168,11 @@ def rules(request: OperatorRequest) -> HttpResponse:
     return page(request, "rules.html", content, part="entries", twins=("json",))
 
 
-def _conversations_of_rules() -> dict[str, int]:
-    return dict(RuleCount.objects.counted().order_by().values_list("code").annotate(Sum("conversations")))
+def _conversations_of_rules(formats: Sequence[str] = ()) -> dict[str, int]:
+    """`formats`: only of conversations in these."""
+    counted = RuleCount.objects.counted()
+    counted = counted.filter(source__format__in=formats) if formats else counted
+    return dict(counted.order_by().values_list("code").annotate(Sum("conversations")))
 
 
 def _rule_words(row: RuleRow) -> str:
@@ -526,8 +529,8 @@ def strategy_list(request: OperatorRequest) -> HttpResponse:
     def chosen(rows: Iterable[StrategyRow]) -> tuple[StrategyRow, ...]:
         return tuple(row for row in matching(rows, q, _strategy_words) if not safety or safety in row.marks)
 
-    counts = _conversations_of_rules()
-    repairs = [_with_counts(entry, counts) for entry in STRATEGIES if not program or any(map(entry.applies_to, formats))]
+    counts = _conversations_of_rules(formats)
+    repairs = [_with_counts(entry, counts, formats) for entry in STRATEGIES if not program or any(map(entry.applies_to, formats))]
     corrections = [] if program else [StrategyRow(entry, _repaired_by(entry)) for entry in STREAM_STRATEGIES]
     content = StrategiesPage(
         q, safety, program.name if program else "", chosen(sorted(repairs, key=lambda row: not row.now)), chosen(corrections)
@@ -535,9 +538,10 @@ def strategy_list(request: OperatorRequest) -> HttpResponse:
     return page(request, "strategies.html", content, part="entries", twins=("json",))
 
 
-def _with_counts(strategy: Strategy, counts: Mapping[str, int]) -> StrategyRow:
-    """Rules that occur come first."""
-    rules = sorted(_repaired_by(strategy), key=lambda rule: rule.code not in counts)
+def _with_counts(strategy: Strategy, counts: Mapping[str, int], formats: Sequence[str]) -> StrategyRow:
+    """Rules that occur come first; of some formats alone those that apply to them."""
+    own = (rule for rule in RULES if strategy.name in rule.repaired_by and (not formats or any(map(rule.applies_to, formats))))
+    rules = sorted(own, key=lambda rule: rule.code not in counts)
     return StrategyRow(strategy, tuple(rules), {rule.code: counts[rule.code] for rule in rules if rule.code in counts})
 
 

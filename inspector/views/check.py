@@ -395,6 +395,10 @@ def _marks(rows: tuple[VerdictRow, ...]) -> list[tuple[int, str]]:
     return [(place.lines.start, f"{place.violation.id} {place.violation.text}") for row in rows[:1] for place in row.placed if place.lines]
 
 
+def _mildness(judgement: Judgement) -> int:
+    return 1 + (not judgement.unclear) if judgement.sendable else 0
+
+
 def _by_wire(result: Checked | None) -> tuple[tuple[ProfileVerdict, ...], tuple[ProfileVerdict, ...]]:
     if result is None:
         return (), ()
@@ -402,7 +406,11 @@ def _by_wire(result: Checked | None) -> tuple[tuple[ProfileVerdict, ...], tuple[
         *map(wire_of, (result.format.name, *result.same_in)),
         next(verdict.profile.wire for verdict in result.profile_verdicts if verdict.name == result.profile),
     }
-    ordered = sorted(result.profile_verdicts, key=lambda verdict: verdict.name != result.profile)
+    # Of what is the same in several shapes no profile is its own: those that reject it come first.
+    of_one = not result.same_in
+    ordered = sorted(
+        result.profile_verdicts, key=lambda verdict: verdict.name != result.profile if of_one else _mildness(verdict.judgement)
+    )
     return tuple(verdict for verdict in ordered if verdict.profile.wire in wires), tuple(
         verdict for verdict in ordered if verdict.profile.wire not in wires
     )

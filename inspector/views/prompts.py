@@ -1,6 +1,7 @@
 """The prompt of a conversation next to its chunks: under any reader, in any wire shape, after any strategies, before anything is written."""
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -206,7 +207,7 @@ class PromptPage:
     @property
     def unnoticed(self) -> str:
         """What is wrong although the request passes and nothing of it is lost: "call not run"; "" of others."""
-        if not self.look.judgement.sendable or self.silence or self.look.strategies:
+        if not self.look.judgement.sendable or self.silence:
             return ""
         return next((one.unnoticed for one in self.readers if one.chosen), "")
 
@@ -261,6 +262,16 @@ class PromptPage:
         """Of how many readers, and after how many strategies, the request is accepted and does not go wrong silently."""
         readers, strategies = (sum(one.is_fine for one in tried) for tried in (self.readers, self.strategies))
         return readers, strategies
+
+    @property
+    def unnoticed_readers(self) -> dict[str, int]:
+        """What is wrong with readers of which the request is accepted, and with how many of them."""
+        return dict(Counter(one.unnoticed for one in self.readers if one.is_fine and one.unnoticed))
+
+    @property
+    def wrong_silently(self) -> int:
+        """Profiles that the history passes, and of which it goes wrong silently."""
+        return sum(verdict.judgement.sendable and bool(verdict.silence) for verdict in self.profile_verdicts)
 
     @property
     def rejecting(self) -> int:

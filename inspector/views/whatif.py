@@ -64,6 +64,7 @@ def _is(name: str) -> Callable[[Difference], bool]:
 
 SHOWS: Mapping[str, Callable[[Difference], bool]] = {
     "all": lambda difference: difference.differs or bool(difference.still_merged),
+    "wrong": lambda difference: difference.state_b in (REJECTED, SILENT) or (difference.state_b == PASSES and bool(difference.silence_b)),
     "failing": lambda difference: difference.next_request in _FAILING,
     "worse": lambda difference: bool(difference.worse),
     **{name: _is(name) for name in PARTS},
@@ -126,6 +127,12 @@ class ClientLine:
     def failing(self) -> int:
         """How many next requests change and do not pass."""
         return sum(self.summary.next_requests[name].count for name in _FAILING)
+
+    @property
+    def wrong(self) -> int:
+        """How many next requests do not pass then, or pass and lack something."""
+        states = self.summary.states
+        return states[REJECTED][1] + states[SILENT][1] + sum(self.summary.lacking.values())
 
     @property
     def rank(self) -> tuple[int, ...]:

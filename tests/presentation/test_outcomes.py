@@ -142,10 +142,7 @@ def test_what_stays_is_named_and_a_link_is_no_words() -> None:
 @pytest.mark.parametrize("names", [[], ["a"]])
 def test_where_the_next_request_passes_already_that_is_said_first(names: list[str]) -> None:
     first, *rest = lines(Tried(tuple(names), "safe", ACCEPTED, (9, 9)), ACCEPTED, PASSING)
-    assert (
-        first
-        == "The next request passes as it is: what is found matters to other readers, and later."
-    )
+    assert first == "The next request passes as it is: what is found matters to other readers, and later."
     assert rest == ["Still passes: `a`, loses and invents nothing."] * len(names)
 
 
@@ -157,9 +154,7 @@ def test_what_only_can_be_resumed_is_not_said_to_pass_and_comes_last() -> None:
     )
 
 
-RESUMED = (
-    "The session can be resumed as it is (its last call is pending): what is found matters to other readers, and later."
-)
+RESUMED = "The session can be resumed as it is (its last call is pending): what is found matters to other readers, and later."
 
 
 @pytest.mark.parametrize(

@@ -80,7 +80,7 @@ def test_an_example_of_a_tree_is_repaired_with_its_branches(client: Client, code
     """Written as a rule's author writes it: an entry follows the line before it unless it says otherwise."""
     before, _, after = unescape(client.get(f"/rules/{code}/").content.decode()).partition("Repaired by")
     assert damaged in re.sub("<[^>]+>", "", before)
-    shown = re.sub("<[^>]+>", "", after.partition("</h2>")[2].partition(f"{code} reports nothing.")[0])
+    shown = re.sub("<[^>]+>", "", after.partition("</h2>")[2].partition(f"{code} reports nothing")[0])
     assert shown.rstrip().endswith("".join(lines)) and ("hangs from" in after) == bool(damaged)
 
 
@@ -131,16 +131,20 @@ def test_the_page_of_every_strategy_says_both_sides(client: Client, strategy: ob
 def test_every_mode_is_described_in_its_own_words_and_no_others(client: Client, strategy: Strategy) -> None:
     """A fixed text said that `fill-rows`, which inserts into the job itself, writes a new conversation and leaves the original alone."""
     text = unescape(client.get(f"/strategies/{strategy.name}/").content.decode())
-    rows = re.findall(r"<tr><td><b>([\w-]+)</b>.*?</td><td[^>]*>(.*?)</td><td[^>]*>(.*?)</td></tr>", text[text.index('id="modes"') :])
+    rows = re.findall(r"<tr><td><b>([\w-]+)</b>[^\n]*?</td><td[^>]*>(.*?)</td><td[^>]*>(.*?)</td></tr>", text[text.index('id="modes"') :])
     expected = {
-        (mode.name, format_.name): mode.summary if strategy.write_kind != "id" or mode.alias == "fork" else NO_OTHER_ID
+        (mode.alias or mode.name, format_.name): mode.summary if strategy.write_kind != "id" or mode.alias == "fork" else NO_OTHER_ID
         for format_ in FORMATS
         if strategy.applies_to(format_.name)
         for mode in format_.modes
     }
     assert {(mode, name): words for mode, words, names in rows for name in names.split(", ")} == expected
     twin = client.get(f"/strategies/{strategy.name}.json").json()
-    assert {(row["mode"], name): row["summary"] for row in twin["modes"] for name in row["formats"]} == expected
+    assert {(row["alias"] or row["mode"], name): row["summary"] for row in twin["modes"] for name in row["formats"]} == expected
+    assert all(
+        row["default"] == all(format_.modes[0].name == row["mode"] for format_ in FORMATS if format_.name in row["formats"])
+        for row in twin["modes"]
+    )
     assert twin == run("strategies", strategy.name, "--json").json
     out = run("strategies", strategy.name).out
     assert all(f"--mode {row['mode']}" in out and f": {row['summary']} [" in out for row in twin["modes"])

@@ -68,7 +68,7 @@ def test_a_row_says_where_the_readers_part_and_what_changes(client: Client, kept
         " better than now 1 newly passes the same 1 stays wrong silently 2 stay the same"
     )
     facts = " ".join(re.sub(r"<[^>]+>", " ", text[text.index("</figure>") :]).split())
-    assert facts.startswith("Next: read the 2 that change and do not pass . Readers, by")
+    assert facts.startswith("Next: read the 3 that are not right then ( 2 of them change). Readers, by")
     lines = [
         " ".join(re.sub(r"<[^>]+>", " ", line).split()) for line in text[text.index("<tbody>", text.index("differences")) :].split("<tr>")
     ]

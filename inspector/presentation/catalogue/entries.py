@@ -141,6 +141,7 @@ def written(strategy: Strategy) -> list[Json]:
             "alias": mode.alias,
             "summary": mode.summary if mode.alias == "fork" or strategy.write_kind != "id" else NO_OTHER_ID,
             "formats": [format_.name for format_ in formats],
+            "default": all(format_.modes[0] == mode for format_ in formats),
         }
         for mode, formats in formats_of.items()
     ]

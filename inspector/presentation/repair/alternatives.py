@@ -49,7 +49,9 @@ class Attempt:
             return f"cannot be loaded: {self.failure}"
         if not self.judgement.sendable:
             return self.judgement.verdict
-        return ACCEPTED if self.is_fine else f"{self.ending.words}: {self.ending.why}"
+        if not self.is_fine:
+            return f"{self.ending.words}: {self.ending.why}"
+        return f"{ACCEPTED}, but {self.unnoticed}" if self.unnoticed else ACCEPTED
 
     @property
     def is_fine(self) -> bool:

@@ -393,7 +393,9 @@ def _shown_change(change: Change) -> Change:
         return replace(change, before=_shown_cell(change.before), after=_shown_cell(change.after))
     old, new = differing(change.before.data, change.after.data)
     start = _start_of_difference(change.before.data, change.after.data) if old.stop - old.start > BYTES else old.start
-    return replace(change, before=_shown_cell(change.before, slice(start, old.stop)), after=_shown_cell(change.after, slice(start, new.stop)))
+    return replace(
+        change, before=_shown_cell(change.before, slice(start, old.stop)), after=_shown_cell(change.after, slice(start, new.stop))
+    )
 
 
 def _start_of_difference(one: bytes, other: bytes) -> int:

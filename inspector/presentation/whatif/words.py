@@ -58,6 +58,7 @@ WORDS = {
     "still_silent": Words("stays wrong silently", "stay wrong silently", SAME, "mixed"),
     "same": Words("stays the same", "stay the same", SAME, "same"),
     "all": Words("differs or stays merged", "differ or stay merged"),
+    "wrong": Words("is not right then", "are not right then"),
     "failing": Words("changes and does not pass", "change and do not pass"),
     "worse": Words("has something worse", "have something worse"),
     "merged": Words("stays merged", "stay merged"),
