@@ -148,7 +148,7 @@ def test_what_is_tried_names_what_the_profile_accepts(client: Client, incident: 
         "Reader Accepted as it is, read by"
     ) in page
     assert re.search(
-        r"Tried in memory, nothing is written: accepted with 6 of \d+ readers \( 2 but call not run\) and 2 of \d+ strategies Under each reader",
+        r"Tried in memory, nothing is written: accepted with 6 of \d+ readers \(call not run with 6\) and 2 of \d+ strategies Under each reader",
         page,
     )
 
