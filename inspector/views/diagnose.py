@@ -17,6 +17,7 @@ from inspector.presentation.check.report import checked_report
 from inspector.presentation.diagnose.pasted import Kind, NotRecognized, Pasted, pasted
 from inspector.presentation.diagnose.stream import PastedStream, pasted_stream
 from inspector.presentation.json_text import Json
+from inspector.presentation.masking import presentable
 from inspector.presentation.stream.report import StreamAnalysis, StreamFinding, analysed, stream_report
 from inspector.presentation.visible import visible
 from inspector.programs.catalogue import NEW_FILE_ONLY
@@ -46,13 +47,17 @@ EXAMPLES = (
 """What somebody may try who has nothing at hand: what it is, and the text."""
 
 
+CARRIED = 20_000
+"""Characters of an answer that its page shows again, to be changed."""
+
+
 @dataclass(frozen=True, slots=True)
 class DiagnosePage:
     """`what` says as what it was recognized; `more`: there is more in the file than is answered here."""
 
     problem: str = ""
     text: str = ""
-    """What was pasted and not recognized, whole."""
+    """What was pasted and not recognized, whole; of an answer what can be changed and given again."""
     what: str = ""
     sessions: tuple[Checked, ...] = ()
     problems: tuple[Problem, ...] = ()
@@ -151,6 +156,12 @@ def _recognized(data: bytes) -> Pasted:
         raise
 
 
+def _editable(text: str) -> str:
+    """What is short; "" where a mask or an escape in it would be sent back."""
+    text = text.replace("\r\n", "\n")
+    return text if len(text) <= CARRIED and text == visible(presentable(text)) else ""
+
+
 def _answered(request: OperatorRequest, given: Pasted) -> HttpResponse:
     """Raises NotRecognized."""
     if given.kind is Kind.ERROR:
@@ -168,7 +179,8 @@ def _answered(request: OperatorRequest, given: Pasted) -> HttpResponse:
         streams = _streams(given.data)
         answer = jsontext.object_of(given.text) if given.kind is Kind.ANSWER else None
         shown = tuple(pasted_stream(stream, answer) for stream in streams[:MOST])
-        content = DiagnosePage(what=given.what, streams=shown, more=len(streams) > MOST, is_answer=given.kind is Kind.ANSWER)
+        text = _editable(request.POST.get("text", "")) if answer is not None else ""
+        content = DiagnosePage(what=given.what, text=text, streams=shown, more=len(streams) > MOST, is_answer=given.kind is Kind.ANSWER)
         return page(request, "diagnose.html", content)
     sessions, problems, more = _sessions(given.data)
     return page(request, "diagnose.html", DiagnosePage(what=given.what, sessions=sessions, problems=problems, more=more))

@@ -220,11 +220,11 @@ class NewRepairPage:
     @property
     def cleaner_modes(self) -> list[str]:
         """Those after which less is found than after the chosen one."""
-        found = {
+        left = {
             name: sum(rule.before if rule.code in part.lost_codes else rule.after for rule in part.counts)
             for name, part in self.compared.items()
         }
-        return [mode.alias or mode.name for mode in self.modes if found.get(mode.name, 0) < found.get(self.mode, 0)]
+        return [mode.alias or mode.name for mode in self.modes if left.get(mode.name, 0) < left.get(self.mode, 0)]
 
     @property
     def writes_new(self) -> bool:

@@ -50,7 +50,7 @@ OTHERS = {
         "tree/entry_words.py: chunk.raw[:4 * _WORDS]",
         "tree/branches.py: chunk.raw[:_HEAD]",
     ),
-    *("views/chunks.py: stored_chunk.raw[:TEXT_SHOWN + LONGEST_CUT]", "templatetags/show.py: value[:5000]"),
+    *("views/chunks.py: stored_chunk.raw[:TEXT_SHOWN + LONGEST_CUT]", "templatetags/show.py: value[:6000]"),
     # Masked already, or the words of our own rules.
     *("tree/entry_words.py: line[:_WORDS]", "presentation/markdown.py: line[:LINE_LIMIT]", "conversation/verdict.py: message[:1]"),
     # Lists, and an answer that ends before a secret that goes on.

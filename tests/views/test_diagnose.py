@@ -46,6 +46,10 @@ def test_an_answer_that_was_not_streamed_is_judged_as_a_stream_is(client: Client
     assert "A call of ls was written as text in the answer" in page and "An answer of OpenAI Chat Completions that was not streamed" in page
     assert 'href="/check/">check the next request' in page and "To keep it" not in page
     assert "Copy the corrected answer" in page and "&quot;created&quot;: 1790000000" in page and "are left out" not in page, "it keeps them"
+    assert "<del>&quot;finish_reason&quot;: &quot;stop&quot;</del><ins>&quot;finish_reason&quot;: &quot;tool_calls&quot;</ins>" in page
+    assert f"{escape(answer)}</textarea>" in page and "The answer, or something else" in page
+    key = answer.replace('"gpt-5"', '"sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCD"')
+    assert "Something else" in post(client, key), "masked, it would be given so again"
     assert "Its parts" in page and "STREAM125</a> tool-text-in-content" in page and "[DONE]" not in page, "nobody sent events"
     torn = {
         "role": "assistant",

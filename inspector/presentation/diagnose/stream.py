@@ -6,6 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
+from inspector.presentation.check.lines import LineChange, line_changes
 from inspector.presentation.stream.corrected import MOST_EVENTS
 from inspector.presentation.stream.event import raw_events
 from inspector.presentation.stream.lanes import LaneCell, lanes
@@ -50,6 +51,8 @@ class PastedStream:
     why_not: str = ""
     is_json: bool = False
     """`corrected` is the JSON of an answer that was not streamed."""
+    changes: tuple[LineChange, ...] = ()
+    """Of such an answer, with a line for each value."""
 
     @property
     def parts(self) -> list[AnswerPart]:
@@ -97,7 +100,8 @@ def pasted_stream(analysis: StreamAnalysis, answer: Mapping[str, Any] | None = N
             whole = json.dumps(corrected_answer(answer, text), indent=2, ensure_ascii=False, allow_nan=False)
             if len(whole) > LONGEST:
                 return PastedStream(analysis, shown, left_out, correction, why_not="The corrected answer is too long to be shown here.")
-            return PastedStream(analysis, shown, left_out, correction, whole, is_json=True)
+            changes = line_changes(json.dumps(answer, indent=2, ensure_ascii=False), whole)
+            return PastedStream(analysis, shown, left_out, correction, whole, is_json=True, changes=changes)
     return PastedStream(analysis, shown, left_out, correction, text, why_not)
 
 
