@@ -449,7 +449,7 @@ def per_profile(chosen: Strategy) -> tuple[OneProfile, ...]:
 
 
 def alternatives(chosen: Strategy) -> tuple[Alternative, ...]:
-    """The other strategies for the same rules: those for rules of stores first, then those that share most."""
+    """The other strategies for the same rules: those for rules of stores first, of these the safe ones, then those that share most."""
     shared: dict[str, dict[str, None]] = {}
     named = [(rule.code, rule.repaired_by) for rule in RULES]
     named += [(rule.id, rule.repaired_by) for entry in PROFILES for rule in entry.rules]
@@ -458,7 +458,7 @@ def alternatives(chosen: Strategy) -> tuple[Alternative, ...]:
             if name != chosen.name:
                 shared.setdefault(name, {})[rule_id] = None
     listed = (Alternative(entry, tuple(shared[entry.name])) for entry in STRATEGIES if entry.name in shared)
-    return tuple(sorted(listed, key=lambda entry: (_OWN.isdisjoint(entry.shared), -len(entry.shared))))
+    return tuple(sorted(listed, key=lambda entry: (_OWN.isdisjoint(entry.shared), bool(entry.strategy.safety), -len(entry.shared))))
 
 
 SAFETY = {
