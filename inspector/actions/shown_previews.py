@@ -168,6 +168,15 @@ def _offered_key(row: Conversation, leaf: str, reader: str = "") -> tuple[int, i
     return row.pk, row.revision, read_at(row), reader or row.source.reader, *row.judges, leaf
 
 
+def left_by_default(row: Conversation, offer: Offered, code: str) -> str:
+    """The severity that a rule still has after what is recommended, in the mode that is the default; "" where it finds nothing then, or nobody knows."""
+    choice = _by_default(row, offer.recommended)
+    with suppress(Refused):
+        part = shown_of_choice(row, *choice).part if choice else None
+        return next((rule.severity_after for rule in part.counts if rule.code == code), "") if part else ""
+    return ""
+
+
 @bounded_cache(4 * MEGABYTE, lambda offer: 10_000)
 def _offered(pk: int, revision: int, read: tuple[Hashable, ...], reader: str, projection: str, profile: str, leaf: str) -> Offered:
     row = Conversation.objects.select_related("source").get(pk=pk)

@@ -15,7 +15,7 @@ from django.shortcuts import get_object_or_404, redirect
 from inspector.actions import decide_problem
 from inspector.actions.decide_problem import DONE, Decision
 from inspector.actions.problems import Refused
-from inspector.actions.shown_previews import Offered, offered
+from inspector.actions.shown_previews import Offered, left_by_default, offered
 from inspector.conversation.model import Kind
 from inspector.middleware import OperatorRequest, accepts
 from inspector.models import (
@@ -141,6 +141,8 @@ class Example(NamedTuple):
     """Of one whose next request passes: how many other readers read fewer messages."""
     offer: Offered | None = None
     """What its repairs come to; None of one of more than `TRIED` chunks."""
+    left: str = ""
+    """The severity that the problem has there after what is recommended; "" where it is gone then."""
 
     @property
     def profile(self) -> str:
@@ -305,9 +307,12 @@ def _example(rows: Sequence[OccurrenceRow]) -> Example | None:
     for row in rows:
         if row.seqs and isinstance(row.subject, Conversation):
             with suppress(UnknownReader, UnknownProfile, UnknownProjection, Revision.DoesNotExist):
-                example = (_example_of_large if row.subject.chunk_count >= LARGE else _example_of)(row, row.subject)
-                is_tried = row.subject.chunk_count <= TRIED and not row.subject.is_crash
-                example = example._replace(offer=offered(row.subject, "") if is_tried else None)
+                is_large = row.subject.chunk_count >= LARGE
+                example = (_example_of_large if is_large else _example_of)(row, row.subject)
+                is_tried = not is_large and row.subject.chunk_count <= TRIED and not row.subject.is_crash
+                if is_tried:
+                    offer = offered(row.subject, "")
+                    example = example._replace(offer=offer, left=left_by_default(row.subject, offer, row.occurrence.problem.code))
                 return example if example.excerpt.lines else None
             return None
     return None

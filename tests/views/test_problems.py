@@ -1219,7 +1219,10 @@ def test_the_repairs_of_a_rule_say_what_they_do_to_the_example(client: Client, k
         "the request stays the same"
     ), "the other one finds no rows next to it here"
     (branches,) = (in_the_store(problem) for problem in Problem.objects.filter(code="TREE101", source__format="pi"))
-    assert branches == "reparent-orphan-entry safe partial Next request after it: anthropic-2026-07: still wrong silently (content lost)"
+    assert (
+        branches
+        == "reparent-orphan-entry safe partial Next request after it: anthropic-2026-07: still wrong silently (content lost) TREE101 stays as a note in the default mode"
+    )
     (many,) = (in_the_store(problem) for problem in Problem.objects.filter(code="STORE601"))
     assert many == "insert-ledger-results safe Next request after it: ai-sdk-6: rejected → accepted", "its three others change nothing here"
     (guessed,) = (in_the_store(problem) for problem in Problem.objects.filter(code="TOOL602"))
