@@ -106,7 +106,7 @@ def test_the_problem_leads_to_the_preview_of_all_its_conversations(client: Clien
     assert f'href="{address}">Repair all 3 conversations<' in text(client, f"/problems/{problem.oid}/")
     page = text(client, address)
     assert "Preview: repair 3 conversations in " in page and "Propose 3 repairs" in page and len(chosen(page)) == 3
-    assert "3 conversations · chunks: 12 renumbered · " in page and " written · requests accepted: 0 → 3 · " in page
+    assert "3 conversations · chunks: 12 renumbered · " in page and " new · requests accepted: 0 → 3 · " in page
     assert '<a class="badge ok" href="/rules/MSG101/">MSG101 3 → 0</a>' in page
     assert everything(path) == before and not RepairGroup.objects.exists() and not BackgroundTask.objects.exists()
     twin = client.get(f"/problems/{problem.oid}/repair.json").json()
