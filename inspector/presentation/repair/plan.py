@@ -7,7 +7,7 @@ from typing import Any
 from inspector.conversation.edits import Insert, Remove, Replace, Set, apply
 from inspector.conversation.model import Chunk
 from inspector.conversation.queries import span_text
-from inspector.planning.differing import new_bytes
+from inspector.planning.differing import differing, new_bytes
 from inspector.planning.preview import DiffRow, FindingKind, Preview, PreviewSide
 from inspector.planning.suggested import suggested
 from inspector.presentation.conversation.ending import ACCEPTED, WRONG_SILENTLY, Ending, ending, ending_of
@@ -207,7 +207,7 @@ def records_changed(changes: Sequence[Change]) -> str:
     parts = []
     for singular, plural, is_shared in (("record", "records", False), ("part of a shared record", "parts of shared records", True)):
         acts = Counter(_act(change) for change in changes if bool(change.element) is is_shared)
-        counted = [(acts[act], act) for act in ("inserted", "extended", "replaced", "removed") if acts[act]]
+        counted = [(acts[act], act) for act in ("inserted", "extended", "changed in part", "replaced", "removed") if acts[act]]
         parts += [
             f"{_first(number, singular, plural) if place == 0 else f'{number:,}'} {act}" for place, (number, act) in enumerate(counted)
         ]
@@ -221,7 +221,10 @@ def _first(number: int, singular: str, plural: str) -> str:
 def _act(change: Change) -> str:
     if change.before is None or change.after is None:
         return "inserted" if change.before is None else "removed"
-    return "extended" if change.after.data.startswith(change.before.data) else "replaced"
+    if change.after.data.startswith(change.before.data):
+        return "extended"
+    old, _ = differing(change.before.data, change.after.data)
+    return "replaced" if old == slice(0, len(change.before.data)) else "changed in part"
 
 
 def plan_report(oid: str, preview: Preview) -> Json:

@@ -415,7 +415,7 @@ def _shown_cell(cell: Cell | None, shown: slice = slice(None)) -> Cell | None:
         return replace(cell, data=f"… {size(start)} that stay".encode())
     before, later = (f"… {size(number)} {{}}" if number else "" for number in (start, len(cell.data) - end))
     text = before.format("before it") + "\n" * bool(before)
-    more = "\n" * bool(later) + later.format("more" if end < stop else "after it")
+    more = "\n" * (bool(later) and not cell.data[start:end].endswith(b"\n")) + later.format("more" if end < stop else "after it")
     return replace(cell, data=text.encode() + cell.data[start:end] + more.encode())
 
 

@@ -75,4 +75,4 @@ def test_of_several_ways_the_recommended_one_is_ticked_and_of_a_whole_session_no
 def test_lines_that_only_move_down_are_unchanged(client: Client, tmp_path: Path) -> None:
     lines = (*PENDING, cc.u("u2", "a1", "go on"), cc.a("a2", "u2", "m2", cc.text("done")), cc.u("u3", "a2", "thanks"))
     page = page_of(client, tmp_path, *lines, address="repairs/new/?strategy=insert-interrupted-result&mode=same-file")
-    assert "1 chunk inserted, 1 changed, 4 unchanged; 1 record replaced" in page and "renumbered" not in page
+    assert "1 chunk inserted, 1 changed, 4 unchanged; 1 record changed in part" in page and "renumbered" not in page
