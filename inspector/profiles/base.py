@@ -164,6 +164,11 @@ class Judgement:
         return not self.violations
 
     @property
+    def not_modeled(self) -> str:
+        """The note that no profile knows the endpoint; "" where one does."""
+        return next((note for note in self.notes if NOT_MODELED in note), "")
+
+    @property
     def prefix_valid(self) -> bool:
         return all(violation.open_ended for violation in self.violations)
 

@@ -486,7 +486,7 @@ class WriteMode:
     def for_users(self) -> str:
         return {
             "fork": "Users have to go on in the new one: the old one stays damaged.",
-            "in-place": "Users go on where they are.",
+            "in-place": "It edits the original; users go on where they are.",
         }.get(self.alias, "")
 
 

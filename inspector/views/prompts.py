@@ -241,8 +241,15 @@ class PromptPage:
 
     @property
     def right_with(self) -> list[tuple[Attempt, tuple[str, ...]]]:
-        """Of a request that still goes wrong silently after the strategies that are tried: one more after which it does not, the first of each cost, and all together."""
-        more = [one for one in self.passing_strategies if one.is_fine] if self.silence and self.look.strategies else []
+        """Of a request that still goes wrong silently after the strategies that are tried: one more after which it does not, the first of each cost, and all together.
+
+        What takes something away makes it right only by leaving no trace of what is lacking.
+        """
+        more = (
+            [one for one in self.passing_strategies if one.is_fine and "lossy" not in one.safety]
+            if self.silence and self.look.strategies
+            else []
+        )
         first = {one.safety: one for one in reversed(more)}
         return [(one, (*self.look.strategies, one.name)) for one in more if first[one.safety] is one]
 
@@ -260,7 +267,10 @@ class PromptPage:
     @property
     def accepted(self) -> tuple[int, int]:
         """Of how many readers, and after how many strategies, the request is accepted and does not go wrong silently."""
-        readers, strategies = (sum(one.is_fine for one in tried) for tried in (self.readers, self.strategies))
+        # What only takes away what is not sent makes no request right that was not.
+        readers, strategies = (
+            sum(one.is_fine and not (self.silence and one.is_same_request) for one in tried) for tried in (self.readers, self.strategies)
+        )
         return readers, strategies
 
     @property

@@ -115,6 +115,8 @@ class NewRepairPage:
     """What the next request comes to after each of these alone."""
     included: Mapping[str, tuple[str, ...]]
     """Strategy -> those that change nothing where it is chosen too."""
+    ending: Mapping[str, tuple[str, ...]]
+    """Code of a rule that no strategy is for -> those of the tried ones that end it."""
     ended: Mapping[str, Strategy]
     """Code of a rule that no strategy is for -> the one that ends it all the same, where that is not ticked."""
     mode: str
@@ -507,6 +509,7 @@ def _new_page(request: OperatorRequest, row: Conversation, work: Work | None) ->
         accepted=offer.accepted,
         outcomes=offer.outcomes,
         included=offer.included,
+        ending=offer.ended,
         ended={
             code: next(of for of in STRATEGIES if of.name == names[0]) for code, names in offer.ended.items() if not {*names} & {*ticked}
         },

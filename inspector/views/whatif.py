@@ -47,7 +47,7 @@ MOST_READ = 2_000
 _FAILING = frozenset(NEXT_REQUESTS.values()) - {"newly_passes"}
 """The changes after which a next request does not pass."""
 COLUMNS = (
-    ("newly pass", "good", ("newly_passes",)),
+    ("newly pass", "good", ("newly_passes", "newly_lacks")),
     ("newly fail", "why", ("newly_silent", "newly_rejected")),
     (WORDS["only_worse"].several, "why", ("only_worse",)),
     ("fail differently", "caution", ("rejected_not_silent", "silent_not_rejected")),

@@ -101,7 +101,7 @@ def test_a_warning_is_printed_once(tmp_path: Path) -> None:
 def test_a_plan_says_what_becomes_of_the_next_request_and_that_what_it_takes_out_is_kept(tmp_path: Path) -> None:
     """In the words of the pages: what the provider accepts may lack a message all the same."""
     store = make(tmp_path / "dispatch.db")
-    kept = "  cost: Undo and the audit log keep what leaves the history."
+    kept = "  cost: The original keeps what leaves the history."
     safe = run("repair", store, "--conversation", "1a997b08", *RENUMBER, "--plan").out.splitlines()
     assert "  next request: rejected → wrong silently (without seq 14)" in safe and kept not in safe
     lossy = ("repair", store, "--conversation", "1a997b08", "--strategy", "drop-leaked-call")

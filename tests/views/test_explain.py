@@ -249,7 +249,7 @@ def test_advice_that_only_partly_helps_has_a_row_for_each_way(client: Client, in
     assert not is_named or cause.index(">MSG101<") < cause.index(">TOOL202<"), "the effect is not all of it"
     assert promote.startswith("promote-leaked-call invented accepted The next request passes after it. Turns a call")
     assert drop.startswith(
-        "drop-leaked-call lossy then renumber-messages safe accepted The next request passes after it; it sends the same as "
+        "drop-leaked-call lossy then renumber-messages safe the same request It sends the same as "
         "renumber-messages alone, and removes what that does not send."
     )
     assert renumber.startswith(

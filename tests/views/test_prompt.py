@@ -82,7 +82,7 @@ def test_the_page_opens_at_the_first_violation_unless_its_address_says_otherwise
     assert list(lines(prompt(client, incident, "?from=0"))) == [str(seq) for seq in range(1, 15)]
     accepted = prompt(client, incident, "?strategy=renumber-messages")
     right = words(accepted[accepted.index("What makes it right</a>") :].partition("</p>")[0])
-    assert right == "What makes it right : promote-leaked-call invented , or drop-leaked-call lossy on top"
+    assert right == "What makes it right : promote-leaked-call invented on top"
     assert '?strategy=renumber-messages&amp;strategy=promote-leaked-call"' in accepted
     tried = words(accepted[accepted.index("With each strategy on top of what is chosen") :].partition("</table>")[0])
     assert "promote-leaked-call invented 2 accepted" in tried and "end-with-user invented 1 wrong silently" in tried

@@ -718,8 +718,8 @@ def test_what_leaves_the_next_request_wrong_is_partial_and_what_passes_is_named(
     assert "Rejected → accepted" in text(client, f"{address}?{unescape(previews[1])}")
     assert advice(page) == [
         "Passes: promote-leaked-call, but adds what is stored nowhere.",
-        "Passes: drop-leaked-call and renumber-messages, but takes something stored away; it sends the same as "
-        "renumber-messages alone, and removes what that does not send.",
+        "It sends the same as renumber-messages alone, and removes what that does not send: drop-leaked-call and renumber-messages, "
+        "but takes something stored away.",
         "Loses and invents nothing: renumber-messages (3 → 8 messages read), but wrong silently (without seq 14).",
     ]
     assert ">recommended<" not in page

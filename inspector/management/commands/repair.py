@@ -27,7 +27,7 @@ from inspector.planning.preview import Preview
 from inspector.presentation.repair.observed_rejection import observed
 from inspector.presentation.repair.outcomes import outcome
 from inspector.presentation.repair.plan import ending_after, ending_of_side, lost_words, not_repaired, own_members, plan_report, summary
-from inspector.presentation.repair.preview_part import KEPT
+from inspector.presentation.repair.preview_part import kept
 from inspector.presentation.trace.span_words import count
 from inspector.presentation.visible import beginning, visible
 from inspector.profiles.catalogue import profile
@@ -296,7 +296,7 @@ class Command(AnsweringCommand):
         for cost in preview.cost:
             self.say(f"  cost: {cost}")
         if not is_copy and Safety.LOSSY in plan.safety:
-            self.say(f"  cost: {KEPT.sentence}")
+            self.say(f"  cost: {kept(preview).sentence}")
         for warning in preview.warnings:
             self.say(f"  warning: {warning}")
         lines = preview.shown_diff.split("\n")

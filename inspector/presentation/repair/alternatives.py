@@ -37,7 +37,7 @@ class Attempt:
     reached: int = 0
     """Entries on the path of a reader; 0 where the conversation is no tree, and for a strategy."""
     is_same_request: bool = False
-    """Whether the request is, word for word, the one that is sent without a strategy."""
+    """Whether the request is, word for word, the one that is sent without the strategy."""
     ends: frozenset[str] = frozenset()
     """Codes of the rules that were watched and find nothing after a strategy."""
     unnoticed: str = ""
@@ -95,6 +95,8 @@ def strategy_alternatives(
     """
     now = judged(case.reading, case.conversation, profile_name, own_projection)[0]
     together, later = composed(case, chosen)
+    if chosen:
+        now = judged(later.reading, later.conversation, profile_name, own_projection)[0]
     for strategy in sorted(among, key=lambda strategy: strategy.name not in chosen):
         used, other = (together, later) if strategy.name in chosen else longer(case, together, later, strategy.name)
         names = [of.name for of in used]

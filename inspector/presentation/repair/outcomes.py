@@ -161,8 +161,10 @@ def _line(option: RepairOption) -> str:
     if option.word == PARTIAL:
         more = f" ({option.read})" if option.read else ""
         return f"{option.does.capitalize()}: {_joined(option.names)}{more}, but {option.end}."
+    if option.note:
+        return f"{option.note[0].upper()}{option.note[1:]}: {_joined(option.names)}, {_but(option.safety, option.does)}."
     subject = "The session" if option.end.startswith(RESUMABLE) else "Next request"
-    return f"{f'{subject} {option.end}' if option.end else 'Passes'}: {_joined(option.names)}, {_but(option.safety, option.does)}{f'; {option.note}' if option.note else ''}."
+    return f"{f'{subject} {option.end}' if option.end else 'Passes'}: {_joined(option.names)}, {_but(option.safety, option.does)}."
 
 
 def _cost(tried: Tried) -> str:

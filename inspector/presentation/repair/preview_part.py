@@ -15,7 +15,7 @@ from inspector.conversation.queries import span_text
 from inspector.planning.differing import alike, differing
 from inspector.planning.preview import Cost, DiffRow, FindingKind, Preview, PreviewSide
 from inspector.planning.recommend import composed
-from inspector.presentation.conversation.ending import ACCEPTED, Ending
+from inspector.presentation.conversation.ending import ACCEPTED, Ending, ending_without_findings
 from inspector.presentation.conversation.excerpt import Excerpt, excerpts
 from inspector.presentation.conversation.message_counts import message_counts
 from inspector.presentation.conversation.other_readers import gained, read_by_others
@@ -42,7 +42,7 @@ from inspector.presentation.repair.plan import (
 )
 from inspector.presentation.visible import size
 from inspector.profiles.base import Judgement
-from inspector.profiles.judging import projected_case
+from inspector.profiles.judging import judged_case
 from inspector.programs.formats import Cell, Change
 from inspector.programs.registry import program_or_default
 from inspector.projections.base import Prompt, WireMessage
@@ -62,7 +62,6 @@ CHANGES, BYTES, LEAD = 200, 5_000, 200
 
 NAMED = 3
 """Places of one rule that are named after the first."""
-KEPT = Cost("", "Undo and the audit log keep what leaves the history.", is_free=True)
 """Of a store: of a body that is handed back nothing is kept."""
 
 
@@ -195,8 +194,8 @@ class PreviewPart:
     """Whether the next request is, word for word, the same before and after."""
     stays: tuple[tuple[str, str], ...]
     """`TREE101 stays, milder` or `TOOL401 is new`, and the message of the first: why what is found afterwards asks for less, or where it comes from."""
-    same_as: tuple[str, ...]
-    """Those of its strategies after which alone the request is word for word the same: what the others take away was not sent."""
+    same_as: str
+    """Those of its strategies after which alone the request is word for word the same, and how that ends: what the others take away was not sent."""
     for_others: str
     """What other readers read of it before and after, where the next request stays the same; "" where that changes nothing for them."""
 
@@ -350,6 +349,12 @@ def _worst(kinds: Iterable[FindingKind]) -> dict[str, FindingKind]:
     return worst
 
 
+def kept(preview: Preview) -> Cost:
+    """Who keeps what a plan takes out."""
+    is_new = preview.before.case.conversation.native_id != preview.after.case.conversation.native_id
+    return Cost("", f"{'The original keeps' if is_new else 'Undo and the audit log keep'} what leaves the history.", is_free=True)
+
+
 _MESSAGES = (
     ("messages_stored", "messages stored"),
     ("messages", "messages read, before the reader's own repair"),
@@ -470,7 +475,7 @@ def preview_part(preview: Preview, known: Sequence[Finding] = (), is_written: bo
         plan=replace(preview.plan, edits=()),
         before=_side(preview.before, ending_of_side(preview.before), start),
         after=_side(preview.after, ending_after(preview), start),
-        costs=(*preview.costs, *((KEPT,) if is_written and Safety.LOSSY in preview.plan.safety else ())),
+        costs=(*preview.costs, *((kept(preview),) if is_written and Safety.LOSSY in preview.plan.safety else ())),
         warnings=preview.warnings,
         remains=program_or_default(later.format).repairs.follow_up(later),
         runs=shown_runs,
@@ -502,15 +507,18 @@ def preview_part(preview: Preview, known: Sequence[Finding] = (), is_written: bo
     )
 
 
-def _same_as(preview: Preview) -> tuple[str, ...]:
-    """Of a plan that takes something away, those that do not; () where the request differs without it, and of a large conversation."""
+def _same_as(preview: Preview) -> str:
+    """Of a plan that takes something away, those that do not; "" where the request differs without it, and of a large conversation."""
     chosen = [strategy(name) for name in preview.plan.strategies]
     names = tuple(of.name for of in chosen if Safety.LOSSY not in of.safety)
     if preview.before.known is not None or not names or len(names) == len(chosen):
-        return ()
+        return ""
     _, case = composed(preview.before.case, names)
-    profile, projection = preview.after.judgement.profile, preview.after.own_projection
-    return names if is_same_request(projected_case(case, profile, projection), preview.after.prompt) else ()
+    prompt, judgement = judged_case(case, preview.after.judgement.profile, preview.after.own_projection)
+    if not is_same_request(prompt, preview.after.prompt):
+        return ""
+    end = ending_without_findings(case, judgement)
+    return f"{' and '.join(names)} alone{f', which is {end.words} ({end.why})' if end.silence else ''}"
 
 
 def _for_others(preview: Preview) -> str:

@@ -212,7 +212,7 @@ class Difference:
 
         What was not read whole is not repaired.
         """
-        return self.state_b != NOT_KNOWN and (self.state_b != PASSES or bool(self.still_merged))
+        return self.state_b != NOT_KNOWN and (self.state_b != PASSES or bool(self.silence_b) or bool(self.still_merged))
 
     @property
     def next_request(self) -> str:

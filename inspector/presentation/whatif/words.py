@@ -52,6 +52,7 @@ WORDS = {
         "is wrong silently instead of rejected", "are wrong silently instead of rejected", DIFFERENT, "mixed", "why"
     ),
     "neither": Words("is read differently", "are read differently", "as good as now", "neither"),
+    "newly_lacks": Words("newly passes, but not all of it is right", "newly pass, but not all of it is right", BETTER, "mixed"),
     "newly_passes": Words("newly passes", "newly pass", BETTER, "good"),
     "only_better": Words("is read better", "are read better", BETTER, "good"),
     "still_rejected": Words("stays rejected", "stay rejected", SAME, "why"),
@@ -70,6 +71,8 @@ PARTS = tuple(name for name, words in WORDS.items() if words.than_now)
 
 def part_of(difference: Difference) -> str:
     """One of PARTS: what becomes of its next request, where that changes; else its kind, and what is read the same by how it ends."""
+    if difference.next_request == "newly_passes" and difference.silence_b:
+        return "newly_lacks"
     if difference.next_request or difference.kind != "same":
         return difference.next_request or difference.kind
     return {REJECTED: "still_rejected", SILENT: "still_silent"}.get(difference.state_b, "same")

@@ -85,6 +85,7 @@ STRATEGY = Strategy(
     cost="That the one entry follows the other is inferred from the order of the lines, unless what is left of the torn line between them says it. "
     + _WORDS,
     cost_of=_cost_of,
+    may_be_safe=True,
     user_visible_effect="The history before the gap is back, and the model knows it.",
     pros="Without it the model sees only the tail (one report: 5.2 percent of the entries reachable) and nothing says so. Lines are appended in order, so that the line before is the likeliest parent.",
     cons="With several branches the line before may belong to another one: a script that chained entries so made one session worse. Look at the tree first.",
