@@ -168,13 +168,12 @@ def _offered_key(row: Conversation, leaf: str, reader: str = "") -> tuple[int, i
     return row.pk, row.revision, read_at(row), reader or row.source.reader, *row.judges, leaf
 
 
-def left_by_default(row: Conversation, offer: Offered, code: str) -> str:
-    """The severity that a rule still has after what is recommended, in the mode that is the default; "" where it finds nothing then, or nobody knows."""
+def part_by_default(row: Conversation, offer: Offered) -> PreviewPart | None:
+    """Of what is recommended, in the mode that is the default; None where there is none, or it cannot be written so."""
     choice = _by_default(row, offer.recommended)
     with suppress(Refused):
-        part = shown_of_choice(row, *choice).part if choice else None
-        return next((rule.severity_after for rule in part.counts if rule.code == code), "") if part else ""
-    return ""
+        return shown_of_choice(row, *choice).part if choice else None
+    return None
 
 
 @bounded_cache(4 * MEGABYTE, lambda offer: 10_000)

@@ -15,7 +15,7 @@ from django.shortcuts import get_object_or_404, redirect
 from inspector.actions import decide_problem
 from inspector.actions.decide_problem import DONE, Decision
 from inspector.actions.problems import Refused
-from inspector.actions.shown_previews import Offered, left_by_default, offered
+from inspector.actions.shown_previews import Offered, offered, part_by_default
 from inspector.conversation.model import Kind
 from inspector.middleware import OperatorRequest, accepts
 from inspector.models import (
@@ -42,6 +42,7 @@ from inspector.presentation.json_text import Json, json_fields
 from inspector.presentation.prompt.causes import calls_of
 from inspector.presentation.repair.outcomes import tone
 from inspector.presentation.repair.plan import left_less
+from inspector.presentation.repair.preview_part import PreviewPart
 from inspector.presentation.sparkline import Sparkline
 from inspector.presentation.visible import visible
 from inspector.profiles.base import Violation
@@ -141,8 +142,8 @@ class Example(NamedTuple):
     """Of one whose next request passes: how many other readers read fewer messages."""
     offer: Offered | None = None
     """What its repairs come to; None of one of more than `TRIED` chunks."""
-    left: str = ""
-    """The severity that the problem has there after what is recommended; "" where it is gone then."""
+    part: PreviewPart | None = None
+    """Of the only recommended repair there, in the mode that is the default."""
 
     @property
     def profile(self) -> str:
@@ -223,6 +224,12 @@ class ProblemPage:
         is_alone = self.problem.conversations == 1 and any(outcome for _, _, outcome in fixes)
         fine = tuple(fix for fix in fixes if (tone(fix[2]) != "no" if fix[2] else not is_alone))
         return fine or tuple(fixes)
+
+    @property
+    def left(self) -> str:
+        """The severity that it has in the example after what is recommended there; "" where it is gone then, or nobody knows."""
+        part = self.example.part if self.example else None
+        return next((rule.severity_after for rule in part.counts if rule.code == self.problem.code), "") if part else ""
 
     @property
     def unplanned(self) -> int:
@@ -312,7 +319,9 @@ def _example(rows: Sequence[OccurrenceRow]) -> Example | None:
                 is_tried = not is_large and row.subject.chunk_count <= TRIED and not row.subject.is_crash
                 if is_tried:
                     offer = offered(row.subject, "")
-                    example = example._replace(offer=offer, left=left_by_default(row.subject, offer, row.occurrence.problem.code))
+                    # What several do together is not said of each.
+                    part = part_by_default(row.subject, offer) if len(offer.recommended) == 1 else None
+                    example = example._replace(offer=offer, part=part)
                 return example if example.excerpt.lines else None
             return None
     return None

@@ -1212,7 +1212,8 @@ def test_the_repairs_of_a_rule_say_what_they_do_to_the_example(client: Client, k
 
     dispatch = {problem.code: in_the_store(problem) for problem in Problem.objects.filter(source__format="dispatch")}
     assert dispatch["MSG101"] == (
-        "renumber-messages safe partial Next request of the example after it: openai-chat: rejected → wrong silently (without seq 14)"
+        "renumber-messages safe partial Next request of the example after it: openai-chat: rejected → wrong silently (without seq 14) "
+        "3 → 8 messages read"
     ), "of one there is no choice, and it is not enough"
     assert dispatch["STORE101"] == (
         "replace-unreadable-row lossy Next request after it: openai-chat: wrong silently → can be resumed (its last call (seq 3) is pending); "
@@ -1220,10 +1221,12 @@ def test_the_repairs_of_a_rule_say_what_they_do_to_the_example(client: Client, k
     ), "the other one finds no rows next to it here"
     (branches,) = (in_the_store(problem) for problem in Problem.objects.filter(code="TREE101", source__format="pi"))
     assert (
-        branches
-        == "reparent-orphan-entry safe partial Next request after it: anthropic-2026-07: still wrong silently (content lost) TREE101 stays as a note in the default mode"
+        branches == "reparent-orphan-entry safe partial Next request after it: anthropic-2026-07: still wrong silently (content lost) "
+        "5 → 8 messages read TREE101 stays as a note in the default mode"
     )
     (many,) = (in_the_store(problem) for problem in Problem.objects.filter(code="STORE601"))
-    assert many == "insert-ledger-results safe Next request after it: ai-sdk-6: rejected → accepted", "its three others change nothing here"
+    assert many == "insert-ledger-results safe Next request after it: ai-sdk-6: rejected → accepted 2 → 3 messages read", (
+        "its three others change nothing here"
+    )
     (guessed,) = (in_the_store(problem) for problem in Problem.objects.filter(code="TOOL602"))
     assert guessed.count(" invented Next request after it: ai-sdk-6: rejected → accepted") == 3 and guessed.count(" or ") == 2
