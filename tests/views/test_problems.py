@@ -1225,7 +1225,7 @@ def test_the_repairs_of_a_rule_say_what_they_do_to_the_example(client: Client, k
         "5 → 8 messages read TREE101 stays as a note in the default mode"
     )
     (many,) = (in_the_store(problem) for problem in Problem.objects.filter(code="STORE601"))
-    assert many == "insert-ledger-results safe Next request after it: ai-sdk-6: rejected → accepted 2 → 3 messages read", (
+    assert many == "insert-ledger-results safe Next request after it: ai-sdk-6: rejected → accepted 4 → 7 messages read", (
         "its three others change nothing here"
     )
     (guessed,) = (in_the_store(problem) for problem in Problem.objects.filter(code="TOOL602"))
