@@ -161,7 +161,7 @@ def _plan(case: Case, edits: Sequence[Edit], names: Sequence[str], stored: Store
     """With the conversation that it is about: of a tree the path. Raises WriteRefused, EditMismatch."""
     base = replace(stored, conversation=case.conversation) if case.tree is not None else stored
     options = format_named(case.conversation.format).options(mode.name, base, _NEW_ID)
-    safety = safety_of([strategy(name).of(case) for name in names])
+    safety = safety_of([strategy(name) for name in names])
     return Plan("", base.conversation.native_id, mode.name, tuple(names), safety, "", tuple(edits), options), base
 
 

@@ -56,7 +56,7 @@ def test_the_jobs_stand_in_a_database_that_runs_while_it_is_served(folder: Path)
         indexes(source.path)
 
 
-def test_a_repaired_job_stays_until_it_is_written_anew(folder: Path) -> None:
+def test_a_repaired_job_stays_until_it_is_written_again(folder: Path) -> None:
     address = run("demo", "--json").json["gbrain"]
     with served():
         ran = run("repair", address, *LEDGER_RESULTS, "--mode", "in-place", "--apply")

@@ -100,7 +100,8 @@ def strategy_alternatives(
     for strategy in sorted(among, key=lambda strategy: strategy.name not in chosen):
         used, other = (together, later) if strategy.name in chosen else longer(case, together, later, strategy.name)
         names = [of.name for of in used]
-        if strategy.name in names:
+        own = next((of for of in used if of.name == strategy.name), None)
+        if own is not None:
             edits = between((case if strategy.name in chosen else later).conversation, other.conversation)
             other = written(names) or other
             prompt, judgement = judged(other.reading, other.conversation, profile_name, own_projection)
@@ -108,7 +109,7 @@ def strategy_alternatives(
             yield Attempt(
                 strategy.name,
                 strategy.summary,
-                safety_words(strategy.of(case).safety),
+                safety_words(own.safety),
                 judgement,
                 len(prompt.messages),
                 ending_without_findings(other, judgement),

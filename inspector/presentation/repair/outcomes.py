@@ -80,9 +80,6 @@ class Passing(NamedTuple):
     is_same: bool = False
 
 
-SAME_AS = "it sends the same as"
-
-
 class RepairOption(NamedTuple):
     """Strategies to choose together. `end`: what becomes of the next request after them, in a few words; "" where it is accepted.
 
@@ -111,7 +108,7 @@ def repair_options(tried: Tried, now: Ending, passing: Sequence[Passing]) -> tup
         return all_named
     first = {(of.safety, of.after.words): of for of in reversed(passing)}
     fine = sorted((of for of in passing if first[of.safety, of.after.words] is of), key=lambda of: of.after.words != ACCEPTED)
-    same = f"{SAME_AS} {_joined(names)} alone, and removes what that does not send" if names else ""
+    same = f"it sends the same as {_joined(names)} alone, and removes what that does not send" if names else ""
     return (
         *(
             RepairOption(of.names, of.safety, _end(of.after, now), RECOMMENDED, _does(of.safety), note=same if of.is_same else "")

@@ -49,8 +49,8 @@ def own_members(preview: Preview) -> str:
 
 def _of_own_mode(preview: Preview) -> str:
     modes = format_named(preview.before.case.conversation.format).modes
-    mode = next((mode for mode in modes if mode.name == preview.plan.mode and not mode.alias), None)
-    return f"It {mode.summary}.{' What is struck out here stays in them.' if mode.cost else ''}" if mode else ""
+    words = next((mode.summary for mode in modes if mode.name == preview.plan.mode and not mode.alias), "")
+    return words and f"It {words}."
 
 
 _NAMES = 8

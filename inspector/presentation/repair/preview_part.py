@@ -62,7 +62,6 @@ CHANGES, BYTES, LEAD = 200, 5_000, 200
 
 NAMED = 3
 """Places of one rule that are named after the first."""
-"""Of a store: of a body that is handed back nothing is kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +191,7 @@ class PreviewPart:
     """Rules that find nothing any more, since what is lost is in the store that is left."""
     is_same_request: bool
     """Whether the next request is, word for word, the same before and after."""
-    stays: tuple[tuple[str, str], ...]
+    explained: tuple[tuple[str, str], ...]
     """`TREE101 stays, milder` or `TOOL401 is new`, and the message of the first: why what is found afterwards asks for less, or where it comes from."""
     same_as: str
     """Those of its strategies after which alone the request is word for word the same, and how that ends: what the others take away was not sent."""
@@ -330,7 +329,7 @@ def _milder(counts: Iterable[RuleCount]) -> list[RuleCount]:
     ]
 
 
-def _stays(preview: Preview, counts: Iterable[RuleCount]) -> tuple[tuple[str, str], ...]:
+def _explained(preview: Preview, counts: Iterable[RuleCount]) -> tuple[tuple[str, str], ...]:
     """The findings after the plan of a large conversation are counted, and their messages are not worked out."""
     if preview.after.known is not None:
         return ()
@@ -350,7 +349,7 @@ def _worst(kinds: Iterable[FindingKind]) -> dict[str, FindingKind]:
 
 
 def kept(preview: Preview) -> Cost:
-    """Who keeps what a plan takes out."""
+    """Who keeps what a plan takes out of a store; of a body that is handed back nobody does."""
     is_new = preview.before.case.conversation.native_id != preview.after.case.conversation.native_id
     return Cost("", f"{'The original keeps' if is_new else 'Undo and the audit log keep'} what leaves the history.", is_free=True)
 
@@ -481,7 +480,7 @@ def preview_part(preview: Preview, known: Sequence[Finding] = (), is_written: bo
         runs=shown_runs,
         rows_left=sum(run.count + run.left_out for run in runs[len(shown_runs) :]),
         counts=counts,
-        stays=_stays(preview, counts),
+        explained=_explained(preview, counts),
         headline=headline(preview, is_written),
         is_written=is_written,
         summary=summary(preview),

@@ -23,7 +23,7 @@ REPLAY, INSERT = "replay-suffix", "insert-and-reparent"
 MODES: tuple[WriteMode, ...] = (
     WriteMode(
         REPLAY,
-        "puts the path, from the first change on, at the end of the file, with new ids and one new time; the old lines stay as a branch",
+        "puts the path, from the first change on, at the end of the file, with new ids and one new time; the old lines stay as they are, as a branch",
         own_risk="appends the changed end again, the old one stays as a branch",
         own_merit="no stored byte changes",
         cost="What is put at the end again has new ids and one new time there; its old lines keep theirs.",
