@@ -220,6 +220,25 @@ def flat(rest: str, is_first: bool, which: str, than: str, ground: Ground) -> Me
     return ratio(seconds[which], seconds[than])
 
 
+def prompt_page(ground: Ground) -> Measured:
+    """The prompt next to its chunks, kept and with nothing in memory. What the very first view computes for it is information."""
+    oid = ground.sized[ground.large]
+    ground.use("sized")
+    from django.test import RequestFactory
+
+    from inspector.access.context import unlimited
+    from inspector.models import Conversation
+    from inspector.views import prompts
+
+    row = Conversation.objects.select_related("source").get(oid=oid)
+    begun = time.process_time()
+    unlimited(prompts.keep_page)(RequestFactory().get("/"), row)
+    seconds = time.process_time() - begun
+    forget()
+    measured = conversation_page("large", True, "prompt/?at=300", 100, ground)
+    return replace(measured, information=f"{measured.information}; computed at the very first view in {seconds:.1f} s of CPU")
+
+
 def first_preview(which: str, ground: Ground) -> Measured:
     """The first click on what a page suggests, after the import and with nothing in memory. What the import computed for it is information."""
     oid = ground.sized[getattr(ground, which)]
@@ -369,6 +388,7 @@ ROWS = (
     Row(name="page-window", work="another window of 100,000 chunks", yardstick=PLAIN_CHUNKS, goal=50 / PAGE_OF_CHUNKS, milliseconds=50, measure=other_window),
     Row(name="page-flat", work="the same, 100,000, first view", yardstick="the same, 10,000", goal=1.2, measure=partial(flat, "?at=300", True, "large", "middle")),
     Row(name="permalink", work="link to a chunk of 100,000, first view", yardstick=PLAIN_CHUNKS, goal=3 / PAGE_OF_CHUNKS, milliseconds=3, measure=partial(conversation_page, "large", True, "chunks/300/", 100)),
+    Row(name="prompt-100k", work="prompt of 100,000 chunks, kept, next to them", yardstick=PLAIN_CHUNKS, goal=50 / PAGE_OF_CHUNKS, milliseconds=50, measure=prompt_page),
     Row(name="preview-10k", work="first preview of one repair in 10,000 chunks", yardstick="the same in 1,000", goal=1.5, measure=partial(first_preview, "middle")),
     Row(name="preview-100k", work="first preview of one repair in 100,000 chunks", yardstick="the same in 1,000", goal=1.5, measure=partial(first_preview, "large")),
     Row(name="paint", work="first paint, 10,000 chunks", yardstick="plain page, 100 rows", goal=0.3 / PAINT, milliseconds=300, measure=first_paint, on_server=False),

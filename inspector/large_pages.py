@@ -34,7 +34,7 @@ from inspector.access_token import PARAMETER
 from inspector.middleware import limit_access, name_the_operator
 from inspector.models import Conversation, Repair, analyses
 from inspector.models.background import LARGE
-from inspector.views import content, repairs
+from inspector.views import content, prompts, repairs
 from inspector.views.choice import Choice, choice_of
 from inspector.views.content import ways
 from inspector.views.pages import WHOLE
@@ -57,7 +57,7 @@ LOST = b"This page was not made: the process that read the conversation was ende
 _ABOUT = re.compile(r"/(conversations|findings|repairs)/([0-9a-f]{12})(/.*|\..*)")
 _PATHS = {"conversations": "oid", "findings": "findings__oid", "repairs": "repairs__oid"}
 _OF_WINDOWS = re.compile(r"/(chunks/\d+/.*)?")
-_NEW_REPAIR = "/repairs/new/"
+_NEW_REPAIR, _PROMPT = "/repairs/new/", "/prompt/"
 
 
 Look = tuple[int, str]
@@ -186,12 +186,20 @@ def _look_of(environ: Environ) -> tuple[Conversation | None, Look | None]:
     is_htmx = "HTTP_HX_REQUEST" in environ
     is_part = is_htmx and environ.get("HTTP_HX_TARGET") not in (WHOLE, POLL)
     about = _ABOUT.fullmatch(environ["PATH_INFO"])
-    is_page = about is not None and about[1] == "conversations" and about[3] == "/"
+    is_page = about is not None and about[1] == "conversations" and about[3] in ("/", _PROMPT)
     if not is_page or is_part or environ.get("REQUEST_METHOD") != "GET" or not (is_htmx or "text/html" in environ.get("HTTP_ACCEPT", "")):
         return None, None
     row = _row("conversations", about[2]) if about else None
-    choice = choice_of(_request(environ), row) if row else None
-    return row, (row.pk, ways(choice).key) if row and choice and _is_window(choice) else None
+    key = _key_of_look(row, about[3], _request(environ)) if row and about else ""
+    return row, (row.pk, key) if row and key else None
+
+
+def _key_of_look(row: Conversation, rest: str, request: Any) -> str:
+    """ "" of what is kept nowhere."""
+    if rest == _PROMPT:
+        return prompts.key_of_look(request, row)
+    choice = choice_of(request, row)
+    return ways(choice).key if _is_window(choice) else ""
 
 
 def _plain(environ: Environ) -> Environ:
@@ -265,6 +273,8 @@ def _let_in(request: HttpRequest) -> HttpResponse:
 def _is_made_here(row: Conversation, kind: str, oid: str, rest: str, environ: Environ) -> bool:
     """Whether all that the page shows of the conversation is kept."""
     is_post = environ.get("REQUEST_METHOD") == "POST"
+    if (kind, rest) == ("conversations", _PROMPT):
+        return prompts.is_page_kept(_request(environ), row)
     if (kind, rest) == ("conversations", _NEW_REPAIR):
         return is_post or repairs.is_new_page_kept(_request(environ), row)
     if kind == "repairs" and not rest.startswith("."):
@@ -301,13 +311,16 @@ def _keep(environ: Environ) -> None:
         return
     if about[1] == "repairs" and about[3] == "/" and (repair := _repair(about[2])) is not None:
         repairs.keep_page(repair)
-    if about[1] != "conversations" or about[3] not in ("/", _NEW_REPAIR):
+    if about[1] != "conversations" or about[3] not in ("/", _PROMPT, _NEW_REPAIR):
         return
-    row = Conversation.objects.select_related("source").get(oid=about[2])
+    row, request = Conversation.objects.select_related("source").get(oid=about[2]), _request(environ)
     if about[3] == _NEW_REPAIR:
-        repairs.keep_new_page(_request(environ), row)
+        repairs.keep_new_page(request, row)
         return
-    choice = choice_of(_request(environ), row)
+    if about[3] == _PROMPT:
+        prompts.keep_page(request, row)
+        return
+    choice = choice_of(request, row)
     # A page of all profiles, or of other entries of the tree, reads the whole though it is kept.
     if analyses.stored(row, ways(choice)) is None:
         content.keep(row, choice)

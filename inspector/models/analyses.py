@@ -20,6 +20,8 @@ from inspector.presentation.conversation.placed import Block
 from inspector.presentation.conversation.whole import Headline, Whole
 from inspector.presentation.conversation.windows import BlockSummary, Filter
 from inspector.presentation.packed import shape, unpacked
+from inspector.presentation.prompt.side_by_side import ROWS_KEPT, RowsKept
+from inspector.presentation.prompt.summary import RequestSummary
 from inspector.programs.registry import programs
 from inspector.rules.base import Finding
 from inspector.sources import unchanged
@@ -49,6 +51,18 @@ class Ways:
         """With the shape of what is kept: what another version kept in another shape is not found, and is made again."""
         shapes = shape(Headline, Block, Finding)
         return digest_of_values((shapes, self.revision, self.reader, self.projection, self.profile, self.step, self.leaf))
+
+
+@dataclass(frozen=True, slots=True)
+class PromptWays(Ways):
+    """Of how the prompt of a conversation is looked at, after these strategies. Where an address names no reader, projection or profile they are its own all the same."""
+
+    strategies: tuple[str, ...] = ()
+
+    @property
+    def key(self) -> str:
+        own = self.revision, self.reader, self.projection, self.profile, self.step, self.leaf, self.strategies
+        return digest_of_values(("prompt", shape(RequestSummary, RowsKept), *own))
 
 
 def own_ways(conversation: Conversation) -> Ways:
@@ -120,6 +134,41 @@ def _drop_oldest(conversation: Conversation) -> None:
     for is_own, most in ((True, 1), (False, OTHERS_KEPT)):
         rows = conversation.analyses.filter(is_own=is_own).order_by("-written_at", "-pk")
         StoredAnalysis.objects.filter(pk__in=list(rows.values_list("pk", flat=True)[most:])).delete()
+
+
+def stored_prompt(conversation: Conversation, ways: PromptWays) -> "StoredPrompt | None":
+    """None where none is kept, or what it depends on is another now."""
+    row = StoredAnalysis.objects.filter(conversation=conversation, key=ways.key).first()
+    return None if row is None or row.basis != basis(conversation, row.is_timed) else StoredPrompt(row)
+
+
+class StoredPrompt:
+    """The rows of a prompt that was kept: a page reads the blocks of its window."""
+
+    def __init__(self, row: StoredAnalysis) -> None:
+        self._row = row
+        self.summary = unpacked(RequestSummary, row.headline)
+
+    @property
+    def total(self) -> int:
+        return self.summary.total
+
+    def place(self, seq: int) -> int:
+        """As `Rows`; of a seq that is not there the next one."""
+        reaching = self._row.blocks.filter(seq_high__gte=min(seq, HIGHEST)).order_by("number").values_list("number", flat=True).first()
+        if reaching is None:
+            return 0
+        rows = self.some(reaching * ROWS_KEPT, ROWS_KEPT).rows
+        seqs = [row.chunk.seq if row.chunk else -1 for row in rows]
+        return reaching * ROWS_KEPT + (seqs.index(seq) if seq in seqs else next(at for at, own in enumerate(seqs) if own >= seq))
+
+    def some(self, start: int, count: int) -> RowsKept:
+        numbers = (start // ROWS_KEPT, (start + count - 1) // ROWS_KEPT)
+        packed_blocks = self._row.blocks.filter(number__range=numbers).order_by("number").values_list("data", flat=True)
+        blocks = [unpacked(RowsKept, data) for data in packed_blocks]
+        rows = [row for block in blocks for row in block.rows]
+        skipped = start % ROWS_KEPT
+        return RowsKept(tuple(rows[skipped : skipped + count]), {index: of for block in blocks for index, of in block.messages.items()})
 
 
 class Stored:

@@ -188,11 +188,7 @@ def stored_text(value: bytes) -> str:
 
 @register.filter
 def chunk_words(chunk: Chunk | None) -> str:
-    """A chunk in one line: what was called with what, or its text."""
-    if chunk is None:
-        return ""
-    called = row_words.arguments(chunk)
-    return f"{chunk.tool_name} {called}" if called else row_words.words(chunk) or "(empty)"
+    return "" if chunk is None else row_words.in_one_line(chunk)
 
 
 @register.simple_tag

@@ -14,7 +14,7 @@ from inspector.models.transactions import one_writer
 from inspector.presentation.conversation.columns import merged_seqs
 from inspector.presentation.conversation.overview import Overview, RecordedStep, overview
 from inspector.presentation.conversation.profile_verdicts import Profiles, profile_verdicts, profiles_of
-from inspector.presentation.conversation.whole import LARGE, Headline, blocks_of, packed_whole, tried
+from inspector.presentation.conversation.whole import LARGE, Headline, Whole, blocks_of, packed_whole, tried
 from inspector.presentation.conversation.windows import Blocks, InMemory
 from inspector.projections.observed import NO_PROMPT
 from inspector.rules.base import Finding
@@ -139,17 +139,27 @@ def _headline(row: Conversation, choice: Choice, analysis: Analysis) -> Headline
 
 def keep(row: Conversation, choice: Choice) -> None:
     """Keeps what the page of a large conversation computed, for its next view. Raises as `content`."""
-    before = (row.source.read_at, *judged_with(row.source))
+    before = judged_now(row)
     analysis = analysed(row, choice, choice.step)
     findings = [finding for _, finding in analysis.findings]
     stored = loading.stored(row, choice.revision)
     whole = packed_whole(
         _headline(row, choice, analysis), analysis.case, tried(analysis.case, findings, stored), analysis.columns, analysis.branches
     )
+    keep_whole(row, before, ways(choice), whole)
+
+
+def judged_now(row: Conversation) -> tuple[Hashable, ...]:
+    """What is different as soon as its source was read again, or is judged in another way."""
+    return row.source.read_at, *judged_with(row.source)
+
+
+def keep_whole(row: Conversation, before: tuple[Hashable, ...], looked: analyses.Ways, whole: Whole) -> None:
+    """`before`: as `judged_now`, when it was begun. What came too late is not kept."""
     with one_writer():
         now = Conversation.objects.select_related("source").filter(pk=row.pk, revision=row.revision).first()
-        if now is not None and (now.source.read_at, *judged_with(now.source)) == before:
-            analyses.keep(now, ways(choice), whole)
+        if now is not None and judged_now(now) == before:
+            analyses.keep(now, looked, whole)
 
 
 def then_and_now(row: Conversation, choice: Choice, steps: Sequence[RecordedStep]) -> str:

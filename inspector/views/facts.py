@@ -80,9 +80,9 @@ def of_conversation(request: OperatorRequest, oid: str) -> object:
 
 
 def of_prompt(request: OperatorRequest, oid: str) -> object:
-    """Of a crash file the page names the repair of its session."""
+    """Of a crash file the page names the repair of its session. Of a large conversation it says what was kept of its page."""
     of_analysis_ = of_analysis(request, oid)
-    return None if of_analysis_ is None else (of_analysis_, _repairs_of_source(oid))
+    return None if of_analysis_ is None else (of_analysis_, _kept_analyses(oid), _repairs_of_source(oid))
 
 
 @totals

@@ -66,7 +66,8 @@ def test_the_server_stays_small_after_every_page_of_a_large_conversation(environ
         assert "words 0" in fetch(f"{url}/?reader=pi-0.87")[1]
         while descendants(process.pid):
             time.sleep(0.01)
-        assert len(own.execute("SELECT 1 FROM inspector_storedanalysis").fetchall()) == 2
+        assert len(own.execute("SELECT 1 FROM inspector_storedanalysis").fetchall()) == 3
+        assert "words 15000" in fetch(f"{url}/prompt/?at=15001")[1] and not descendants(process.pid)
         # What another version kept in another shape is made again, once, and not by the server.
         own.execute("UPDATE inspector_storedanalysis SET key = 'of another shape', basis = '', headline = x'00' WHERE is_own")
         own.commit()

@@ -12,6 +12,7 @@ from inspector.actions.planning import request_for
 from inspector.actions.propose_repair import propose_repair
 from inspector.demo.creation import write_dispatch_store
 from inspector.models import Conversation, loading
+from inspector.presentation.prompt.side_by_side import ROWS_KEPT
 from inspector.profiles.catalogue import PROFILES
 from inspector.projections.catalogue import all_projections
 from tests.actions.building import bring
@@ -274,7 +275,7 @@ def test_rows_come_in_windows_and_an_address_opens_at_a_chunk(client: Client, tm
     bring(tmp_path / "a.db")
     row = Conversation.objects.get()
     first, later, at = (lines(prompt(client, row, query)) for query in ("", "?from=200", "?at=450"))
-    assert len(first) == 200 and next(iter(later)) == "201" and "450" in at and "messages.449.content" in at["450"]
+    assert len(first) == ROWS_KEPT and next(iter(later)) == "201" and "450" in at and "messages.449.content" in at["450"]
 
 
 def test_hostile_content_is_shown_and_does_nothing(client: Client, tmp_path: Path, db: None) -> None:

@@ -8,7 +8,7 @@ from inspector.presentation.conversation.ending import ending_without_findings
 from inspector.presentation.conversation.minimap import Tick, tick
 from inspector.presentation.visible import beginning
 from inspector.profiles.base import Judgement, Profile, Violation
-from inspector.profiles.catalogue import PROFILES
+from inspector.profiles.catalogue import PROFILES, profile
 from inspector.profiles.judging import judgement_of
 from inspector.projections.base import Prompt
 from inspector.projections.catalogue import for_wire
@@ -54,6 +54,10 @@ class ProfileLine:
     silence: str = ""
     """As of its verdict."""
 
+    @property
+    def title(self) -> str:
+        return profile(self.name).title
+
 
 @dataclass(frozen=True, slots=True)
 class Profiles:
@@ -66,12 +70,12 @@ class Profiles:
 
 
 def profiles_of(conversation: Conversation, verdicts: Sequence[ProfileVerdict]) -> Profiles:
-    lines = sorted(map(_line, verdicts), key=lambda line: (line.first is None, line.seq is None, line.seq or 0))
+    lines = sorted(map(profile_line, verdicts), key=lambda line: (line.first is None, line.seq is None, line.seq or 0))
     refusing = sum(line.first is not None for line in lines)
     return Profiles(len(verdicts), refusing, refusals(conversation, verdicts), tuple(lines))
 
 
-def _line(verdict: ProfileVerdict) -> ProfileLine:
+def profile_line(verdict: ProfileVerdict) -> ProfileLine:
     judgement = verdict.judgement
     first = next(iter(judgement.violations), None)
     # Lines are kept for the next page: neither all the seqs nor a text of any length.
@@ -85,15 +89,15 @@ def profile_verdicts(case: Case, own_projection: str) -> tuple[ProfileVerdict, .
     prompts: dict[str, Prompt] = {}
     verdicts: list[ProfileVerdict] = []
     silence: str | None = None
-    for profile in PROFILES:
-        shape = for_wire(profile.wire, own_projection, profile.projection)
+    for judge in PROFILES:
+        shape = for_wire(judge.wire, own_projection, judge.projection)
         if shape.name not in prompts:
             prompts[shape.name] = shape.project(case.reading.messages)
-        judgement = judgement_of(prompts[shape.name], case.conversation, profile.name)
+        judgement = judgement_of(prompts[shape.name], case.conversation, judge.name)
         if judgement.sendable and silence is None:
             # It is of the reading, and the same for all of which the request passes.
             silence = ending_without_findings(case, judgement).silence
-        verdicts.append(ProfileVerdict(profile, shape.name, judgement, silence or "" if judgement.sendable else ""))
+        verdicts.append(ProfileVerdict(judge, shape.name, judgement, silence or "" if judgement.sendable else ""))
     return tuple(verdicts)
 
 

@@ -37,6 +37,12 @@ def words(chunk: Chunk) -> str:
     return chunk.text or _entry_words(chunk)
 
 
+def in_one_line(chunk: Chunk) -> str:
+    """What was called with what, or its text."""
+    called = arguments(chunk)
+    return f"{chunk.tool_name} {called}" if called else words(chunk) or "(empty)"
+
+
 # The fields of an entry without a message, the most telling first.
 _ENTRY_FIELDS = ("summary", "label", "name", "modelId", "thinkingLevel", "customType", "targetId", "firstKeptEntryId", "reason")
 
