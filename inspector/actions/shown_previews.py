@@ -71,6 +71,8 @@ class Offered:
     """Code of a rule that is found and that no strategy is for -> those of the tried ones after which it finds nothing, the ones first after which the request passes."""
     detected: "tuple[Detected, ...]" = ()
     """Of the path to a chosen leaf, or as another reader has it, what the rules find there."""
+    not_modeled: str = ""
+    """As of a judgement."""
     word: str = RECOMMENDED
     """What `recommended` is called: whether the next request passes after all of them. Of a long conversation it is as the preview of them has it, where one is kept; nobody knows else."""
     advice: tuple[AdviceLine, ...] = ()
@@ -182,7 +184,8 @@ def _offered(pk: int, revision: int, read: tuple[Hashable, ...], reader: str, pr
     is_own = not leaf and reader == row.source.reader
     if is_own and (kept := _analysis(row)) is not None:
         names = frozenset(name for _, finding in kept.first(FINDINGS) for name in finding.repaired_by)
-        return Offered(kept.headline().recommended, names, "")
+        headline = kept.headline()
+        return Offered(headline.recommended, names, "", not_modeled=headline.overview.judged.not_modeled)
     case, problem = base_case(row, reader, revision), ""
     try:
         case = at_leaf(case, leaf)
@@ -205,7 +208,10 @@ def _offered(pk: int, revision: int, read: tuple[Hashable, ...], reader: str, pr
     attempts = _attempts(case, named | {*recommended}, projection, profile, [rule for rule in RULES if rule.code in loose], written)
     now = ending_without_findings(case, judgement)
     costs = {name: strategy(name).of(case) for name in named | {*recommended}} if _is_tried(case) else {}
-    offer = Offered(recommended, named, problem, _outcomes(attempts, now, profile), parts, _ended(attempts, loose), detected, costs=costs)
+    offer = Offered(
+        recommended, named, problem, _outcomes(attempts, now, profile), parts, _ended(attempts, loose), detected,
+        costs=costs, not_modeled=judgement.not_modeled,
+    )  # fmt: skip
     return _advised(offer, case, recommendation.candidate, now, projection, profile, attempts, written) if _is_tried(case) else offer
 
 

@@ -16,7 +16,7 @@ RULES = (
         "a call is not answered in what the user sends next",
         "Expected toolResult blocks at messages.{n}.content for the following Ids: {ids}",
         "I",
-        ("genkit aws plugin #664", "agno #6694"),
+        ("genkit-ai/aws-bedrock-js-plugin #664", "agno-agi/agno #6694"),
         also=(
             "messages.{n}: Did not find {count} `tool_result` block(s) at the beginning of this message. "
             "Messages following `tool_use` blocks must begin with a matching number of `tool_result` blocks.",
@@ -32,7 +32,7 @@ RULES = (
         "more results than the turn before has calls",
         "The number of toolResult blocks at messages.{n}.content exceeds the number of toolUse blocks of previous turn.",
         "I",
-        ("strands #1435", "pydantic-ai #2327"),
+        ("strands-agents/harness-sdk #1435", "pydantic/pydantic-ai #2327"),
         cause=(
             "messages.{n} has more `toolResult` blocks than messages.{before} has calls. Usually a result was stored twice, or a call was cut off.",
         ),
@@ -43,7 +43,7 @@ RULES = (
         "a call id that occurs twice in one message",
         "The toolUse blocks at messages.{n}.content contain duplicate Ids: {ids}",
         "I",
-        ("Cyber-AutoAgent-ng #72",),
+        ("bvcyber/Cyber-AutoAgent-ng #72",),
         repaired_by=("rename-repeated-ids",),
     ),
     ProviderRule(
@@ -51,7 +51,7 @@ RULES = (
         "text next to results in one message",
         "messages.{n}.content: Conversation blocks and tool result blocks cannot be provided in the same turn.",
         "I",
-        ("langchain-aws #141",),
+        ("langchain-ai/langchain-aws #141",),
         date="2024",
         unjudged="reported in 2024 only; whether it still holds, and for which models, is not known",
         repaired_by=("order-blocks",),
@@ -61,7 +61,7 @@ RULES = (
         "a message without content",
         "The content field in the Message object at messages.{n} is empty. Add a ContentBlock object to the content field and try again.",
         "I",
-        ("Portkey gateway #995",),
+        ("Portkey-AI/gateway #995",),
         repaired_by=("drop-empty-blocks",),
     ),
     ProviderRule(
@@ -69,7 +69,7 @@ RULES = (
         "a failed result without content",
         "The content field at messages.{n}.content.{m}.toolResult cannot be empty when status value is error.",
         "I",
-        ("aws-samples agentcore chat #15",),
+        ("aws-samples/sample-multi-agent-orchestration-chat-on-agentcore #15",),
         advice="the result is no more than its status: give it a text that says what failed",
     ),
     ProviderRule(
@@ -77,7 +77,7 @@ RULES = (
         "an empty text",
         "The text field in the ContentBlock object at messages.{n}.content.{m} is blank. Add text to the text field, and try again.",
         "I",
-        ("openclaw #72899", "openclaw #73472", "openclaw #72622"),
+        ("openclaw/openclaw #72899", "openclaw/openclaw #73472", "openclaw/openclaw #72622"),
         repaired_by=("drop-empty-blocks",),
     ),
     ProviderRule(
@@ -85,7 +85,7 @@ RULES = (
         "a text of nothing but white space",
         "The model returned the following errors: messages: text content blocks must contain non-whitespace text",
         "IR",
-        ("hermes-agent #63983", "hermes-agent #61318"),
+        ("NousResearch/hermes-agent #63983", "NousResearch/hermes-agent #61318"),
         unjudged='it is a rule of the model itself: Claude refused " " as a whole message, and Claude Sonnet 4.5 took "\\n" between other texts with 200',
         repaired_by=("drop-empty-blocks",),
     ),
@@ -94,7 +94,7 @@ RULES = (
         "more tokens than the model takes",
         "Input is too long for requested model.",
         "I",
-        ("bedrock-chat #95", "continuedev/continue #9592", "generative-ai-application-builder-on-aws #207"),
+        ("aws-samples/bedrock-chat #95", "continuedev/continue #9592", "aws-solutions/generative-ai-application-builder-on-aws #207"),
         advice=SHORTER,
         unjudged=COUNTED_BY_PROVIDER,
         is_of_size=True,

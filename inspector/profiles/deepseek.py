@@ -13,7 +13,7 @@ OV_1 = ProviderRule(
     "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. "
     "(insufficient tool messages following tool_calls message)",
     "I",
-    ("agno #3105", "OpenManus #744"),
+    ("agno-agi/agno #3105", "FoundationAgents/OpenManus #744"),
     also=("insufficient tool messages following tool_calls message",),
     repaired_by=UNANSWERED,
 )
@@ -22,7 +22,7 @@ OV_1R = ProviderRule(
     "a tool message without its call before it",
     "Messages with role 'tool' must be a response to a preceding message with 'tool_calls'",
     "I",
-    ("agno #3105", "OpenManus #744"),
+    ("agno-agi/agno #3105", "FoundationAgents/OpenManus #744"),
     repaired_by=UNCALLED,
 )
 OV_4 = ProviderRule(
@@ -30,7 +30,12 @@ OV_4 = ProviderRule(
     "an answer without its reasoning, in a turn in which a tool was called",
     "The `reasoning_content` in the thinking mode must be passed back to the API.",
     "I",
-    ("https://api-docs.deepseek.com/guides/thinking_mode", "openclaw #73417", "kimi-cli #2141", "aider-desk #529"),
+    (
+        "https://api-docs.deepseek.com/guides/thinking_mode",
+        "openclaw/openclaw #73417",
+        "MoonshotAI/kimi-cli #2141",
+        "hotovo/aider-desk #529",
+    ),
     also=("Missing `reasoning_content` field in the assistant message at message index {n}.",),
     advice="an empty string is accepted as reasoning. V3.2 names the index of the message, V4 does not. Between two messages of the user without a call "
     "reasoning need not be passed back and is ignored (DeepSeek's guide to the thinking mode). Some reports say that every answer needs it.",

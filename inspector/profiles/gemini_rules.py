@@ -11,7 +11,7 @@ GE_1 = ProviderRule(
     "a history that starts with calls",
     "Please ensure that function call turn comes immediately after a user turn or after a function response turn.",
     "I",
-    ("gemini-cli #26486", "gemini-cli #11814", "adk-python #1581"),
+    ("google-gemini/gemini-cli #26486", "google-gemini/gemini-cli #11814", "google/adk-python #1581"),
     cause=("A call is before any turn of the user. Usually the start of the history was cut off.",),
     advice="Model contents in a row are one turn: gemini-3 took a call in each of two, with both results after them, four times.",
     repaired_by=("move-results", "start-with-user", "merge-same-role-messages"),
@@ -21,7 +21,7 @@ GE_2 = ProviderRule(
     "responses that do not directly follow the calls",
     "Please ensure that function response turn comes immediately after a function call turn.",
     "I",
-    ("langchain #27799",),
+    ("langchain-ai/langchain #27799",),
     cause=("Another turn, usually a text of the user, is between the call and its response.",),
     repaired_by=UNCALLED,
 )
@@ -30,7 +30,7 @@ GE_3 = ProviderRule(
     "not as many responses as calls",
     "Please ensure that the number of function response parts is equal to the number of function call parts of the function call turn.",
     "I",
-    ("gemini-cli #17208", "gemini-cli #15568", "vertesia/llumiverse #620", "archestra-ai/archestra #7585"),
+    ("google-gemini/gemini-cli #17208", "google-gemini/gemini-cli #15568", "vertesia/llumiverse #620", "archestra-ai/archestra #7585"),
     cause=("After its calls, a turn of the model gets fewer or more responses than it has calls. Usually the run was interrupted.",),
     advice="Calls of model contents in a row are counted together. Results of one turn that are split over contents are refused (2.5-flash, 3.1-flash-lite, 3.7-flash).",
     repaired_by=(*UNANSWERED, "deduplicate-results", "keep-first-result", "drop-orphaned-results"),
@@ -40,7 +40,7 @@ GE_4 = ProviderRule(
     "a content without parts",
     "* GenerateContentRequest.contents[{n}].parts: contents.parts must not be empty.",
     "I",
-    ("goose #1458", "vercel/ai #3775", "envoy ai-gateway #2686"),
+    ("aaif-goose/goose #1458", "vercel/ai #3775", "envoyproxy/ai-gateway #2686"),
     also=("Unable to submit request because it must include at least one parts field, which describes the prompt input.",),
     repaired_by=("drop-empty-blocks",),
 )
@@ -49,7 +49,7 @@ GE_5 = ProviderRule(
     "a part without data: neither text, call, result nor file, and no signature",
     "* GenerateContentRequest.contents[{n}].parts[{m}].data: required oneof field 'data' must have one initialized field",
     "I",
-    ("CLIProxyAPI #1292", "envoy ai-gateway #2686"),
+    ("router-for-me/CLIProxyAPI #1292", "envoyproxy/ai-gateway #2686"),
     also=("Unable to submit request because Model input cannot be empty.",),
     advice='{"text": ""} was accepted nine times (2.5-flash, 3-flash-preview), a thought of a signature alone by AI Studio and Vertex. '
     "Vertex says the second text of an input that is empty as a whole. That is not judged.",
@@ -60,7 +60,7 @@ GE_6 = ProviderRule(
     "the list ends with a model turn, and the model does not continue one",
     "Requests ending with a model turn are not supported.",
     "IR",
-    ("envoy ai-gateway #2686", _SWEEP),
+    ("envoyproxy/ai-gateway #2686", _SWEEP),
     date="2026-10",
     also=("Please ensure that multiturn requests ends with a user role or a function response.",),
     advice="Refused by 3.5-flash-lite and by 3.6 and later. 3-flash-preview, 3.1-flash-lite and 3.5-flash go on with the turn, and so do models of 2.5. "
@@ -73,7 +73,7 @@ GE_7 = ProviderRule(
     "a response and user text in one content",
     "(status 400 without a known text: function response and other parts in one content)",
     "I",
-    ("envoy ai-gateway #2686",),
+    ("envoyproxy/ai-gateway #2686",),
     unjudged="one report, of Vertex only and without its text; a body does not say to which endpoint it goes",
     repaired_by=("order-blocks",),
 )
@@ -83,7 +83,7 @@ GE_8 = ProviderRule(
     "Function call is missing a thought_signature in functionCall parts. This is required for tools to work correctly, and missing "
     "thought_signature may lead to degraded model performance. Additional data, function call `default_api:{name}`, position {n}.",
     "I",
-    ("Antigravity-Manager #139", "google/adk-js #149", "https://ai.google.dev/gemini-api/docs/thought-signatures"),
+    ("lbjlaq/Antigravity-Manager #139", "google/adk-js #149", "https://ai.google.dev/gemini-api/docs/thought-signatures"),
     also=(
         "Function call is missing a thought_signature in functionCall parts.",
         "Unable to submit request because function call `{name}` in the {n}. content block is missing a `thought_signature`.",
@@ -105,7 +105,7 @@ GE_10 = ProviderRule(
     "two contents of one role in a row",
     "Please ensure that multiturn requests alternate between user and model.",
     "IR",
-    ("hermes-agent #55125", _SWEEP),
+    ("NousResearch/hermes-agent #55125", _SWEEP),
     date="2026-10",
     obsolete="accepted by every model of Gemini 3 that was asked, and the model saw both",
     repaired_by=("merge-same-role-messages",),
@@ -115,7 +115,7 @@ GE_11 = ProviderRule(
     "a role that is neither user nor model",
     "Please use a valid role: user, model.",
     "IR",
-    ("one-api #1385", "openagent #1666", "frigate #24013", _SWEEP),
+    ("songquanpeng/one-api #1385", "the-open-agent/openagent #1666", "blakeblackshear/frigate #24013", _SWEEP),
     date="2026-10",
     also=("Role '{role}' is not supported. Please use a valid role:",),
     advice="`function`, for results, is refused from 3.6 on. `system` was accepted by 3-flash-preview, 3.1-flash-lite and 3.5-flash, and is refused by "
@@ -127,7 +127,7 @@ GE_12 = ProviderRule(
     "more tokens than the model takes",
     "The input token count ({tokens}) exceeds the maximum number of tokens allowed ({limit}).",
     "I",
-    ("gemini-cli #6678", "gemini-cli #12098", "gemini-cli #22609", "arkavo-edge #371"),
+    ("google-gemini/gemini-cli #6678", "google-gemini/gemini-cli #12098", "google-gemini/gemini-cli #22609", "arkavo-org/arkavo-edge #371"),
     also=(
         "The input token count exceeds the maximum number of tokens allowed ({limit}).",
         "The input token count exceeds the maximum number of tokens allowed {limit}",

@@ -26,7 +26,7 @@ MI_2 = ProviderRule(
     "a role that may not follow the one before it",
     "Unexpected role '{role}' after role '{previous}'",
     "IX",
-    ("datapizza-ai #98", "crush #279", "hermes-agent #20154", "mistral-common"),
+    ("datapizza-labs/datapizza-ai #98", "charmbracelet/crush #279", "NousResearch/hermes-agent #20154", "mistral-common"),
     cause=("A message of role {role} comes directly after one of role {previous}.",),
     advice="mistral-common to 1.11.0 refuses a user message after a tool message too, as the API was reported to. The live API answers such a request with 200 now, "
     "and mistral-common 1.12.0 and later allow it: for what is sent to the API, the profile mistral is right.",

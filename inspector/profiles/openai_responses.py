@@ -23,12 +23,12 @@ OR_1 = ProviderRule(
     "No tool output found for function call {id}.",
     "I",
     (
-        "CLIProxyAPI #2368",
+        "router-for-me/CLIProxyAPI #2368",
         "frontman #1592",
         "Wei-Shaw/sub2api #5150",
-        "OmniRoute #8946",
-        "openai-agents-python #1855",
-        "agent-framework #8663",
+        "diegosouzapw/OmniRoute #8946",
+        "openai/openai-agents-python #1855",
+        "microsoft/agent-framework #8663",
     ),
     also=tuple(f"No tool output found for {words} {{id}}." for words in _OTHERS),
     repaired_by=UNANSWERED,
@@ -39,7 +39,7 @@ OR_2 = ProviderRule(
     "an output without its call",
     "No tool call found for function call output with call_id {id}.",
     "I",
-    ("continue #10092", "microsoft/vscode #320060", "Codex-Manager #476"),
+    ("continuedev/continue #10092", "microsoft/vscode #320060", "Codex-Manager #476"),
     also=tuple(f"No tool call found for {words} output with call_id {{id}}." for words in _OTHERS),
     advice="With previous_response_id or an item_reference the call may be in what the provider stored: such an output is not judged here.",
     repaired_by=UNCALLED,
@@ -50,7 +50,13 @@ OR_3 = ProviderRule(
     "a reasoning item without the item that it led to",
     "Item '{id}' of type 'reasoning' was provided without its required following item.",
     "I",
-    ("continue #8933", "vercel/ai #7099", "openai-node #1567", "mastra-ai/mastra #11103", "OpenHands/software-agent-sdk #1754"),
+    (
+        "continuedev/continue #8933",
+        "vercel/ai #7099",
+        "openai/openai-node #1567",
+        "mastra-ai/mastra #11103",
+        "OpenHands/software-agent-sdk #1754",
+    ),
     advice="The item that followed is known by its own id: an assistant message without one is not it. Reasoning without an id, with its "
     "encrypted content, asks for no item.",
     repaired_by=("strip-thinking",),
@@ -60,7 +66,7 @@ OR_4 = ProviderRule(
     "an item without the reasoning that led to it",
     "Item '{id}' of type '{type}' was provided without its required 'reasoning' item: '{other}'.",
     "I",
-    ("continue #11994", "continue #12620"),
+    ("continuedev/continue #11994", "continuedev/continue #12620"),
     unjudged="which reasoning item an item was made with is known to the provider alone; of function_call items the refusal is not confirmed",
     advice="A client dropped reasoning and kept the ids of the items after it: send both, or the items without their ids.",
     repaired_by=("strip-thinking",),
@@ -77,7 +83,7 @@ OR_6 = ProviderRule(
     "an item's id starts as those of another kind do",
     "Invalid 'input[{n}].id': '{id}'. Expected an ID that begins with '{prefix}'.",
     "I",
-    ("openai/codex #33176", "nodetool #4252", "cockpit-tools #2090"),
+    ("openai/codex #33176", "nodetool-ai/nodetool #4252", "jlcodes99/cockpit-tools #2090"),
 )
 OR_7 = ProviderRule(
     "OR-7",
@@ -85,7 +91,7 @@ OR_7 = ProviderRule(
     "Invalid 'input[{n}].id': '{id}'. Expected an ID that contains letters, numbers, underscores, or dashes, "
     "but this value contained additional characters.",
     "I",
-    ("langchainjs #11044",),
+    ("langchain-ai/langchainjs #11044",),
     # An id with white space in it is no {id}.
     also=("Invalid 'input[{n}].id': '{given}'. Expected an ID that contains letters, numbers, underscores, or dashes",),
 )
@@ -102,7 +108,7 @@ OR_9 = ProviderRule(
     "a reference to an item that was not stored",
     "Item with id '{id}' not found. Items are not persisted when `store` is set to false",
     "I",
-    ("opencode #7724",),
+    ("anomalyco/opencode #7724",),
     unjudged="what the provider has stored cannot be seen in a request",
     repaired_by=("strip-thinking",),
 )
@@ -112,7 +118,7 @@ OR_10 = ProviderRule(
     "a call or output with an empty call id",
     "Invalid 'input[{n}].call_id': empty string. Expected a string with minimum length 1, but got an empty string instead.",
     "I",
-    ("earendil-works/pi #2917", "hermes-studio #328", "CodexPlusPlus #315"),
+    ("earendil-works/pi #2917", "EKKOLearnAI/hermes-studio #328", "BigPizzaV3/CodexPlusPlus #315"),
     repaired_by=("rename-invalid-ids",),
 )
 

@@ -43,7 +43,7 @@ RULE = Rule(
     example="@format anthropic-request\n1 user 0.0 text go\n2 assistant 1.0 thinking hm\n3 assistant 1.1 text done",
     check=check,
     trait=Trait.SIGNED_THINKING,
-    references=("AN-17e and AN-18 of the rules on Anthropic", "langchain #29971"),
+    references=("AN-17e and AN-18 of the rules on Anthropic", "langchain-ai/langchain #29971"),
     repaired_by=("unsigned-thinking-to-text", "drop-unsigned-thinking", "thinking-to-text"),
     fixed_in_code="Store a thinking block only once its signature has arrived, else as text.",
 )

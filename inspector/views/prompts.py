@@ -24,7 +24,7 @@ from inspector.presentation.explain.advice import Advice, advice_of
 from inspector.presentation.packed import packed
 from inspector.presentation.prompt.causes import HOW, causes, with_causes
 from inspector.presentation.prompt.side_by_side import ROWS_KEPT, MissingResult, Pairing, Rows, RowsKept, SideBySideRow, spanned
-from inspector.presentation.prompt.summary import RequestSummary, SentRequest, request_summary
+from inspector.presentation.prompt.summary import LEAD, RequestSummary, SentRequest, request_summary
 from inspector.presentation.repair.alternatives import LARGEST, Attempt, reader_alternatives, strategy_alternatives
 from inspector.presentation.repair.outcomes import is_right
 from inspector.presentation.tree.view import TreeView, tree_view
@@ -46,6 +46,8 @@ from inspector.views.crashes import crash_links
 from inspector.views.pages import as_json, page, unless_unchanged
 
 WINDOW = ROWS_KEPT
+BRIEF = 12
+"""Rows before the one where a page opens that it still shows, briefly; of more it shows none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +58,8 @@ class PromptPage:
     lines: tuple[tuple[SideBySideRow, Chunk | None], ...]
     """The rows of the window; of a crash file each with the chunk of its session that it was made of, where one is known."""
     start: int
+    brief: int
+    """The first rows of the window, in a line each: with them what is wrong is on the first screen all the same."""
     session: Conversation | None
     projections: list[str]
     profiles: list[str]
@@ -202,22 +206,22 @@ def _names(request: HttpRequest) -> tuple[str, ...]:
     return tuple(dict.fromkeys(request.GET.getlist("strategy")))
 
 
-def _asked(request: HttpRequest) -> tuple[str, ...]:
+def _chosen_strategies(request: HttpRequest) -> tuple[str, ...]:
     """Names of strategies. Raises Http404 on one that is none."""
     known_names = {strategy.name for strategy in STRATEGIES}
-    asked = _names(request)
-    for name in asked:
+    chosen = _names(request)
+    for name in chosen:
         if name not in known_names:
             raise Http404(f"There is no strategy {name[:80]!r}; the rules page lists them.")
-    return asked
+    return chosen
 
 
-def _sent(choice: Choice, analysis: Analysis, asked: Sequence[str]) -> tuple[SentRequest, SentRequest]:
+def _sent(choice: Choice, analysis: Analysis, chosen: Sequence[str]) -> tuple[SentRequest, SentRequest]:
     """Without the strategies, and after them."""
     stored = SentRequest(analysis.case, analysis.prompt, with_causes(analysis.judgement))
-    if not asked or analysis.observed:
+    if not chosen or analysis.observed:
         return stored, stored
-    used, case = composed(analysis.case, asked)
+    used, case = composed(analysis.case, chosen)
     prompt, judgement = judged(case.reading, case.conversation, choice.profile, choice.projection)
     return stored, SentRequest(case, prompt, with_causes(judgement), tuple(strategy.name for strategy in used))
 
@@ -233,10 +237,10 @@ class _Computed:
     rows: Pairing
 
 
-def _computed(row: Conversation, choice: Choice, asked: Sequence[str]) -> _Computed:
+def _computed(row: Conversation, choice: Choice, chosen: Sequence[str]) -> _Computed:
     """Raises as `analysed`."""
     analysis = analysed(row, choice, choice.step)
-    stored, sent = _sent(choice, analysis, asked)
+    stored, sent = _sent(choice, analysis, chosen)
     tree, conversation = analysis.case.tree, sent.case.conversation
     in_tree = frozenset(chunk.key for chunk in tree.chunks) if sent.strategies and tree else frozenset[str]()
     dropped = () if analysis.observed else sent.case.reading.dropped
@@ -245,7 +249,7 @@ def _computed(row: Conversation, choice: Choice, asked: Sequence[str]) -> _Compu
     silence, recommended, why_not = _advised(headline, analysis, sent)
     look = request_summary(
         stored, sent, rows, silence=silence, recommended=recommended, why_not=why_not, view=_view(headline, analysis),
-        leaf=choice.leaf, asked=asked, is_observed=analysis.observed is not None, profiles=_profiles(row, analysis, sent),
+        leaf=choice.leaf, chosen=chosen, is_observed=analysis.observed is not None, profiles=_profiles(row, analysis, sent),
     )  # fmt: skip
     return _Computed(analysis, stored, sent, look, rows)
 
@@ -274,8 +278,8 @@ def _view(headline: Headline | None, analysis: Analysis) -> TreeView | None:
     return tree_view(analysis.branches) if tree and len(tree.chunks) <= WHOLE and analysis.branches else None
 
 
-def _ways(choice: Choice, asked: Sequence[str]) -> PromptWays:
-    return PromptWays(choice.revision, choice.reader, choice.projection, choice.profile, choice.step, choice.leaf, tuple(asked))
+def _ways(choice: Choice, chosen: Sequence[str]) -> PromptWays:
+    return PromptWays(choice.revision, choice.reader, choice.projection, choice.profile, choice.step, choice.leaf, tuple(chosen))
 
 
 def is_kept_apart(row: Conversation) -> bool:
@@ -297,11 +301,11 @@ def keep_page(request: OperatorRequest, row: Conversation) -> None:
     """For its next view. Raises as `analysed`."""
     if not is_kept_apart(row):
         return
-    before, choice, asked = judged_now(row), choice_of(request, row), _names(request)
-    computed = _computed(row, choice, asked)
+    before, choice, chosen = judged_now(row), choice_of(request, row), _names(request)
+    computed = _computed(row, choice, chosen)
     blocks = ((start // ROWS_KEPT, computed.rows.some(start, ROWS_KEPT)) for start in range(0, computed.rows.total, ROWS_KEPT))
     parts = ((_summary_of(number, block), packed(block)) for number, block in blocks)
-    keep_whole(row, before, _ways(choice, asked), Whole(packed(computed.look), parts, (), computed.sent.case.is_timed))
+    keep_whole(row, before, _ways(choice, chosen), Whole(packed(computed.look), parts, (), computed.sent.case.is_timed))
 
 
 def _summary_of(number: int, block: RowsKept) -> BlockSummary:
@@ -341,16 +345,18 @@ def _causes_of_silence(analysis: Analysis, look: RequestSummary) -> list[tuple[s
 
 def _page(request: OperatorRequest, row: Conversation, choice: Choice) -> PromptPage:
     """Raises as `analysed`."""
-    asked = _asked(request)
-    kept = stored_prompt(row, _ways(choice, asked)) if is_kept_apart(row) else None
+    chosen = _chosen_strategies(request)
+    kept = stored_prompt(row, _ways(choice, chosen)) if is_kept_apart(row) else None
     if kept is not None:
         return _shown(row, choice, kept.summary, kept)
-    computed = _computed(row, choice, asked)
-    return _with_trials(_shown(row, choice, computed.look, computed.rows), computed, asked)
+    computed = _computed(row, choice, chosen)
+    return _with_trials(_shown(row, choice, computed.look, computed.rows), computed, chosen)
 
 
 def _shown(row: Conversation, choice: Choice, look: RequestSummary, rows: Rows) -> PromptPage:
-    start = look.opens_at if choice.start is None else choice.start
+    is_opened = choice.start is None and choice.at is None
+    is_short = is_opened and 0 < look.opens_at <= BRIEF
+    start = look.opens_at if is_opened and not is_short else choice.start or 0
     if choice.at is not None:
         start = max(0, rows.place(choice.at) - 3)
     start = min(start, max(0, look.total - 1))
@@ -361,6 +367,7 @@ def _shown(row: Conversation, choice: Choice, look: RequestSummary, rows: Rows) 
         look=look,
         lines=tuple((line, stored.get(line.chunk.key) if line.chunk else None) for line in spanned(rows.some(start, WINDOW))),
         start=start,
+        brief=look.opens_at + LEAD if is_short else 0,
         session=session,
         live=live_request(row, choice.leaf, choice.reader),
         projections=[shape.name for shape in all_projections()],
@@ -371,7 +378,7 @@ def _shown(row: Conversation, choice: Choice, look: RequestSummary, rows: Rows) 
     )
 
 
-def _with_trials(shown: PromptPage, computed: _Computed, asked: Sequence[str]) -> PromptPage:
+def _with_trials(shown: PromptPage, computed: _Computed, chosen: Sequence[str]) -> PromptPage:
     """Of a short history, whose other readers and strategies are tried."""
     analysis, sent, look, choice, row = computed.analysis, computed.sent, computed.look, shown.choice, shown.row
     case, tree = analysis.case, sent.case.tree
@@ -379,7 +386,7 @@ def _with_trials(shown: PromptPage, computed: _Computed, asked: Sequence[str]) -
         return shown
     content = tree if tree and not sent.strategies else sent.case.conversation
     readers = tuple(reader_alternatives(sent.case, content, names(row.source.format), choice.projection, choice.profile))
-    strategies = tuple(strategy_alternatives(case, asked, choice.projection, choice.profile))
+    strategies = tuple(strategy_alternatives(case, chosen, choice.projection, choice.profile))
     answered = _answered(sent)
     return replace(
         shown,
@@ -427,4 +434,4 @@ def prompt(request: OperatorRequest, oid: str) -> HttpResponse:
 @unless_unchanged(facts.of_analysis)
 def prompt_json(request: OperatorRequest, oid: str) -> HttpResponse:
     _, choice, analysis = looked_up(request, oid)
-    return as_json(show.prompt_report(_sent(choice, analysis, _asked(request))[1].prompt))
+    return as_json(show.prompt_report(_sent(choice, analysis, _chosen_strategies(request))[1].prompt))

@@ -107,6 +107,8 @@ class NewRepairPage:
     """What they are called together."""
     words: Mapping[str, str]
     """What each of them is called."""
+    not_modeled: str
+    """As of a judgement."""
     advice: tuple[AdviceLine, ...]
     """Which to choose, a line for each choice."""
     accepted: tuple[str, ...]
@@ -505,6 +507,7 @@ def _new_page(request: OperatorRequest, row: Conversation, work: Work | None) ->
         recommended=offer.recommended,
         word=offer.word,
         words=offer.words,
+        not_modeled=offer.not_modeled,
         advice=offer.advice,
         accepted=offer.accepted,
         outcomes=offer.outcomes,

@@ -244,7 +244,7 @@ def test_advice_that_only_partly_helps_has_a_row_for_each_way(client: Client, in
     """The one that passes was a name in a sentence, without a preview, and the other one was described three times."""
     text = page(client, OPENAI, incident.oid if is_named else "")
     rows = text.partition('<table class="list repairs">')[2].partition("</table>")[0].split("<tr>")[1:]
-    promote, drop, renumber = map(words, rows)
+    promote, renumber, drop = map(words, rows)
     cause = text.partition('.cause">')[2].partition("What to do")[0]
     assert not is_named or cause.index(">MSG101<") < cause.index(">TOOL202<"), "the effect is not all of it"
     assert promote.startswith("promote-leaked-call invented accepted The next request passes after it. Turns a call")
@@ -255,11 +255,12 @@ def test_advice_that_only_partly_helps_has_a_row_for_each_way(client: Client, in
     assert renumber.startswith(
         "renumber-messages safe partial Ends this rejection. Next request after it: wrong silently (without seq 14). Gives each message"
     )
-    for row, name in zip(rows[::2], ("promote-leaked-call", "renumber-messages"), strict=True):
+    for row, name in zip(rows, ("promote-leaked-call", "renumber-messages"), strict=False):
         assert f'href="/conversations/{incident.oid}/repairs/new/?strategy={name}">Preview' in row
         assert f"/conversations/{incident.oid}/prompt/?profile=openai-chat&amp;strategy={name}" in row
-    assert f'href="/conversations/{incident.oid}/repairs/new/?strategy=drop-leaked-call&amp;strategy=renumber-messages">Preview' in rows[1]
+    assert f'href="/conversations/{incident.oid}/repairs/new/?strategy=drop-leaked-call&amp;strategy=renumber-messages">Preview' in rows[2]
     assert text.count("/repairs/new/?strategy=renumber-messages") == 1
+    assert "The endpoint of umans/umans-flash is not modeled, judged as openai-chat." in text
 
 
 def test_each_part_has_one_heading_in_the_order_of_an_answer(client: Client, incident: Conversation) -> None:
@@ -538,7 +539,10 @@ def test_without_a_conversation_the_rule_its_evidence_and_its_strategies_are_tol
     text = words(page(client, f"Error: 400 {OPENAI}"))
     assert "OC-2" in text and "quoted in a public issue" in text and "as of 2026-" in text
     assert 'class="list places"' not in text and "/strategies/" in page(client, OPENAI)
-    assert not re.search(r'href="https?://', page(client, OPENAI)), "references are text, never links that somebody follows"
+    links = re.findall(r'<a [^>]*href="https?://[^"]*"[^>]*>', page(client, OPENAI))
+    assert len(links) == 2 and all('href="https://github.com/' in link and 'rel="noreferrer"' in link for link in links), (
+        "issues, and nothing else"
+    )
 
 
 def test_a_rule_that_no_look_can_decide_says_why(client: Client) -> None:

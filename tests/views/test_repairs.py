@@ -714,13 +714,13 @@ def test_what_leaves_the_next_request_wrong_is_partial_and_what_passes_is_named(
     address = f"/conversations/{example(tmp_path, traces=False).conversations.get(native_id=INCIDENT).oid}/repairs/new/"
     page = text(client, address)
     previews = re.findall(r'href="[?]([^"]*)">Preview', page.partition('<div class="choice">')[2].partition("</div>")[0])
-    assert previews[1] == "strategy=drop-leaked-call&amp;strategy=renumber-messages" and len(previews) == 3
-    assert "Rejected → accepted" in text(client, f"{address}?{unescape(previews[1])}")
+    assert previews[2] == "strategy=drop-leaked-call&amp;strategy=renumber-messages" and len(previews) == 3
+    assert "Rejected → accepted" in text(client, f"{address}?{unescape(previews[2])}")
     assert advice(page) == [
         "Passes: promote-leaked-call, but adds what is stored nowhere.",
+        "Loses and invents nothing: renumber-messages (3 → 8 messages read), but wrong silently (without seq 14).",
         "It sends the same as renumber-messages alone, and removes what that does not send: drop-leaked-call and renumber-messages, "
         "but takes something stored away.",
-        "Loses and invents nothing: renumber-messages (3 → 8 messages read), but wrong silently (without seq 14).",
     ]
     assert ">recommended<" not in page
     passing = text(client, f"/conversations/{merged_one.oid}/repairs/new/")

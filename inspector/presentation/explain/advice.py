@@ -60,6 +60,8 @@ class Advice:
     now_passes: bool
     word: str
     """What the strategies are called."""
+    not_modeled: str = ""
+    """As of a judgement."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -113,6 +115,7 @@ def advice_of(case: Case, names: Sequence[str], why_not: str, profile_name: str,
         verdict,
         now.sendable,
         advice_word(ending_without_findings(case, now), end),
+        now.not_modeled,
     )
 
 

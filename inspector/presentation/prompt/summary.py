@@ -112,11 +112,11 @@ def request_summary(
     why_not: str,
     view: TreeView | None,
     leaf: str,
-    asked: Sequence[str],
+    chosen: Sequence[str],
     is_observed: bool,
     profiles: Iterable[ProfileVerdict],
 ) -> RequestSummary:
-    """`stored`: without the strategies. `silence` is of what is sent. `view` is the tree of the session; `leaf` and the strategies `asked` for are those of the address."""
+    """`stored`: without the strategies. `silence` is of what is sent. `view` is the tree of the session; `leaf` and the `chosen` strategies are those of the address."""
     case, prompt, judgement = sent.case, sent.prompt, sent.judgement
     chunks, tree = case.conversation.chunks, case.tree
     dropped = () if is_observed else case.reading.dropped
@@ -136,7 +136,7 @@ def request_summary(
         notes=judgement.notes,
         failure=case.reading.failure,
         strategies=sent.strategies,
-        unchanged=() if is_observed else tuple(dict.fromkeys(name for name in asked if name not in sent.strategies)),
+        unchanged=() if is_observed else tuple(dict.fromkeys(name for name in chosen if name not in sent.strategies)),
         differs=_differs(stored, sent, rows, silence),
         silence=silence,
         recommended=tuple(recommended),

@@ -97,7 +97,7 @@ class RepairOption(NamedTuple):
 
 
 def repair_options(tried: Tried, now: Ending, passing: Sequence[Passing]) -> tuple[RepairOption, ...]:
-    """What passes first, then what repairs a part. `now`: the end of the next request as it is.
+    """What passes first, then what repairs a part, and at last what sends the same as that. `now`: the end of the next request as it is.
 
     Of those `passing` that cost the same and come to the same it has the first, which is the one that guesses least.
     """
@@ -109,13 +109,11 @@ def repair_options(tried: Tried, now: Ending, passing: Sequence[Passing]) -> tup
     first = {(of.safety, of.after.words): of for of in reversed(passing)}
     fine = sorted((of for of in passing if first[of.safety, of.after.words] is of), key=lambda of: of.after.words != ACCEPTED)
     same = f"it sends the same as {_joined(names)} alone, and removes what that does not send" if names else ""
-    return (
-        *(
-            RepairOption(of.names, of.safety, _end(of.after, now), RECOMMENDED, _does(of.safety), note=same if of.is_same else "")
-            for of in fine
-        ),
-        *all_named,
-    )
+    passes = [
+        RepairOption(of.names, of.safety, _end(of.after, now), RECOMMENDED, _does(of.safety), note=same if of.is_same else "")
+        for of in fine
+    ]
+    return (*(one for one in passes if not one.note), *all_named, *(one for one in passes if one.note))
 
 
 def _end(after: Ending, now: Ending, stays: str = "") -> str:

@@ -172,7 +172,7 @@ GROUPINGS = (
     Grouping(
         "dispatch-role-split",
         "option A: a new message where msgIdx or role differs",
-        "Right but for neighbors of one role and msgIdx: a user message after a user message is glued.",
+        "Two messages of one role that share a msgIdx are still read as one: a user message after a user message.",
         "proposed in the incident report; not known to have shipped",
         _index_or_role_differs,
         proposed=True,

@@ -37,7 +37,7 @@ RULE = Rule(
     ),
     example='@format gbrain\n1 user 0.0 text go\n2 assistant 1.0 tool-call a head {}\n3 tool 2.0 tool-result a f\n4 user 2.1 text "Be brief."',
     check=check,
-    references=("gbrain toModelMessages, run", "gbrain #2778"),
+    references=("gbrain toModelMessages, run", "garrytan/gbrain #2778"),
     no_repair_reason="The words are whole in the store. A row of their own would need an index after the results that is free, and the index after is the answer's.",
     fixed_in_code="Make a user message of what follows the results of such a message.",
 )

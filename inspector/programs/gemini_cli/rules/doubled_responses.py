@@ -77,7 +77,7 @@ RULE = Rule(
         '@format gemini-cli\n1 user 0.0 text go\n2 assistant 1.0 tool-call a ls {}\n3 tool 2.0 tool-result a "f" name=ls\n4 tool 3.0 tool-result a "f" name=ls'
     ),
     check=check,
-    references=("gemini-cli #29365", "@google/gemini-cli 0.61.0, run: three resumes", "GE-3 of the rules on Gemini"),
+    references=("google-gemini/gemini-cli #29365", "@google/gemini-cli 0.61.0, run: three resumes", "GE-3 of the rules on Gemini"),
     repaired_by=("record-results-once",),
     fixed_in_code="Take results from toolCalls only where no later record holds them (#29366, #29400, not merged).",
 )

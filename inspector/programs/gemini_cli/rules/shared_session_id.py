@@ -39,8 +39,8 @@ RULE = Rule(
     example="@format gemini-cli\n@sameId session-2026-11-22T17-33-4c59aa92.jsonl\n1 user 0.0 text go",
     check=check,
     references=(
-        "gemini-cli #27368",
-        "gemini-cli #28036",
+        "google-gemini/gemini-cli #27368",
+        "google-gemini/gemini-cli #28036",
         "@google/gemini-cli 0.61.0, run: resumed once, then `--list-sessions`: the chat was deleted",
     ),
     no_repair_reason="Which file is the real one is for a person to say: copy this one, then delete the file without a conversation.",

@@ -38,7 +38,13 @@ RULE = Rule(
     ),
     example="@format opencode\n@missingSession yes\n1 user 0.0 text go",
     check=check,
-    references=("opencode #13560", "opencode #13654", "opencode #13818", "opencode #15884", "opencode #36178"),
+    references=(
+        "anomalyco/opencode #13560",
+        "anomalyco/opencode #13654",
+        "anomalyco/opencode #13818",
+        "anomalyco/opencode #15884",
+        "anomalyco/opencode #36178",
+    ),
     no_repair_reason="The store does not have it: open the old tree (`storage` next to the database) and import the session from there.",
     fixed_in_code="Count the rows after a migration, and keep foreign keys on.",
 )

@@ -38,7 +38,7 @@ RULE = Rule(
     why="Retried steps and a migration that was cut off leave parts behind, 311 in 44 sessions of one user. What they say is in no request.",
     example='@format opencode\n@orphanParts "[{\\"part\\":\\"prt_1\\",\\"message\\":\\"msg_1\\",\\"type\\":\\"tool\\"}]"\n1 user 0.0 text go',
     check=check,
-    references=("opencode #10616",),
+    references=("anomalyco/opencode #10616",),
     no_repair_reason="A part without its message has no place in the session; an import file leaves it out.",
     fixed_in_code="Remove the parts with their message, in one transaction.",
 )

@@ -46,7 +46,7 @@ RULE = Rule(
         '"opencode":{"message":1,"role":"assistant","stale":"running"}}'
     ),
     check=check,
-    references=("opencode #19023", "opencode #28989", "opencode 1.18.33, run: killed in a tool"),
+    references=("anomalyco/opencode #19023", "anomalyco/opencode #28989", "opencode 1.18.33, run: killed in a tool"),
     repaired_by=("recover-output-from-events", "insert-interrupted-result"),
     fixed_in_code="Close parts that are pending or running when the program starts.",
 )

@@ -96,7 +96,7 @@ RULE = Rule(
     example="@format pi\n1 user 1.0 text go\n2 assistant 2.0 text done\n3 user 3.0 text and? parent=lost\n4 assistant 4.0 text what?",
     check=check,
     references=(
-        "pi #11460",
+        "earendil-works/pi #11460",
         "openclaw 2026.9.6 tree scan, a stale parent",
         "openclaw 2026.9.6, its source: a run opens the session with limits, by its active path",
     ),

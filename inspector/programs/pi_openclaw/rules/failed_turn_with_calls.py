@@ -55,7 +55,7 @@ RULE = Rule(
     ),
     example='@format pi\n1 user 1.0 text go\n2 assistant 2.0 tool-call c ls {} about={"stopReason":"aborted"}\n3 tool 3.0 tool-result c half',
     check=check,
-    references=("openclaw #12112, #9769, pull request 4598", "pi transformMessages 1.5.2, measured"),
+    references=("openclaw/openclaw #12112", "openclaw/openclaw #9769", "openclaw/openclaw #4598", "pi transformMessages 1.5.2, measured"),
     repaired_by=("drop-failed-turns", "keep-failed-turn"),
     fixed_in_code="Leave the results of a failed answer out together with it.",
 )

@@ -71,7 +71,7 @@ RULE = Rule(
     why="A stream that ends early without an error is stored like one that is done. The model takes half a sentence for its own words, and the user for its answer. A rule of thumb.",
     example='@format pi\n1 user 1.0 text go\n2 assistant 2.0 thinking hm about={"stopReason":"stop"}',
     check=check,
-    references=("openclaw #149854, #97994", "pi #8059, #11227"),
+    references=("openclaw/openclaw #149854", "openclaw/openclaw #97994", "earendil-works/pi #8059", "earendil-works/pi #11227"),
     no_repair_reason="What was to come is nowhere: ask again from the message before it.",
     fixed_in_code="Take a stream for complete only when its last event says so, and store it as failed otherwise.",
 )

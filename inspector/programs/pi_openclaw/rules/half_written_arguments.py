@@ -59,7 +59,7 @@ RULE = Rule(
     ),
     example='@format pi\n1 user 1.0 text go\n2 assistant 2.0 tool-call payload={"type":"tool-call","toolCallId":"c","toolName":"ls","input":{},"noInput":"null"}\n3 tool 3.0 tool-result c f',
     check=check,
-    references=("openclaw #5857", "pi #8386", "pi until 0.67.2 left partialJson in its files"),
+    references=("openclaw/openclaw #5857", "earendil-works/pi #8386", "pi until 0.67.2 left partialJson in its files"),
     no_repair_reason="What the model was about to say is not known; its result, where there is one, says what was run. Repair the arguments by hand, on a copy, or go back to before the call.",
     fixed_in_code="Store a call once its arguments are complete, and mark an answer whose stream ended early as failed.",
 )

@@ -131,7 +131,7 @@ RULE = Rule(
         "4 user 4.0 text two entry=u3 parent=a1\n5 assistant 5.0 text A entry=a2 parent=u2\n6 assistant 6.0 text B entry=a3 parent=u3"
     ),
     check=check,
-    references=("pi: no lock on session files; two processes on one file, measured", "openclaw #4553, #64287"),
+    references=("pi: no lock on session files; two processes on one file, measured", "openclaw/openclaw #4553", "openclaw/openclaw #64287"),
     no_repair_reason="Both branches are whole: open the session at the other leaf, or fork it there; joining them would put words in an order in which nobody said them.",
     fixed_in_code="Lock a session while it is open, or read the file's end again before something is hung below a leaf.",
 )

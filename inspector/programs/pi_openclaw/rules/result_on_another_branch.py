@@ -47,7 +47,12 @@ RULE = Rule(
     ),
     example="@format pi\n1 user 1.0 text go\n2 assistant 2.0 tool-call c ls {} entry=a1\n3 tool 3.0 tool-result c f entry=r1\n4 user 4.0 text and? parent=a1",
     check=check,
-    references=("openclaw #4553, #64287, #98790", "the review of openclaw pull request 3565"),
+    references=(
+        "openclaw/openclaw #4553",
+        "openclaw/openclaw #64287",
+        "openclaw/openclaw #98790",
+        "the review of openclaw pull request 3565",
+    ),
     repaired_by=("reparent-to-result",),
     fixed_in_code="Append below the result that was written last, and write the results of a batch one below the other.",
 )

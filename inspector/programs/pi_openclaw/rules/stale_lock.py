@@ -45,7 +45,11 @@ RULE = Rule(
     why="A gateway that died holding the lock lets every later one wait, and then fail with `session file locked`. Taking away the lock of one that lives lets two write at once.",
     example='@format openclaw\n@lock "there is a lock file that names no process; OpenClaw takes it for stale"\n1 user 1.0 text go',
     check=check,
-    references=("openclaw #18140, #86801, #10170",),
+    references=(
+        "openclaw/openclaw #18140",
+        "openclaw/openclaw #86801",
+        "openclaw/openclaw #10170",
+    ),
     no_repair_reason="Look whether that process still runs; only when it does not, take the lock file away by hand.",
     fixed_in_code="Look whether the holder lives, with its start time, before a lock is waited for.",
 )

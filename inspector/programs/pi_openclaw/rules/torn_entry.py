@@ -43,7 +43,7 @@ RULE = Rule(
     why="A crash or a full disk in the middle of a write, or two processes at once. The programs skip such a line without an error: its message is lost, and its children have no parent.",
     example='@format pi\n1 user 1.0 text go\n2 - 2.- unreadable "{\\"type\\":\\"mess" damage=torn reason="not JSON"',
     check=check,
-    references=("a count in claude-code #81843: 21 of 10,949 files", "openclaw #77228"),
+    references=("a count in claude-code #81843: 21 of 10,949 files", "openclaw/openclaw #77228"),
     no_repair_reason="What is cut off is nowhere in this file; look among the copies next to it. Where entries below it have lost what was above, TREE101 says so, and `reparent-orphan-entry` leads them to the entry before it.",
     leads_to=("TREE101",),
     fixed_in_code="Write a line and its end at once, and put an LF before the first line that is added to a file that ends without one.",

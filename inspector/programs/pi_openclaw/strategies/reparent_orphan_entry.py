@@ -1,4 +1,4 @@
-"""Gives an entry whose parent is in no line that can be read the entry above that line for its parent, else the nearest earlier one."""
+"""Hangs an entry whose parent cannot be read below the entry that the torn line names, else below the nearest earlier one."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -70,9 +70,7 @@ def _cost_of(case: Case) -> CaseCost | None:
     recorded = [is_recorded for _, is_recorded in _edits(case)]
     if not recorded or not all(recorded):
         return (
-            CaseCost(STRATEGY.safety, f"That the one entry follows the other is inferred from the order of the lines. {_WORDS}")
-            if recorded
-            else None
+            CaseCost(STRATEGY.safety, f"Which entry is the parent is inferred from the order of the lines. {_WORDS}") if recorded else None
         )
     return CaseCost(frozenset(), f"Nothing is inferred: what is left of the torn line says which entry was above it. {_WORDS}")
 
@@ -81,9 +79,8 @@ _WORDS = "No words change."
 STRATEGY = Strategy(
     name="reparent-orphan-entry",
     safety=frozenset({Safety.INVENTED}),
-    summary="gives an entry whose parent is in no line that can be read the entry above that line for its parent, else the nearest earlier one",
-    cost="That the one entry follows the other is inferred from the order of the lines, unless what is left of the torn line between them says it. "
-    + _WORDS,
+    summary="hangs an entry whose parent cannot be read below the entry that the torn line names, else below the nearest earlier one",
+    cost="Which entry is the parent is inferred from the order of the lines, unless what is left of the torn line says it. " + _WORDS,
     cost_of=_cost_of,
     may_be_safe=True,
     user_visible_effect="The history before the gap is back, and the model knows it.",

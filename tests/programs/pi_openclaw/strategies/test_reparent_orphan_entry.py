@@ -78,7 +78,7 @@ def test_a_torn_line_that_does_not_say_its_parent_leads_to_the_line_before(left:
     here = strategy("reparent-orphan-entry").of(case)
     assert (
         here.safety == {Safety.INVENTED}
-        and here.cost == "That the one entry follows the other is inferred from the order of the lines. No words change."
+        and here.cost == "Which entry is the parent is inferred from the order of the lines. No words change."
     )
 
 
