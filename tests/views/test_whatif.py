@@ -355,7 +355,7 @@ def test_ones_own_session_is_compared_with_a_release(client: Client, tmp_path: P
 def test_the_number_of_readers_says_of_what(client: Client, kept: Kept) -> None:
     kept("example", example)
     text = client.get(f"/whatif/?{EXACT}").content.decode()
-    assert "24 readers of this program, with and without its proposed fixes, instead of dispatch-legacy" in " ".join(text.split())
+    assert "24 combinations of a reader and proposed fixes, instead of dispatch-legacy" in " ".join(text.split())
     (menu,) = re.findall(r'id="choose-next">(.*?)</select>', text, re.DOTALL)
     counted, _, more = menu.partition('<optgroup label="more readers">')
     assert counted.count("<option") == 24 and ">dispatch-legacy+r1<" in more and ">exact<" not in more
