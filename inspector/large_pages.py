@@ -34,7 +34,7 @@ from inspector.access_token import PARAMETER
 from inspector.middleware import limit_access, name_the_operator
 from inspector.models import Conversation, Repair, analyses
 from inspector.models.background import LARGE
-from inspector.views import content, prompts, repairs
+from inspector.views import content, findings, prompts, repairs
 from inspector.views.choice import Choice, choice_of
 from inspector.views.content import ways
 from inspector.views.pages import WHOLE
@@ -277,6 +277,8 @@ def _is_made_here(row: Conversation, kind: str, oid: str, rest: str, environ: En
         return prompts.is_page_kept(_request(environ), row)
     if (kind, rest) == ("conversations", _NEW_REPAIR):
         return is_post or repairs.is_new_page_kept(_request(environ), row)
+    if kind == "findings" and rest in ("/", ".json"):
+        return findings.is_kept(oid)
     if kind == "repairs" and not rest.startswith("."):
         repair = _repair(oid)
         # What is posted is done as a background task, or takes little.

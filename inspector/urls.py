@@ -15,6 +15,7 @@ from inspector.views import (
     conversations,
     diagnose,
     explain,
+    findings,
     inbox,
     live,
     metrics,
@@ -86,7 +87,7 @@ urlpatterns = [
     *page_at("diagnose", diagnose.diagnose, "diagnose", json=diagnose.diagnose_json),
     *page_at("explain", explain.explain, "explain", json=explain.explain_json),
     *page_at("check", check.check, "check", json=check.check_json),
-    *page_at("findings/<slug:oid>", inbox.finding, "finding", json=inbox.finding_json, md=inbox.finding_md),
+    *page_at("findings/<slug:oid>", findings.finding, "finding", json=findings.finding_json, md=findings.finding_md),
     # Repairs
     *page_at("repairs", repair_list.repair_list, "repairs", json=repair_list.repair_list_json),
     path("repairs/decide/", repair_list.decide, name="decide-repairs"),

@@ -1,4 +1,4 @@
-"""The inbox, a tracker of problems, the most dangerous first; and the page of one finding."""
+"""The inbox, a tracker of problems, the most dangerous first."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -6,12 +6,8 @@ from datetime import datetime
 from time import time
 
 from django.db.models import Count, Max, Min, OuterRef, Q, Subquery, Sum
-from django.http import Http404, HttpResponse
+from django.http import HttpResponse
 
-from inspector.actions.examining import finding_ids
-from inspector.actions.undo_repair import UNDOABLE
-from inspector.conversation import notation
-from inspector.conversation.model import Chunk
 from inspector.middleware import OperatorRequest
 from inspector.models import (
     Conversation,
@@ -25,30 +21,18 @@ from inspector.models import (
     SavedView,
     Source,
     StreamFinding,
-    Tombstone,
-    loading,
 )
 from inspector.models.problem import SEVERITIES, WORST_FIRST
-from inspector.planning.suggested import suggested
-from inspector.presentation import markdown
-from inspector.presentation.conversation import scan
 from inspector.presentation.conversation.ending import WRONG_SILENTLY
 from inspector.presentation.conversation.verdict import REJECTED, SILENT
 from inspector.presentation.json_text import Json, json_fields
 from inspector.presentation.visible import clipped
-from inspector.profiles.judging import judged
-from inspector.rules.base import Case, Origin, Rule, Severity, findings
-from inspector.rules.base import Finding as RuleFinding
-from inspector.rules.catalogue import RULES
-from inspector.strategies.base import Strategy
-from inspector.strategies.catalogue import strategy
-from inspector.views import facts, problem_list
+from inspector.rules.base import Rule
+from inspector.views import problem_list
 from inspector.views.conversation_list import (
     DAMAGED,
     RULE_KEYS,
     SEVERITY_RANK,
-    forks_of,
-    forks_with,
     is_without_demo,
     missing,
     newest_first,
@@ -58,7 +42,7 @@ from inspector.views.conversation_list import (
     with_rule,
 )
 from inspector.views.live import live
-from inspector.views.pages import absolute, as_json, as_markdown, origin_of, page, unless_unchanged
+from inspector.views.pages import as_json, page
 from inspector.views.paging import ListWindow
 from inspector.views.problem_list import NEXT_REQUESTS, TABS, Choices, ProblemFilters, ProblemRow, Shown, known_rule
 from inspector.views.repair_rows import RepairRow
@@ -72,9 +56,7 @@ FIRST_REPAIRS, FIRST_WORDS_OF_REPAIRS = 9, 213
 """Rows of the first screen at 1440 x 900, and their words: with what is around them it has below 250."""
 HOLDING = Q(is_trace=False) | Q(stream_count__gt=0) | Q(gone_stream_count__gt=0)
 """Sources that may have problems: stores, and captures."""
-CHUNKS_SHOWN = 30
 REVIEWS = 50
-NO_SUCH_FINDING = "There is no finding with this id here: its conversation was never imported, or with another Inspector. The inbox lists what is open now."
 
 
 @dataclass(frozen=True, slots=True)
@@ -348,120 +330,3 @@ def _problem_report(problem: RuleProblem) -> Json:
         **json_fields(problem, "conversations findings last_activity"),
         "newest": json_fields(problem.newest, "conversation=conversation.oid finding=oid"),
     }
-
-
-@dataclass(frozen=True, slots=True)
-class FindingPage:
-    """A finding in the last revision that had it, as the reader that detected it has that revision."""
-
-    oid: str
-    conversation: Conversation
-    row: Finding
-    fate: str
-    """What became of it; "" while it is open."""
-    repair: Repair | None
-    """The repair after which it was no longer detected."""
-    case: Case
-    finding: RuleFinding
-    about: Rule
-    chunks: tuple[Chunk, ...]
-    repairs: tuple[Strategy, ...]
-
-
-def _finding(oid: str) -> FindingPage | None:
-    """None where no conversation has such a finding now. Raises Http404 for one that was purged and for the id that copies share: both are answered as for every link."""
-    row = Finding.objects.select_related("conversation__source").filter(oid=oid).first()
-    about = known_rule(row.code) if row else None
-    if row is None and (Tombstone.objects.filter(oid=oid).exists() or Finding.objects.filter(identity=oid).exclude(identity="").exists()):
-        raise Http404
-    if row is None or about is None:
-        return None
-    case = loading.case(row.conversation, row.reader or row.conversation.source.reader, row.revision)
-    finding = dict(finding_ids(row.conversation.oid, findings(case, RULES))).get(oid) or _as_kept(row)
-    if row.is_open:
-        (finding,) = suggested(case, [finding], loading.stored(row.conversation, row.revision))
-    shown_seqs = set(finding.seqs[:CHUNKS_SHOWN])
-    chunks = tuple(chunk for chunk in case.conversation.chunks if chunk.seq in shown_seqs)[:CHUNKS_SHOWN]
-    fate, repair = _fate(row) if not row.is_open or row.conversation.is_replaced else ("", None)
-    repairs = tuple(strategy(name) for name in finding.repaired_by) if row.is_open else ()
-    return FindingPage(oid, row.conversation, row, fate, repair, case, finding, about, chunks, repairs)
-
-
-def _as_kept(row: Finding) -> RuleFinding:
-    """Of a finding that this version's rules would not report on the same bytes: what was reported then."""
-    severity, origin = Severity(row.severity), Origin(row.origin)
-    return RuleFinding(row.code, row.rule, severity, row.silent, origin, row.message, tuple(row.seqs), row.total, row.key, ())
-
-
-def _fate(row: Finding) -> tuple[str, Repair | None]:
-    """Why it is not found now, and the repair that did it."""
-    conversation, next_one = row.conversation, row.revision + 1
-    if row.is_open:
-        fork = forks_of([conversation.pk]).get(conversation.pk)
-        if fork is None:
-            return "", None
-        if forks_with(row.code, [fork]):
-            sentence = "Carried on in a fork, which goes on in place of this conversation: the fork has it too, and it is counted there."
-        else:
-            sentence = "Repaired by a fork, which goes on in place of this conversation; here it is still found, and not counted."
-        return sentence, fork.forked_by
-    repairs = conversation.repairs.filter(revision=row.revision, state__in=UNDOABLE).order_by("applied_at")
-    repair = next((done for done in repairs if not done.options.get("fork_id")), None)
-    if repair is not None:
-        return (
-            f"Repaired: {', then '.join(repair.strategies)} was applied to revision {row.revision}, and revision {next_one} no longer has it.",
-            repair,
-        )
-    changed = conversation.revisions.filter(number=next_one).first()
-    if changed is not None:
-        return (
-            f"No longer found: the conversation changed, and revision {next_one}, read {changed.seen_at:%Y-%m-%d %H:%M:%S} UTC, does not have it.",
-            None,
-        )
-    if row.reader and row.reader != conversation.source.reader:
-        return f"No longer found: the source is read by {conversation.source.reader} now, and {row.reader} detected this.", None
-    return "No longer found: the rules of this version of Inspector do not report it.", None
-
-
-@unless_unchanged(facts.of_finding)
-def finding(request: OperatorRequest, oid: str) -> HttpResponse:
-    content = _finding(oid)
-    if content is None:
-        return page(request, "finding.html", {"problem": NO_SUCH_FINDING}, status=404)
-    return page(request, "finding.html", content, twins=("json", "md"))
-
-
-@unless_unchanged(facts.of_finding)
-def finding_json(request: OperatorRequest, oid: str) -> HttpResponse:
-    content = _finding(oid)
-    if content is None:
-        return as_json({"error": NO_SUCH_FINDING}, status=404)
-    finding = content.finding
-    more = {"evidence": [list(row) for row in finding.evidence]}
-    now = {"revision": content.row.revision, "is_open": content.row.is_open, "fate": content.fate}
-    now |= {"repair": content.repair.oid} if content.repair else {}
-    return as_json({"id": oid, "conversation": content.conversation.oid, **now, **scan.finding_report(finding), **more})
-
-
-@unless_unchanged(facts.of_finding)
-def finding_md(request: OperatorRequest, oid: str) -> HttpResponse:
-    content = _finding(oid)
-    if content is None:
-        return HttpResponse(NO_SUCH_FINDING + "\n", status=404, content_type="text/plain; charset=utf-8")
-    row = content.conversation
-    prompt, _ = judged(content.case.reading, content.case.conversation, row.judges[1], row.judges[0])
-    report = scan.conversation_report(row.oid, content.case, [content.finding], {}, row.verdict, prompt)
-    links = {
-        "finding": absolute(request, f"/findings/{content.row.shared_id}/"),
-        "conversation": absolute(request, f"/conversations/{row.shared_id}/{_at(content.row)}&finding={content.row.shared_id}"),
-    }
-    if content.repair:
-        links["repair"] = absolute(request, f"/repairs/{content.repair.oid}/")
-    text = markdown.finding_md(report, content.finding, [notation.dump_chunk(chunk) for chunk in content.chunks], links, content.fate)
-    command = ("scan", row.source.path, "--conversation", row.native_id, "--reader", content.row.reader or row.source.reader)
-    return as_markdown(text + origin_of(row, content.row.revision, *command))
-
-
-def _at(row: Finding) -> str:
-    """The query that shows the revision and reader of a finding, whatever is newer."""
-    return f"?rev={row.revision}&reader={row.reader or row.conversation.source.reader}"

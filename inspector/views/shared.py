@@ -24,7 +24,7 @@ from inspector.presentation.masking import start_revealing
 from inspector.presentation.read_only_html import read_only
 from inspector.sign_in.client_address import client_address, network_of
 from inspector.sources.problems import SourceProblem
-from inspector.views import conversations, inbox, problems, repairs, streams
+from inspector.views import conversations, findings, problems, repairs, streams
 
 UNKNOWN = "There is no such link: check that it was copied whole."
 TOO_MANY = "Too many links were tried that do not exist: wait a minute."
@@ -44,7 +44,7 @@ class _Page:
 
 PAGES: Mapping[str, _Page] = {
     ShareLink.Kind.CONVERSATION: _Page(conversations.conversation, frozenset(("at", "from", "finding", "stage", "tree", "unfold"))),
-    ShareLink.Kind.FINDING: _Page(inbox.finding, frozenset()),
+    ShareLink.Kind.FINDING: _Page(findings.finding, frozenset()),
     ShareLink.Kind.REPAIR: _Page(repairs.repair, frozenset()),
     ShareLink.Kind.PROBLEM: _Page(problems.problem, frozenset(("page", "after", "before"))),
     ShareLink.Kind.STREAM: _Page(streams.stream, frozenset(("at", "from", "side"))),
