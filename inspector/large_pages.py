@@ -27,14 +27,14 @@ from django.contrib.sessions.middleware import SessionMiddleware
 from django.core.exceptions import TooManyFieldsSent
 from django.core.handlers.wsgi import WSGIRequest
 from django.db import DatabaseError, close_old_connections, connection
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
 
 from inspector import metrics
 from inspector.access_token import PARAMETER
 from inspector.middleware import limit_access, name_the_operator
 from inspector.models import Conversation, Repair, analyses
 from inspector.models.background import LARGE
-from inspector.views import content, findings, prompts, repairs
+from inspector.views import content, explain, findings, prompts, repairs
 from inspector.views.choice import Choice, choice_of
 from inspector.views.content import ways
 from inspector.views.pages import WHOLE
@@ -57,6 +57,7 @@ LOST = b"This page was not made: the process that read the conversation was ende
 _ABOUT = re.compile(r"/(conversations|findings|repairs)/([0-9a-f]{12})(/.*|\..*)")
 _PATHS = {"conversations": "oid", "findings": "findings__oid", "repairs": "repairs__oid"}
 _OF_WINDOWS = re.compile(r"/(chunks/\d+/.*)?")
+_EXPLAIN = ("/explain/", "/explain.json")
 _NEW_REPAIR, _PROMPT = "/repairs/new/", "/prompt/"
 
 
@@ -229,20 +230,33 @@ def _pieces(body: SpooledTemporaryFile[bytes]) -> Iterator[bytes]:
 
 def reads_whole(environ: Environ) -> bool:
     """Whether an address is about a large conversation, and more of it than a window."""
-    about = _ABOUT.fullmatch(environ.get("PATH_INFO", ""))
+    path = environ.get("PATH_INFO", "")
+    about = _ABOUT.fullmatch(path)
     # A form that is too long is refused, and before that nothing of it is read.
-    if about is None or int(environ.get("CONTENT_LENGTH") or 0) > settings.DATA_UPLOAD_MAX_MEMORY_SIZE:
+    is_refused = int(environ.get("CONTENT_LENGTH") or 0) > settings.DATA_UPLOAD_MAX_MEMORY_SIZE
+    if is_refused or (about is None and path not in _EXPLAIN):
         return False
-    kind, oid, rest = about.groups()
     try:
         # This request may be answered elsewhere, and then nothing else looks after the connection of this thread.
         if not connection.in_atomic_block:
             close_old_connections()
+        if about is None:
+            return explain.is_of_large(_chosen(environ))
+        kind, oid, rest = about.groups()
         row = _row(kind, oid)
         return row is not None and not _is_made_here(row, kind, oid, rest, environ)
     except (DatabaseError, TooManyFieldsSent):
         # The page itself says what is wrong with the database, or with the address.
         return False
+
+
+def _chosen(environ: Environ) -> QueryDict:
+    """What a form or an address says; the form can be read once more."""
+    if environ.get("REQUEST_METHOD") != "POST":
+        return QueryDict(environ.get("QUERY_STRING", ""))
+    body = _body(environ)
+    environ["wsgi.input"] = io.BytesIO(body)
+    return QueryDict(body)
 
 
 def _row(kind: str, oid: str) -> Conversation | None:

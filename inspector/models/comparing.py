@@ -6,7 +6,9 @@ from django.db.models import F, Q, QuerySet, Sum
 
 from inspector.access.context import unlimited
 from inspector.models import loading
+from inspector.models.background import LARGE
 from inspector.models.conversation import Conversation, ConversationCount, Revision
+from inspector.models.own_process import in_own_process
 from inspector.presentation.whatif.differences import Difference, between, client, outcomes, read_by, with_findings
 from inspector.rules.base import Case, case_of, stored_messages
 
@@ -68,12 +70,22 @@ def difference(conversation: Conversation, reader_a: str, reader_b: str, profile
     if cached is not None:
         return cached
     [(_, (plain,))] = differences([conversation], (reader_a, reader_b), profile)
-    case = loading.case_around(conversation, loading.stored(conversation).conversation, client(reader_a).reader.name, ids)
-    result = with_findings(plain, read_by(case, reader_a), read_by(case, reader_b))
+    named = None if ids is None else list(ids)
+    if conversation.chunk_count >= LARGE:
+        result = in_own_process(_with_findings, conversation.pk, plain, reader_a, reader_b, named)
+    else:
+        result = _with_findings(conversation.pk, plain, reader_a, reader_b, named)
     if len(_WITH_FINDINGS) > _MOST:
         _WITH_FINDINGS.clear()
     _WITH_FINDINGS[key] = result
     return result
+
+
+@unlimited
+def _with_findings(pk: int, plain: Difference, reader_a: str, reader_b: str, ids: list[str] | None) -> Difference:
+    conversation = Conversation.objects.select_related("source").get(pk=pk)
+    case = loading.case_around(conversation, loading.stored(conversation).conversation, client(reader_a).reader.name, ids)
+    return with_findings(plain, read_by(case, reader_a), read_by(case, reader_b))
 
 
 def _keys(conversation: Conversation, digest: str, readers: Sequence[str], profile: str) -> list[tuple[str, ...]]:
@@ -89,6 +101,19 @@ def _of_one(conversation: Conversation, digest: str, readers: Sequence[str], pro
     kept = _kept(conversation, digest, readers, profile)
     if kept is not None:
         return kept
+    if conversation.chunk_count >= LARGE:
+        results = in_own_process(_computed, conversation.pk, tuple(readers), profile)
+    else:
+        results = _computed(conversation.pk, tuple(readers), profile)
+    if len(_DIFFERENCES) > _MOST:
+        _DIFFERENCES.clear()
+    _DIFFERENCES.update(zip(_keys(conversation, digest, readers, profile), results, strict=True))
+    return results
+
+
+@unlimited
+def _computed(pk: int, readers: Sequence[str], profile: str) -> list[Difference]:
+    conversation = Conversation.objects.select_related("source").get(pk=pk)
     projection = conversation.judges[0]
     # The surroundings (trace, archive) matter to rules only, and are not read here.
     content = loading.stored(conversation).conversation
@@ -98,8 +123,4 @@ def _of_one(conversation: Conversation, digest: str, readers: Sequence[str], pro
         # A converter reads nothing: clients that differ in it alone share the case.
         cases.setdefault(client(name).reader.name, read_by(case, name))
     first, *others = outcomes([(cases[client(name).reader.name], name) for name in readers], projection, profile)
-    results = [between(first, other, len(stored_messages(case.conversation))) for other in others]
-    if len(_DIFFERENCES) > _MOST:
-        _DIFFERENCES.clear()
-    _DIFFERENCES.update(zip(_keys(conversation, digest, readers, profile), results, strict=True))
-    return results
+    return [between(first, other, len(stored_messages(case.conversation))) for other in others]

@@ -5,6 +5,7 @@ from functools import cached_property, lru_cache
 
 from inspector.access.context import unlimited
 from inspector.actions.examining import finding_ids
+from inspector.actions.kept_previews import base_case
 from inspector.conversation.model import Chunk, Dropped
 from inspector.models import Conversation, loading
 from inspector.planning.recommend import Recommendation, without_waiting
@@ -20,7 +21,7 @@ from inspector.presentation.tree.own_leaves import OwnLeaf, own_leaves
 from inspector.presentation.visible import visible
 from inspector.profiles.base import Judgement
 from inspector.profiles.catalogue import profile
-from inspector.profiles.judging import judged, judgement_of
+from inspector.profiles.judging import judged_case, judgement_of
 from inspector.projections.base import Prompt
 from inspector.projections.catalogue import for_wire
 from inspector.projections.observed import NO_PROMPT, ObservedStep, observed
@@ -132,8 +133,8 @@ def _analysis(
     if step:
         return _of_step(_analysis(pk, reader, projection_name, profile_name, revision, "", leaf, sources), step)
     conversation = Conversation.objects.select_related("source").get(pk=pk)
-    case = loading.case(conversation, reader, revision, leaf)
-    prompt, judgement = judged(case.reading, case.conversation, profile_name, projection_name)
+    case = loading.case(conversation, reader, revision, leaf) if leaf else base_case(conversation, reader, revision)
+    prompt, judgement = judged_case(case, profile_name, projection_name)
     return Analysis(conversation, case, prompt, judgement, profile_name, projection_name)
 
 

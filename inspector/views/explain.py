@@ -7,14 +7,16 @@ from typing import NamedTuple
 from urllib.parse import urlencode
 
 from django.db.models import Q
-from django.http import HttpResponse, HttpResponseRedirect
+from django.http import HttpResponse, HttpResponseRedirect, QueryDict
 
+from inspector.actions.kept_previews import base_case
 from inspector.actions.planning import reader_named
 from inspector.actions.problems import Refused
 from inspector.actions.shown_previews import offered
 from inspector.conversation.model import Chunk, Kind
 from inspector.middleware import OperatorRequest, accepts
-from inspector.models import Conversation, loading
+from inspector.models import Conversation, analyses, loading
+from inspector.models.background import LARGE
 from inspector.models.transactions import one_snapshot
 from inspector.presentation.conversation.ending import WRONG_SILENTLY
 from inspector.presentation.conversation.overview import crashes_of
@@ -57,7 +59,7 @@ from inspector.programs.registry import program_or_default
 from inspector.readers.catalogue import names as readers_of
 from inspector.rules.base import Case, Finding, Rule, Severity
 from inspector.strategies.base import Strategy
-from inspector.views.analysis import analysis
+from inspector.views.analysis import Analysis, analysis
 from inspector.views.conversation_list import STATES, newest_first
 from inspector.views.crashes import Crash, crash_files, crash_links, crash_of, why_never_written
 from inspector.views.judges import chosen_judges
@@ -337,6 +339,12 @@ def _query(request: OperatorRequest) -> tuple[str, str, str]:
     return data.get("error", ""), data.get("target", "").strip(), data.get("reader", "")
 
 
+def is_of_large(chosen: QueryDict) -> bool:
+    """Whether the page reads a large conversation; of a crash file it also reads its session."""
+    row = _target(chosen.get("target", "").strip())[0] if chosen.get("error", "").strip() else None
+    return row is not None and row.chunk_count >= LARGE
+
+
 def _target(name: str) -> tuple[Conversation | None, str]:
     """The conversation with this id (ours or its own), or the only one with these words in its title; or the sentence that says what is wrong."""
     if not name:
@@ -409,10 +417,10 @@ def _look(error: str, row: Conversation | None, reader: str) -> Lookup:
     if not candidates or row is None:
         return Lookup(explained_in(candidates, None, ""), unrecognized_meaning(error) if error.strip() and not candidates else None)
     crash = _crash(error, row)
-    case = loading.case(row, reader or row.source.reader)
+    case = base_case(row, reader or row.source.reader)
     if not reader and program_or_default(row.source.format).errors.of_older_versions and len(case.conversation.chunks) <= TRIED:
         reader = reader_of_error(candidates, case, readers_of(row.source.format), row.source.projection)
-        case = loading.case(row, reader) if reader else case
+        case = base_case(row, reader) if reader else case
     repairable = None if row.is_crash else row
     if crash:
         # Without the rejected request its numbers count in the session, as the version of that time made a request of it.
@@ -423,16 +431,23 @@ def _look(error: str, row: Conversation | None, reader: str) -> Lookup:
     others = other_readers(explanations, case, readers_of(row.source.format), row.source.projection) if is_small else ()
     if repairable is None or is_advice_only(explanations[0]):
         return Lookup(explanations, None, (row, case), others=others)
-    names = profile_of(explanations, repairable.judges[1])
-    projection, profile = chosen_judges("", names, repairable.judges)
+    projection, profile = chosen_judges("", profile_of(explanations, repairable.judges[1]), repairable.judges)
     analysed = analysis(repairable, reader or repairable.source.reader, projection, profile, repairable.revision)
+    names, why_not = _recommended(repairable, analysed, projection, profile)
     cases = [*([loading.case(crash.crash, crash.crash.source.reader)] if crash else []), case, analysed.case]
-    advice = advice_of(analysed.case, analysed.recommended, analysed.why_not, profile, projection, observed(explanations, error, cases))
+    advice = advice_of(analysed.case, names, why_not, profile, projection, observed(explanations, error, cases))
     seqs = _pointed_at(explanations, crash)
     errors = {finding: oid for oid, finding in analysed.findings if finding.severity is Severity.ERROR}
     first = {errors[finding]: finding for finding in causes(analysed.case.conversation.chunks, seqs, list(errors))}
     there = tuple((first | {oid: finding for oid, finding in analysed.findings if seqs & set(finding.seqs)}).items())[:PLACES_SHOWN]
     return Lookup(explanations, None, (row, case), (repairable, analysed.case), crash, advice, there, analysed.verdict.text, others)
+
+
+def _recommended(row: Conversation, analysed: Analysis, projection: str, profile: str) -> tuple[tuple[str, ...], str]:
+    """Names of strategies, and why they repair a part only; of a large conversation as its page has it."""
+    own_ways = analyses.Ways(row.revision, analysed.case.reading.reader, projection, profile)
+    kept = analyses.stored(row, own_ways) if row.chunk_count >= LARGE else None
+    return (analysed.recommended, analysed.why_not) if kept is None else (kept.headline().recommended, "")
 
 
 def _pointed_at(answers: tuple[Explanation, ...], crash: CrashMatch | None) -> set[int]:

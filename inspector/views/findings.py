@@ -125,13 +125,13 @@ def _named_row(row: PlacedChunk) -> NamedChunk:
 
 def _computed(row: Finding) -> tuple[RuleFinding, tuple[NamedChunk, ...]]:
     """The finding with the strategies that repair it here, and the first chunks that it names."""
-    case, finding = _found_in(row)
+    case, finding = _case_of(row)
     if row.is_open:
         (finding,) = suggested(case, [finding], loading.stored(row.conversation, row.revision))
     return finding, tuple(map(_named, _chunks(case, finding)))
 
 
-def _found_in(row: Finding) -> tuple[Case, RuleFinding]:
+def _case_of(row: Finding) -> tuple[Case, RuleFinding]:
     case = loading.case(row.conversation, row.reader or row.conversation.source.reader, row.revision)
     return case, dict(finding_ids(row.conversation.oid, findings(case, RULES))).get(row.oid) or _as_kept(row)
 
@@ -211,7 +211,7 @@ def finding_md(request: OperatorRequest, oid: str) -> HttpResponse:
     if content is None:
         return HttpResponse(NO_SUCH_FINDING + "\n", status=404, content_type="text/plain; charset=utf-8")
     row = content.conversation
-    case, _ = _found_in(content.row)
+    case, _ = _case_of(content.row)
     prompt, _ = judged(case.reading, case.conversation, row.judges[1], row.judges[0])
     report = scan.conversation_report(row.oid, case, [content.finding], {}, row.verdict, prompt)
     links = {

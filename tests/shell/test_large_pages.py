@@ -11,6 +11,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from django.core.handlers.wsgi import WSGIHandler
@@ -81,6 +82,10 @@ def test_the_server_stays_small_after_every_page_of_a_large_conversation(environ
             assert "are being read" in answer[1] and resident(process.pid) < usual + 20
             answer = fetch(f"{url}/?reader=pi-1.5", Accept="text/html")
         assert answer[0] == 200 and "words 0" in answer[1]
+        error = quote("messages.3: `tool_use` ids were found without `tool_result` blocks immediately after: toolu_01")
+        for page, words in ((f"/explain/?target={oid}&error={error}", "AN-1"), ("/whatif/?program=pi", "runs now")):
+            status, text = fetch(told["url"] + page.removeprefix("/"))
+            assert status == 200 and words in text and resident(process.pid) < usual + 20, page
         # Refusals and answers without a body come through as well.
         assert fetch(f"{url}/prompt/?profile=nobody")[0] == 404
 
@@ -159,6 +164,23 @@ def _children(pid: int) -> list[int]:
 def test_what_reads_windows_is_made_here(tmp_path: Path, rest: str, elsewhere: bool) -> None:
     conversation = large(tmp_path)
     assert reads_whole(RequestFactory().get(f"/conversations/{conversation.oid}{rest}").environ) is elsewhere
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("path", "elsewhere"),
+    [
+        ("/explain/?error=e&target={}", True),
+        ("/explain.json?error=e&target={}", True),
+        ("/explain/?target={}", False),
+        ("/explain/?error=e", False),
+    ],
+)
+def test_an_error_is_explained_elsewhere_where_a_large_conversation_is_named(tmp_path: Path, path: str, elsewhere: bool) -> None:
+    oid = large(tmp_path).oid
+    assert reads_whole(RequestFactory().get(path.format(oid)).environ) is elsewhere
+    posted = RequestFactory().post("/explain/", f"error=e&target={oid}", content_type="application/x-www-form-urlencoded").environ
+    assert reads_whole(posted) and posted["wsgi.input"].read() == f"error=e&target={oid}".encode(), "the form is read once more"
 
 
 @pytest.mark.django_db

@@ -33,6 +33,7 @@ from inspector.demo.database import served
 from inspector.environment import os_user
 from inspector.installation import program
 from inspector.large_pages import Application, LargePages
+from inspector.models.own_process import stay_small
 from inspector.presentation.conversation.placed import Block
 from inspector.presentation.conversation.whole import Headline
 from inspector.presentation.packed import prepare
@@ -209,6 +210,7 @@ def run(listening: socket.socket) -> None:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     try:
         with pooled(), delivering(is_server=True), watching_sources():
+            stay_small()
             server_of(LargePages(get_internal_wsgi_application()), listening).run()
     finally:
         listening.close()

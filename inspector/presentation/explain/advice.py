@@ -12,7 +12,7 @@ from inspector.presentation.explain.meanings import own_rules
 from inspector.presentation.json_text import Json, json_fields
 from inspector.presentation.repair.outcomes import advice_word
 from inspector.profiles.catalogue import PROFILES
-from inspector.profiles.judging import judged
+from inspector.profiles.judging import judged_case
 from inspector.programs.base import Meaning
 from inspector.programs.registry import crash_prefix_of
 from inspector.rules.base import Case, Rule, findings
@@ -84,7 +84,7 @@ def profile_of(explanations: Sequence[Explanation], own_profile: str) -> str:
 def advised(case: Case, profile_name: str, own_projection: str, observed: str) -> Advice:
     """As `repair --for` has it; of a history that is too large to try them, only what the rules name. Raises UnknownProfile, UnknownProjection."""
     case_findings = findings(case, RULES)
-    judgement = judged(case.reading, case.conversation, profile_name, own_projection)[1]
+    judgement = judged_case(case, profile_name, own_projection)[1]
     if len(case.conversation.chunks) <= TRIED:
         recommendation = sequence(case, case_findings, profile_name, own_projection)
     else:
@@ -102,7 +102,7 @@ def advised(case: Case, profile_name: str, own_projection: str, observed: str) -
 def advice_of(case: Case, names: Sequence[str], why_not: str, profile_name: str, own_projection: str, observed: str) -> Advice:
     """Of a recommendation that exists already."""
     strategies, repaired = composed(case, names)
-    now, after = (judged(version.reading, version.conversation, profile_name, own_projection)[1] for version in (case, repaired))
+    now, after = (judged_case(version, profile_name, own_projection)[1] for version in (case, repaired))
     end = ending_without_findings(repaired, after)
     verdict = f"{after.verdict}, but goes {end.words} ({end.silence})" if end.silence else after.verdict
     return Advice(

@@ -12,7 +12,7 @@ from inspector.presentation.json_text import Json, json_fields
 from inspector.presentation.visible import beginning
 from inspector.profiles.base import EVIDENCE, Judgement, ProviderRule
 from inspector.profiles.catalogue import PROFILES
-from inspector.profiles.judging import judged
+from inspector.profiles.judging import judged_case
 from inspector.projections.base import Prompt
 from inspector.rules.base import Case
 
@@ -128,7 +128,7 @@ def explained_in(candidates: Sequence[Candidate], case: Case | None, own_project
         fires: list[tuple[str, str, tuple[int, ...]]] = []
         for name in candidate.profiles:
             if name not in judged_by_profile:
-                judged_by_profile[name] = judged(case.reading, case.conversation, name, own_projection)
+                judged_by_profile[name] = judged_case(case, name, own_projection)
             prompt, judgement = judged_by_profile[name]
             places += _places(candidate, name, prompt)
             fires += [(name, violation.path, violation.seqs) for violation in judgement.violations if violation.id == candidate.rule.id]
