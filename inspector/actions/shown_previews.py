@@ -25,7 +25,8 @@ from inspector.planning.suggested import as_written, suggested
 from inspector.presentation.conversation.ending import ACCEPTED, Ending, ending_without_findings
 from inspector.presentation.conversation.verdict import silent_errors
 from inspector.presentation.packed import packed, unpacked
-from inspector.presentation.repair.alternatives import LARGEST, Attempt, is_same_request, safety_words, strategy_alternatives
+from inspector.presentation.repair.alternatives import LARGEST, Attempt, safety_words, strategy_alternatives
+from inspector.presentation.repair.ends import end_after
 from inspector.presentation.repair.outcomes import (
     RECOMMENDED,
     SAME_REQUEST,
@@ -260,12 +261,12 @@ def _advised(
 ) -> Offered:
     # What the store cannot keep is left out of a candidate after it was judged.
     later = written(offer.recommended) or candidate.case
-    after = ending_without_findings(later, judged_case(later, profile, projection)[1])
+    after = end_after(case, candidate.strategies, later, *judged_case(later, profile, projection), projection)
     passing = [Passing((attempt.name,), attempt.safety, attempt.ending) for attempt in attempts if is_right(attempt.ending)]
     safety = _safety_of(candidate.strategies)
     if offer.recommended and not is_right(after):
         more = offer.named - {*offer.recommended, *(of.names[0] for of in passing)}
-        passing += _passing_with_one_more(case, later, offer.recommended, sorted(more), projection, profile, written)
+        passing += _passing_with_one_more(case, offer.recommended, sorted(more), projection, profile, written)
     added = added_chunks(case, diff_rows(case.conversation, candidate.case.conversation))
     read = len(case.reading.messages), len(later.reading.messages)
     stays = {finding.code: finding for finding in silent_errors(later, all_findings(later))}
@@ -274,16 +275,14 @@ def _advised(
 
 
 def _passing_with_one_more(
-    case: Case, later: Case, names: Sequence[str], more: Iterable[str], projection: str, profile: str, written: Written
+    case: Case, names: Sequence[str], more: Iterable[str], projection: str, profile: str, written: Written
 ) -> Iterator[Passing]:
-    """`later` is the case after `names`."""
     for name in more:
         strategies, repaired = composed(case, [*names, name])
         repaired = written([strategy.name for strategy in strategies]) or repaired
-        end = ending_without_findings(repaired, judged_case(repaired, profile, projection)[1])
+        end = end_after(case, strategies, repaired, *judged_case(repaired, profile, projection), projection)
         if is_right(end):
-            is_same = is_same_request(*(judged_case(of, profile, projection)[0] for of in (later, repaired)))
-            yield Passing(tuple(strategy.name for strategy in strategies), _safety_of(strategies), end, is_same)
+            yield Passing(tuple(strategy.name for strategy in strategies), _safety_of(strategies), end)
 
 
 def _safety_of(strategies: Iterable[Strategy]) -> str:

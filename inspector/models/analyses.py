@@ -20,7 +20,7 @@ from inspector.presentation.conversation.placed import Block
 from inspector.presentation.conversation.whole import Headline, Whole
 from inspector.presentation.conversation.windows import BlockSummary, Filter
 from inspector.presentation.packed import shape, unpacked
-from inspector.presentation.prompt.side_by_side import ROWS_KEPT, RowsKept
+from inspector.presentation.prompt.side_by_side import ROWS_KEPT, RowsKept, has_seq
 from inspector.presentation.prompt.summary import RequestSummary
 from inspector.programs.registry import programs
 from inspector.rules.base import Finding
@@ -154,13 +154,13 @@ class StoredPrompt:
         return self.summary.total
 
     def place(self, seq: int) -> int:
-        """As `Rows`; of a seq that is not there the next one."""
-        reaching = self._row.blocks.filter(seq_high__gte=min(seq, HIGHEST)).order_by("number").values_list("number", flat=True).first()
-        if reaching is None:
+        """As `Rows`. What a strategy inserts has the highest seqs of all, so that those of the blocks need not ascend."""
+        reaching = self._row.blocks.filter(seq_high__gte=min(seq, HIGHEST)).order_by("number").values_list("number", "counts")
+        number = next((number for number, runs in reaching.iterator() if has_seq(runs, seq)), None)
+        if number is None:
             return 0
-        rows = self.some(reaching * ROWS_KEPT, ROWS_KEPT).rows
-        seqs = [row.chunk.seq if row.chunk else -1 for row in rows]
-        return reaching * ROWS_KEPT + (seqs.index(seq) if seq in seqs else next(at for at, own in enumerate(seqs) if own >= seq))
+        start = number * ROWS_KEPT
+        return next(at for at, row in enumerate(self.some(start, ROWS_KEPT).rows, start) if row.chunk and row.chunk.seq == seq)
 
     def some(self, start: int, count: int) -> RowsKept:
         numbers = (start // ROWS_KEPT, (start + count - 1) // ROWS_KEPT)

@@ -104,10 +104,17 @@ def _profiles(pk: int, projection: str, reader: str, revision: int, leaf: str, r
     return profiles_of(case.conversation, () if case.reading.failure else profile_verdicts(case, projection))
 
 
-def kept_headline(row: Conversation, choice: Choice) -> Headline | None:
-    """What the page of a large conversation says above its rows; None where nothing is kept."""
+def fresh_headline(row: Conversation, choice: Choice) -> Headline | None:
+    """What the page of a large conversation says above its rows; None where nothing is kept, or of older rules."""
     kept = analyses.stored(row, ways(choice)) if row.chunk_count >= LARGE else None
-    return None if kept is None else kept.headline()
+    return None if kept is None or kept.is_stale else kept.headline()
+
+
+def headline_of(row: Conversation, choice: Choice, analysis: Analysis) -> Headline | None:
+    """The same, worked out where it is not kept; None of a small conversation."""
+    if row.chunk_count < LARGE:
+        return None
+    return fresh_headline(row, choice) or _headline(row, choice, analysis)
 
 
 def ways(choice: Choice) -> analyses.Ways:

@@ -103,8 +103,6 @@ class RepairRow(NamedTuple):
     end: str
     word: str
     """What they are called: whether the next request is right after them."""
-    note: str = ""
-    """As of the option of a repair."""
 
     @property
     def is_rejected_no_more(self) -> bool:
@@ -447,7 +445,7 @@ def _recommended(row: Conversation, analysed: Analysis, projection: str, profile
     """Names of strategies, and why they repair a part only; of a large conversation as its page has it."""
     own_ways = analyses.Ways(row.revision, analysed.case.reading.reader, projection, profile)
     kept = analyses.stored(row, own_ways) if row.chunk_count >= LARGE else None
-    return (analysed.recommended, analysed.why_not) if kept is None else (kept.headline().recommended, "")
+    return (analysed.recommended, analysed.why_not) if kept is None or kept.is_stale else (kept.headline().recommended, "")
 
 
 def _pointed_at(answers: tuple[Explanation, ...], crash: CrashMatch | None) -> set[int]:
@@ -532,9 +530,7 @@ def _repairs(subject: Lookup) -> tuple[RepairRow, ...]:
         offer = offered(row, "")
         if offer.recommended == advice.names and offer.options:
             by_name = {strategy.name: strategy for strategy in offer.strategies(row.source.format)}
-            return tuple(
-                RepairRow(tuple(by_name[name] for name in option.names), option.end, option.word, option.note) for option in offer.options
-            )
+            return tuple(RepairRow(tuple(by_name[name] for name in option.names), option.end, option.word) for option in offer.options)
     return (RepairRow(advice.strategies, advice.after, advice.word),) if advice.strategies else ()
 
 

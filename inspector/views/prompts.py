@@ -14,7 +14,7 @@ from inspector.models import Conversation, Repair
 from inspector.models.analyses import PromptWays, stored_prompt
 from inspector.planning.recommend import composed
 from inspector.presentation.conversation import show
-from inspector.presentation.conversation.ending import ending_of, ending_without_findings
+from inspector.presentation.conversation.ending import ending_of
 from inspector.presentation.conversation.profile_verdicts import ProfileVerdict, profile_verdicts
 from inspector.presentation.conversation.recorded_errors import Recorded, latest_rejection
 from inspector.presentation.conversation.verdict import NextRequest, silent_errors
@@ -23,24 +23,26 @@ from inspector.presentation.conversation.windows import BlockSummary
 from inspector.presentation.explain.advice import Advice, advice_of
 from inspector.presentation.packed import packed
 from inspector.presentation.prompt.causes import HOW, causes, with_causes
-from inspector.presentation.prompt.side_by_side import ROWS_KEPT, MissingResult, Pairing, Rows, RowsKept, SideBySideRow, spanned
+from inspector.presentation.prompt.side_by_side import ROWS_KEPT, MissingResult, Pairing, Rows, RowsKept, SideBySideRow, seq_runs, spanned
 from inspector.presentation.prompt.summary import LEAD, RequestSummary, SentRequest, request_summary
 from inspector.presentation.repair.alternatives import LARGEST, Attempt, reader_alternatives, strategy_alternatives
+from inspector.presentation.repair.ends import end_after
 from inspector.presentation.repair.outcomes import is_right
 from inspector.presentation.tree.view import TreeView, tree_view
 from inspector.presentation.whatif.differences import candidates
 from inspector.profiles.catalogue import PROFILES
-from inspector.profiles.judging import judged
+from inspector.profiles.judging import judged, judged_case
 from inspector.projections.catalogue import all_projections
 from inspector.readers.catalogue import names
 from inspector.rules.base import Case, Finding, Origin, Severity
 from inspector.strategies.catalogue import STRATEGIES
+from inspector.strategies.catalogue import strategy as strategy_named
 from inspector.text.error_words import words_of_error
 from inspector.views import facts
 from inspector.views.analysis import WHOLE, Analysis
 from inspector.views.analysis import analysis as analysis_of
 from inspector.views.choice import Choice, analysed, choice_of, looked_up, looked_up_for
-from inspector.views.content import judged_now, keep_whole, kept_headline
+from inspector.views.content import fresh_headline, headline_of, judged_now, keep, keep_whole
 from inspector.views.conversation_list import live_request
 from inspector.views.crashes import crash_links
 from inspector.views.pages import as_json, page, unless_unchanged
@@ -179,12 +181,7 @@ class PromptPage:
     @property
     def accepted(self) -> tuple[int, int]:
         """Of how many readers, and after how many strategies, the request is accepted and does not go wrong silently."""
-        # What only takes away what is not sent makes no request right that was not.
-        readers, strategies = (
-            sum(one.is_fine and not (self.look.silence and one.is_same_request) for one in tried)
-            for tried in (self.readers, self.strategies)
-        )
-        return readers, strategies
+        return sum(one.is_fine for one in self.readers), sum(one.is_fine and not one.unnoticed for one in self.strategies)
 
     @property
     def unnoticed_readers(self) -> dict[str, int]:
@@ -245,7 +242,7 @@ def _computed(row: Conversation, choice: Choice, chosen: Sequence[str]) -> _Comp
     in_tree = frozenset(chunk.key for chunk in tree.chunks) if sent.strategies and tree else frozenset[str]()
     dropped = () if analysis.observed else sent.case.reading.dropped
     rows = Pairing(stored.case.conversation, conversation, sent.prompt, dropped, sent.judgement, in_tree)
-    headline = kept_headline(row, choice)
+    headline = None if analysis.observed else headline_of(row, choice, analysis)
     silence, recommended, why_not = _advised(headline, analysis, sent)
     look = request_summary(
         stored, sent, rows, silence=silence, recommended=recommended, why_not=why_not, view=_view(headline, analysis),
@@ -265,7 +262,8 @@ def _advised(headline: Headline | None, analysis: Analysis, sent: SentRequest) -
     if analysis.observed:
         return "", (), ""
     if headline is None or sent.strategies:
-        end = ending_without_findings(sent.case, sent.judgement)
+        used = [strategy_named(name) for name in sent.strategies]
+        end = end_after(analysis.case, used, sent.case, sent.prompt, sent.judgement, analysis.projection)
     else:
         end = ending_of(headline.overview.verdict.next_request, sent.judgement)
     return end.silence, *((analysis.recommended, analysis.why_not) if headline is None else (headline.recommended, ""))
@@ -303,15 +301,26 @@ def keep_page(request: OperatorRequest, row: Conversation) -> None:
         return
     before, choice, chosen = judged_now(row), choice_of(request, row), _names(request)
     computed = _computed(row, choice, chosen)
+    if _is_short(computed):
+        return
+    # What the page of the conversation says is said here too, and is worked out by now.
+    if fresh_headline(row, choice) is None:
+        keep(row, choice)
     blocks = ((start // ROWS_KEPT, computed.rows.some(start, ROWS_KEPT)) for start in range(0, computed.rows.total, ROWS_KEPT))
     parts = ((_summary_of(number, block), packed(block)) for number, block in blocks)
     keep_whole(row, before, _ways(choice, chosen), Whole(packed(computed.look), parts, (), computed.sent.case.is_timed))
 
 
 def _summary_of(number: int, block: RowsKept) -> BlockSummary:
-    """Of rows and not of chunks: the place of a row is that in the table."""
+    """Of rows and not of chunks: the place of a row is that in the table, and what is counted are runs of seqs."""
     first = number * ROWS_KEPT
-    return BlockSummary(number, max((row.chunk.seq for row in block.rows if row.chunk), default=0), first, first + len(block.rows) - 1, {})
+    highest = max((row.chunk.seq for row in block.rows if row.chunk), default=0)
+    return BlockSummary(number, highest, first, first + len(block.rows) - 1, seq_runs(block))
+
+
+def _is_short(computed: _Computed) -> bool:
+    """Whether other readers and strategies are tried on it; also of an early revision of what is long now."""
+    return len((computed.sent.case.tree or computed.analysis.case.conversation).chunks) <= LARGEST
 
 
 def _causes(
@@ -382,7 +391,7 @@ def _with_trials(shown: PromptPage, computed: _Computed, chosen: Sequence[str]) 
     """Of a short history, whose other readers and strategies are tried."""
     analysis, sent, look, choice, row = computed.analysis, computed.sent, computed.look, shown.choice, shown.row
     case, tree = analysis.case, sent.case.tree
-    if len((tree or case.conversation).chunks) > LARGEST or look.is_observed:
+    if not _is_short(computed) or look.is_observed:
         return shown
     content = tree if tree and not sent.strategies else sent.case.conversation
     readers = tuple(reader_alternatives(sent.case, content, names(row.source.format), choice.projection, choice.profile))
@@ -401,9 +410,8 @@ def _with_trials(shown: PromptPage, computed: _Computed, chosen: Sequence[str]) 
 
 
 def _is_partial(case: Case, repairs: Sequence[str], choice: Choice) -> bool:
-    _, repaired = composed(case, repairs)
-    _, judgement = judged(repaired.reading, repaired.conversation, choice.profile, choice.projection)
-    return not is_right(ending_without_findings(repaired, judgement))
+    used, repaired = composed(case, repairs)
+    return not is_right(end_after(case, used, repaired, *judged_case(repaired, choice.profile, choice.projection), choice.projection))
 
 
 def _session(row: Conversation) -> tuple[Conversation | None, dict[str, Chunk]]:

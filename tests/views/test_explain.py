@@ -244,21 +244,16 @@ def test_advice_that_only_partly_helps_has_a_row_for_each_way(client: Client, in
     """The one that passes was a name in a sentence, without a preview, and the other one was described three times."""
     text = page(client, OPENAI, incident.oid if is_named else "")
     rows = text.partition('<table class="list repairs">')[2].partition("</table>")[0].split("<tr>")[1:]
-    promote, renumber, drop = map(words, rows)
+    promote, renumber = map(words, rows)
     cause = text.partition('.cause">')[2].partition("What to do")[0]
     assert not is_named or cause.index(">MSG101<") < cause.index(">TOOL202<"), "the effect is not all of it"
     assert promote.startswith("promote-leaked-call invented accepted The next request passes after it. Turns a call")
-    assert drop.startswith(
-        "drop-leaked-call lossy then renumber-messages safe the same request It sends the same as "
-        "renumber-messages alone, and removes what that does not send."
-    )
     assert renumber.startswith(
         "renumber-messages safe partial Ends this rejection. Next request after it: wrong silently (without seq 14). Gives each message"
     )
-    for row, name in zip(rows, ("promote-leaked-call", "renumber-messages"), strict=False):
+    for row, name in zip(rows, ("promote-leaked-call", "renumber-messages"), strict=True):
         assert f'href="/conversations/{incident.oid}/repairs/new/?strategy={name}">Preview' in row
         assert f"/conversations/{incident.oid}/prompt/?profile=openai-chat&amp;strategy={name}" in row
-    assert f'href="/conversations/{incident.oid}/repairs/new/?strategy=drop-leaked-call&amp;strategy=renumber-messages">Preview' in rows[2]
     assert text.count("/repairs/new/?strategy=renumber-messages") == 1
     assert "The endpoint of umans/umans-flash is not modeled, judged as openai-chat." in text
 

@@ -1,7 +1,9 @@
 """The prompt of a large conversation: its page reads a window of rows that were kept, and shows what it would show if it read everything."""
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.db import connection
@@ -13,7 +15,8 @@ from inspector.actions.set_deployed_reader import set_deployed_reader
 from inspector.models import AnalysisBlock, Conversation, Source, StoredAnalysis, loading
 from inspector.presentation.prompt.side_by_side import ROWS_KEPT
 from inspector.views import prompts
-from tests.actions.building import again, chunk_key, drop, put, row
+from tests.actions.building import again, bring, chunk_key, drop, put, row
+from tests.programs.pi_openclaw.session_files import a, call, header, lines, r, text, u
 from tests.views.test_large_conversation import LARGE, damaged, limit, page, without_profiles
 
 __all__ = ["limit"]
@@ -51,7 +54,7 @@ def kept() -> int:
 def test_each_window_of_what_was_kept_is_that_of_what_is_read_whole(client: Client, conversation: Conversation, look: str) -> None:
     whole = {window: page(client, conversation, f"prompt/?{look}&{window}") for window in WINDOWS}
     keep(conversation, look)
-    assert kept() == 1
+    assert prompts.is_page_kept(asked(look), Conversation.objects.select_related("source").get())  # type: ignore[arg-type]
     for window in WINDOWS:
         assert without_profiles(page(client, conversation, f"prompt/?{look}&{window}")) == without_profiles(whole[window]), window
 
@@ -126,3 +129,53 @@ def test_of_a_short_conversation_and_of_a_crash_file_nothing_is_kept(tmp_path: P
     keep(conversation)
     keep(damaged(tmp_path / "b.db", LARGE - 50))
     assert not kept()
+
+
+@pytest.mark.slow
+def test_an_address_opens_at_its_row_where_a_strategy_inserts_rows(client: Client, tmp_path: Path) -> None:
+    """What is inserted has the highest seqs of all: every later address opened at the first inserted row."""
+    turns = [entry for turn in range(100) for entry in turn_of(turn, loses=turn % 25 == 9)]
+    path = tmp_path / "s.jsonl"
+    path.write_bytes(lines(header(), *turns))
+    bring(path)
+    session = Conversation.objects.get()
+    windows = [f"strategy=insert-pi-result&at={seq}" for seq in range(1, session.chunk_count + 4, 17)]
+    whole = {window: without_profiles(page(client, session, f"prompt/?{window}")) for window in windows}
+    keep(session, windows[0])
+    assert kept() and {window: without_profiles(page(client, session, f"prompt/?{window}")) for window in windows} == whole
+
+
+def turn_of(turn: int, loses: bool) -> Iterator[dict[str, Any]]:
+    """Five entries; where it `loses` its result, four."""
+    ids = [f"{turn:04}{letter}" for letter in "abcde"]
+    above = f"{turn - 1:04}e" if turn else None
+    yield u(ids[0], above, f"question {turn}")
+    yield a(ids[1], ids[0], call(f"c{turn}"))
+    if not loses:
+        yield r(ids[2], ids[1], f"c{turn}")
+    yield u(ids[3], ids[1] if loses else ids[2], "and?")
+    yield a(ids[4], ids[3], text("done"))
+
+
+@pytest.mark.slow
+def test_a_prompt_is_kept_with_what_the_page_of_the_conversation_says_now(client: Client, conversation: Conversation) -> None:
+    """It was kept with what older rules had recommended, and nothing made it again."""
+    fresh = StoredAnalysis.objects.get()
+    StoredAnalysis.objects.update(basis="of an older version")
+    whole = page(client, conversation, "prompt/")
+    keep(conversation)
+    assert StoredAnalysis.objects.get(is_own=True).basis == fresh.basis, "worked out by now, and kept too"
+    assert without_profiles(page(client, conversation, "prompt/")) == without_profiles(whole)
+    StoredAnalysis.objects.all().delete()
+    keep(conversation)
+    assert without_profiles(page(client, conversation, "prompt/")) == without_profiles(whole)
+
+
+def test_of_a_short_revision_of_what_is_long_now_other_readers_are_tried_each_time(client: Client, tmp_path: Path) -> None:
+    short = damaged(tmp_path / "a.db", 100)
+    for turn in range(LARGE):
+        put(tmp_path / "a.db", chunk_key(10_000 + turn), row(f"later {turn}"))
+    again(tmp_path / "a.db")
+    assert Conversation.objects.get().chunk_count > LARGE
+    keep(short, "rev=1")
+    assert not kept() and "Tried in memory" in page(client, short, "prompt/?rev=1")

@@ -28,6 +28,8 @@ UNDAMAGED = "Nothing is damaged."
 REJECTED, SILENT, PASSES = "rejected", "silent", "passes"
 UNREADABLE, RESUMABLE = "cannot be opened", "can be resumed"
 PASSES_ALL = "passes all known rules"
+WITHOUT = "without "
+"""Begins the reason of a request that lacks what a reader left out."""
 NOT_KNOWN, NOT_JUDGED = "not known", "not judged"
 """The words of a next request of which something is over a limit of ours, and of one while a turn runs."""
 
@@ -355,6 +357,6 @@ def _next(case: Case, serious: Sequence[Finding], judgement: Judgement, left_out
 def _lacking(serious: Sequence[Finding], left_out: str, lost: str, otherwise: str) -> NextRequest | None:
     """What a request that is not rejected lacks of what was stored: nobody is told so. `otherwise`: what is to say of it besides."""
     if left_out or lost:
-        return NextRequest(SILENT, "wrong silently", f"without {left_out or lost}")
+        return NextRequest(SILENT, "wrong silently", f"{WITHOUT}{left_out or lost}")
     unnoticed = _unnoticed(serious)
     return NextRequest(SILENT, UNNOTICED[unnoticed.code], otherwise) if unnoticed else None

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 from inspector.conversation.edits import stored_key
 from inspector.conversation.model import Chunk, Conversation, Dropped, Kind
+from inspector.conversation.queries import spans_of
 from inspector.conversation.tree import about_of
 from inspector.presentation.conversation.placed import ROLE_SHOWN, WORDS_SHOWN, has_words_of, role_of
 from inspector.presentation.conversation.row_words import hue, in_one_line, letter
@@ -153,6 +154,16 @@ class Rows(Protocol):
     def some(self, start: int, count: int) -> RowsKept:
         """At most `count` of them."""
         ...
+
+
+def seq_runs(kept: RowsKept) -> dict[str, int]:
+    """The seqs of the chunks in these rows, as runs `first last` -> how many."""
+    seqs = [row.chunk.seq for row in kept.rows if row.chunk]
+    return {f"{first} {last}": last - first + 1 for first, last in spans_of(seqs)}
+
+
+def has_seq(runs: Iterable[str], seq: int) -> bool:
+    return any(int(first) <= seq <= int(last) for first, last in map(str.split, runs))
 
 
 def by_design(chunk: Chunk) -> str:

@@ -9,9 +9,9 @@ from inspector.conversation.tree import entries
 from inspector.planning.recommend import composed, longer
 from inspector.presentation.conversation.ending import ACCEPTED, Ending, ending_without_findings
 from inspector.presentation.conversation.verdict import unnoticed_of_streams
+from inspector.presentation.repair.ends import end_after, is_same_request
 from inspector.profiles.base import Judgement
 from inspector.profiles.judging import judged
-from inspector.projections.base import Prompt
 from inspector.rules.base import Case, Rule, findings
 from inspector.strategies.base import Strategy
 from inspector.strategies.catalogue import STRATEGIES
@@ -41,7 +41,7 @@ class Attempt:
     ends: frozenset[str] = frozenset()
     """Codes of the rules that were watched and find nothing after a strategy."""
     unnoticed: str = ""
-    """What is wrong in what a reader reads although it passes, since a stream was stored so: "call not run"; "" where nothing is, and of a strategy."""
+    """What is wrong in what a reader reads although it passes, since a stream was stored so: "call not run"; "" where nothing is."""
 
     @property
     def words(self) -> str:
@@ -112,17 +112,14 @@ def strategy_alternatives(
                 safety_words(own.safety),
                 judgement,
                 len(prompt.messages),
-                ending_without_findings(other, judgement),
+                end_after(case, used, other, prompt, judgement, own_projection),
                 failure,
                 len(edits),
                 is_chosen,
                 is_same_request=is_same_request(now, prompt),
                 ends=frozenset(rule.code for rule in watched if not failure and not findings(other, [rule])),
+                unnoticed=unnoticed_of_streams(other),
             )
-
-
-def is_same_request(before: Prompt, after: Prompt) -> bool:
-    return before.system == after.system and before.values == after.values
 
 
 def safety_words(safety: Collection[object]) -> str:

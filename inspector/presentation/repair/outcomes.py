@@ -69,15 +69,11 @@ class Tried(NamedTuple):
 
 
 class Passing(NamedTuple):
-    """Strategies after which the next request is fine, what they cost, and that end: one alone, or what repairs the findings and one more.
-
-    `is_same`: the request is that after what repairs the findings, without the one more.
-    """
+    """Strategies after which the next request is fine, what they cost, and that end: one alone, or what repairs the findings and one more."""
 
     names: tuple[str, ...]
     safety: str
     after: Ending
-    is_same: bool = False
 
 
 class RepairOption(NamedTuple):
@@ -92,12 +88,10 @@ class RepairOption(NamedTuple):
     word: str
     does: str
     read: str = ""
-    note: str = ""
-    """That its request is the one after fewer strategies, in a sentence without its end."""
 
 
 def repair_options(tried: Tried, now: Ending, passing: Sequence[Passing]) -> tuple[RepairOption, ...]:
-    """What passes first, then what repairs a part, and at last what sends the same as that. `now`: the end of the next request as it is.
+    """What passes first, then what repairs a part. `now`: the end of the next request as it is.
 
     Of those `passing` that cost the same and come to the same it has the first, which is the one that guesses least.
     """
@@ -108,12 +102,7 @@ def repair_options(tried: Tried, now: Ending, passing: Sequence[Passing]) -> tup
         return all_named
     first = {(of.safety, of.after.words): of for of in reversed(passing)}
     fine = sorted((of for of in passing if first[of.safety, of.after.words] is of), key=lambda of: of.after.words != ACCEPTED)
-    same = f"it sends the same as {_joined(names)} alone, and removes what that does not send" if names else ""
-    passes = [
-        RepairOption(of.names, of.safety, _end(of.after, now), RECOMMENDED, _does(of.safety), note=same if of.is_same else "")
-        for of in fine
-    ]
-    return (*(one for one in passes if not one.note), *all_named, *(one for one in passes if one.note))
+    return (*(RepairOption(of.names, of.safety, _end(of.after, now), RECOMMENDED, _does(of.safety)) for of in fine), *all_named)
 
 
 def _end(after: Ending, now: Ending, stays: str = "") -> str:
@@ -156,8 +145,6 @@ def _line(option: RepairOption) -> str:
     if option.word == PARTIAL:
         more = f" ({option.read})" if option.read else ""
         return f"{option.does.capitalize()}: {_joined(option.names)}{more}, but {option.end}."
-    if option.note:
-        return f"{option.note[0].upper()}{option.note[1:]}: {_joined(option.names)}, {_but(option.safety, option.does)}."
     subject = "The session" if option.end.startswith(RESUMABLE) else "Next request"
     return f"{f'{subject} {option.end}' if option.end else 'Passes'}: {_joined(option.names)}, {_but(option.safety, option.does)}."
 

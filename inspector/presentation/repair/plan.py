@@ -14,12 +14,14 @@ from inspector.presentation.conversation.ending import ACCEPTED, WRONG_SILENTLY,
 from inspector.presentation.conversation.scan import finding_report
 from inspector.presentation.conversation.verdict import UNNOTICED, NextRequest, silent_errors
 from inspector.presentation.json_text import Json, json_fields
+from inspector.presentation.repair.ends import unless_taken_away
 from inspector.presentation.repair.observed_rejection import profiles_report
 from inspector.presentation.visible import size, visible
 from inspector.programs.catalogue import format_named
 from inspector.programs.formats import Change
 from inspector.rules.base import Severity, at_least, findings
 from inspector.rules.catalogue import RULES
+from inspector.strategies.catalogue import strategy
 
 RESTORED = "back on the path"
 _ROWS = (
@@ -89,10 +91,18 @@ def ending_of_side(side: PreviewSide) -> Ending:
 
 
 def ending_after(preview: Preview) -> Ending:
-    """What becomes of the next request after the plan. That a new conversation is written without the line of which something is lost brings none of that back."""
+    """What becomes of the next request after the plan. That a new conversation is written without the line of which something is lost brings none of that back,
+    nor does a strategy that takes away what the request lacks.
+    """
     after = ending_of_side(preview.after)
     lost = not_repaired(preview) if after.words == ACCEPTED else ()
-    return Ending(WRONG_SILENTLY, UNNOTICED[lost[0]]) if lost else after
+    if lost:
+        return Ending(WRONG_SILENTLY, UNNOTICED[lost[0]])
+    if preview.before.known is not None:
+        return after
+    before, side = preview.before.case, preview.after
+    strategies = [strategy(name) for name in preview.plan.strategies]
+    return unless_taken_away(after, before, strategies, side.case, side.prompt, side.judgement.profile, side.own_projection)
 
 
 def lost_words(preview: Preview, codes: Iterable[str]) -> str:

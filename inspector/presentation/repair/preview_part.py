@@ -22,7 +22,8 @@ from inspector.presentation.conversation.other_readers import gained, read_by_ot
 from inspector.presentation.conversation.placed import role_of
 from inspector.presentation.conversation.recorded_errors import Recorded, latest_rejection, recorded_errors
 from inspector.presentation.prompt.wire_pieces import WirePiece, pieces
-from inspector.presentation.repair.alternatives import is_same_request, safety_words
+from inspector.presentation.repair.alternatives import safety_words
+from inspector.presentation.repair.ends import is_same_request
 from inspector.presentation.repair.group_sum import Change as RuleChange
 from inspector.presentation.repair.group_sum import changes_of
 from inspector.presentation.repair.observed_rejection import Observed, observed
