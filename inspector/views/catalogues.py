@@ -463,7 +463,7 @@ def alternatives(chosen: Strategy) -> tuple[Alternative, ...]:
 
 SAFETY = {
     "lossy": "something that was stored leaves the history; undo and the audit log keep it",
-    "invented": "something is written that nobody said and no tool produced, which is marked as such, or a link that nothing stored says",
+    "invented": "something is written that is stored nowhere as such: words that nobody said, which are marked, or a link or value that nothing stored says",
 }
 SAFE = ("safe", "nothing is lost and nothing is invented")
 IN_A_CAPTURE = {

@@ -306,7 +306,9 @@ def test_the_overview_says_who_refuses_from_where_and_who_accepts(client: Client
     assert any(re.search(r"openai-chat rejected seq 12 OC-2 messages\.1", line) for line in lines)
     assert re.search(r"openai-responses wrong silently passes all known rules", lines[-2]), "those that accept it come last"
     froms = [
-        int(match[1]) for line in lines if (match := re.search(r"rejected (?:valid so far: only the end is missing )?seq (\d+)", line))
+        int(match[1])
+        for line in lines
+        if (match := re.search(r"rejected (?:as it ends: what comes next may complete it )?seq (\d+)", line))
     ]
     assert froms == sorted(froms) and len(froms) > 5
     assert '<rect class="refusal mine"' in page and "rejected from seq 12 by openai-chat" in page

@@ -64,7 +64,7 @@ def _match(tree: Tree, entry: Entry, turns: int, calls: dict[str, Chunk], path_w
     if before is None:
         return Match(entry.chunks, f"{start}; it is the first entry, so that nothing in this file is hidden by it.", severity=Severity.NOTE)
     if entry.index not in tree.on_path and words_of(entry) in path_words:
-        text = f"{start}; what it says is on the path by a line of its own, and this one is an old branch, of which nothing is missing."
+        text = f"{start}; what it says is on the path by a line of its own, and this one is an old branch that no request takes."
         return Match(entry.chunks, text, severity=Severity.NOTE)
     if entry.index not in tree.on_path:
         text = f"{start}; it is not on the path, and a branch that ends in it begins here."
@@ -101,5 +101,5 @@ RULE = Rule(
         "openclaw 2026.9.6, its source: a run opens the session with limits, by its active path",
     ),
     repaired_by=("reparent-orphan-entry",),
-    fixed_in_code="Take an entry back out of memory when its write failed, so that nothing is hung below what is not on the disk.",
+    fixed_in_code="Take an entry back out of memory when its write failed, so that nothing is hung below what is not on the disk, and write a line and its end at once.",
 )

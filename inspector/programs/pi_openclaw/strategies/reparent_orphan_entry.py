@@ -14,11 +14,24 @@ from inspector.strategies.base import CaseCost, Strategy
 
 def propose(case: Case) -> Iterator[Edit]:
     """At the start of the path the hidden entries above come back; inside of it, where OpenClaw goes on from the leaf of that moment, the parent becomes that one."""
-    yield from (edit for edit, _ in _edits(case))
+    path = entries(case.conversation)
+    for entry, above, _ in _gaps(case):
+        after: str | None = None
+        if entry.index == path[0].index:
+            for chunk in (chunk for hidden in above for chunk in hidden.chunks):
+                yield Insert(after, chunk)
+                after = chunk.key
+            continue
+        parent = above[-1].id
+        for chunk in entry.chunks:
+            about = {**entry.about, "parentId": parent}
+            yield Replace(chunk, replace(chunk, payload={**chunk.payload, "entry": about}, parent=parent))
 
 
-def _edits(case: Case) -> Iterator[tuple[Edit, bool]]:
-    """Each with whether what is left of a torn line says the parent."""
+def _gaps(case: Case) -> Iterator[tuple[Entry, Sequence[Entry], bool]]:
+    """Entries of the path whose parent cannot be read, each with the entries above it, the last of which becomes its parent, and whether what is left of a torn
+    line says so.
+    """
     if case.tree is None:
         return
     whole = tuple(entry for entry in entries(case.tree) if "fused" not in entry.about)
@@ -29,17 +42,12 @@ def _edits(case: Case) -> Iterator[tuple[Edit, bool]]:
     known_ids = by_id.keys() | {entry.id for entry in path} | {case.conversation.fact("id")}
     torn = {id_: line.parent for id_, line in torn_lines(case.tree.chunks).items()}
     if path and path[0].parent is not None and path[0].parent not in known_ids:
-        after: str | None = None
         above, is_recorded = _above(whole, by_id, torn, path[0].parent, places.get(key_of(path[0].chunks[0]), 0))
-        for chunk in (chunk for entry in above for chunk in entry.chunks):
-            yield Insert(after, chunk), is_recorded
-            after = chunk.key
+        if above:
+            yield path[0], above, is_recorded
     for before, entry in pairwise(path):
         if entry.parent is not None and entry.parent not in known_ids and before.id:
-            about = {**entry.about, "parentId": before.id}
-            for chunk in entry.chunks:
-                later = replace(chunk, payload={**chunk.payload, "entry": about}, parent=before.id)
-                yield Replace(chunk, later), torn.get(entry.parent) == before.id
+            yield entry, (before,), torn.get(entry.parent) == before.id
 
 
 def _above(
@@ -67,15 +75,19 @@ def _above(
 
 def _cost_of(case: Case) -> CaseCost | None:
     """Nothing is inferred where torn lines say it all."""
-    recorded = [is_recorded for _, is_recorded in _edits(case)]
-    if not recorded or not all(recorded):
-        return (
-            CaseCost(STRATEGY.safety, f"Which entry is the parent is inferred from the order of the lines. {_WORDS}") if recorded else None
-        )
-    return CaseCost(frozenset(), f"Nothing is inferred: what is left of the torn line says which entry was above it. {_WORDS}")
+    gaps = [(entry.chunks[0].seq, above[-1].chunks[0].seq, is_recorded) for entry, above, is_recorded in _gaps(case)]
+    if not gaps:
+        return None
+    links = ", ".join(f"seq {seq} hangs below seq {parent}" for seq, parent, _ in gaps[:_LINKS])
+    more = f", and {len(gaps) - _LINKS:,} more" if len(gaps) > _LINKS else ""
+    if all(is_recorded for _, _, is_recorded in gaps):
+        return CaseCost(frozenset(), f"Nothing is inferred: what is left of the torn line says that {links}{more}. {_WORDS}")
+    return CaseCost(STRATEGY.safety, f"That {links}{more} is inferred from the order of the lines. {_WORDS}")
 
 
 _WORDS = "No words change."
+_LINKS = 3
+"""New parents that a cost names."""
 STRATEGY = Strategy(
     name="reparent-orphan-entry",
     safety=frozenset({Safety.INVENTED}),
@@ -83,7 +95,7 @@ STRATEGY = Strategy(
     cost="Which entry is the parent is inferred from the order of the lines, unless what is left of the torn line says it. " + _WORDS,
     cost_of=_cost_of,
     may_be_safe=True,
-    user_visible_effect="The history before the gap is back, and the model knows it.",
+    user_visible_effect="Where the program stopped at the gap, the history before it is back, and the model knows it; the requests of OpenClaw 2026.9 stay the same.",
     pros="Without it the model sees only the tail (one report: 5.2 percent of the entries reachable) and nothing says so. Lines are appended in order, so that the line before is the likeliest parent.",
     cons="With several branches the line before may belong to another one: a script that chained entries so made one session worse. Look at the tree first.",
     write_kind="W3",
