@@ -44,11 +44,12 @@ def request_named(key: RequestKey) -> RepairRequest:
 
 def base_case(conversation: Conversation, reader: str, revision: int | None = None) -> Case:
     """As `loading.case`; one for all who hold it at once, so that rules and judges look at it once. Raises UnknownReader, Revision.DoesNotExist."""
-    return _base_case(conversation.pk, reader, revision or conversation.revision, read_at(conversation))
+    return case_as_read(conversation.pk, reader, revision or conversation.revision, read_at(conversation))
 
 
 @bounded_cache(0, lambda case: 1)
-def _base_case(pk: int, reader: str, revision: int, read: tuple[Hashable, ...]) -> Case:
+def case_as_read(pk: int, reader: str, revision: int, read: tuple[Hashable, ...]) -> Case:
+    """`read`: as `read_at`."""
     return loading.case(Conversation.objects.select_related("source").get(pk=pk), reader, revision)
 
 

@@ -1,11 +1,12 @@
 """What pages show of one revision of a conversation, computed once and kept: a revision never changes."""
 
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
 from inspector.access.context import unlimited
 from inspector.actions.examining import finding_ids
-from inspector.actions.kept_previews import base_case
+from inspector.actions.kept_previews import case_as_read, read_at
 from inspector.conversation.model import Chunk, Dropped
 from inspector.models import Conversation, loading
 from inspector.planning.recommend import Recommendation, without_waiting
@@ -120,20 +121,19 @@ def analysis(
     conversation: Conversation, reader: str, projection_name: str, profile_name: str, revision: int, step: str = "", leaf: str = ""
 ) -> Analysis:
     """`leaf`: the entry of a tree to read the path to, "" = what the reader takes. Raises Revision.DoesNotExist, UnknownReader, UnknownProjection, UnknownProfile."""
-    sources = (conversation.source.read_at, *conversation.source.traces.values_list("read_at", flat=True))
-    return _analysis(conversation.pk, reader, projection_name, profile_name, revision, step, leaf, sources)
+    return _analysis(conversation.pk, reader, projection_name, profile_name, revision, step, leaf, read_at(conversation))
 
 
 @lru_cache(maxsize=12)
 @unlimited
 def _analysis(
-    pk: int, reader: str, projection_name: str, profile_name: str, revision: int, step: str, leaf: str, sources: tuple[object, ...]
+    pk: int, reader: str, projection_name: str, profile_name: str, revision: int, step: str, leaf: str, read: tuple[Hashable, ...]
 ) -> Analysis:
-    """`sources` carry when they were read, so that a re-import is seen."""
+    """`read`: when its source and traces were, so that a re-import is seen."""
     if step:
-        return _of_step(_analysis(pk, reader, projection_name, profile_name, revision, "", leaf, sources), step)
+        return _of_step(_analysis(pk, reader, projection_name, profile_name, revision, "", leaf, read), step)
     conversation = Conversation.objects.select_related("source").get(pk=pk)
-    case = loading.case(conversation, reader, revision, leaf) if leaf else base_case(conversation, reader, revision)
+    case = loading.case(conversation, reader, revision, leaf) if leaf else case_as_read(pk, reader, revision, read)
     prompt, judgement = judged_case(case, profile_name, projection_name)
     return Analysis(conversation, case, prompt, judgement, profile_name, projection_name)
 

@@ -557,6 +557,11 @@ class Summary:
     lacking: Mapping[str, int]
     """What requests that pass with B lack all the same -> in how many conversations."""
 
+    @property
+    def right(self) -> int:
+        """Conversations whose request passes with B and lacks nothing."""
+        return self.states[PASSES][1] - sum(self.lacking.values())
+
 
 def summarize(reader_a: str, reader_b: str, named: Sequence[tuple[str, Difference]]) -> Summary:
     """`named` are the differences with the ids of their conversations."""
