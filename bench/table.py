@@ -180,7 +180,19 @@ def conversation_page(which: str, is_first: bool, rest: str, plain_rows: int, gr
     """`which`: attribute of the ground that names the size."""
     oid = ground.sized[getattr(ground, which)]
     ground.use("sized")
-    address = f"/conversations/{oid}/{rest}"
+    return views(f"/conversations/{oid}/{rest}", is_first, plain_rows)
+
+
+def finding_page(ground: Ground) -> Measured:
+    oid = ground.sized[ground.large]
+    ground.use("sized")
+    from inspector.models import Finding
+
+    return views(f"/findings/{Finding.objects.filter(conversation__oid=oid).values_list('oid', flat=True)[0]}/", True, 100)
+
+
+def views(address: str, is_first: bool, plain_rows: int) -> Measured:
+    """Before a first view nothing is in memory."""
     with client() as get:
 
         def view() -> None:
@@ -326,26 +338,31 @@ def memory_of_server(ground: Ground) -> Measured:
     process, url = serving(environ)
     after: dict[str, float] = {}
     try:
-        for rest in (
-            "/",
-            "/?at=9000",
-            "/?kind=text",
-            "/?q=ledger",
-            "/chunks/5000/",
-            "/prompt/",
-            ".json",
-            ".md",
-            "/trace/",
-            f"/repairs/new/{REPAIR}",
+        about = f"conversations/{oid}"
+        for address in (
+            f"{about}/",
+            f"{about}/?at=9000",
+            f"{about}/?kind=text",
+            f"{about}/?q=ledger",
+            f"{about}/chunks/5000/",
+            f"{about}/prompt/",
+            f"{about}.json",
+            f"{about}.md",
+            f"{about}/trace/",
+            f"{about}/repairs/new/{REPAIR}",
+            f"explain/?target={oid}&error={quote(REJECTED)}",
+            "whatif/",
         ):
-            with urlopen(Request(f"{url}conversations/{oid}{rest}", headers=bearer()), timeout=300) as answer:
+            with urlopen(Request(f"{url}{address}", headers=bearer()), timeout=300) as answer:
                 answer.read()
-            after[rest] = resident(process.pid)
+            after[address] = resident(process.pid)
         below_it = sum(resident(pid) for pid in below(process.pid))
     finally:
         stop(process)
-    worst = max(after, key=lambda rest: after[rest])
-    return Measured(after[worst], 0, f"most after {worst}, at first {after['/']:,.0f} MB; processes below it {below_it:,.0f} MB")
+    worst = max(after, key=lambda address: after[address])
+    return Measured(
+        after[worst], 0, f"most after {worst}, at first {next(iter(after.values())):,.0f} MB; processes below it {below_it:,.0f} MB"
+    )
 
 
 # Without the database of the program
@@ -366,6 +383,7 @@ def long_stream(ground: Ground) -> Measured:
     return streams.measured(ground.folder, ground.rounds, ground.scaled(streams.SIZE))
 
 
+REJECTED = "messages.5: `tool_use` ids were found without `tool_result` blocks immediately after: toolu_01ABC"
 PLAIN_LIST, PLAIN_CHUNKS = "plain page, 50 rows", "plain page, 100 rows"
 _PREVIEW = f"repairs/new/{REPAIR}"
 ROWS = (
@@ -388,6 +406,7 @@ ROWS = (
     Row(name="page-window", work="another window of 100,000 chunks", yardstick=PLAIN_CHUNKS, goal=50 / PAGE_OF_CHUNKS, milliseconds=50, measure=other_window),
     Row(name="page-flat", work="the same, 100,000, first view", yardstick="the same, 10,000", goal=1.2, measure=partial(flat, "?at=300", True, "large", "middle")),
     Row(name="permalink", work="link to a chunk of 100,000, first view", yardstick=PLAIN_CHUNKS, goal=3 / PAGE_OF_CHUNKS, milliseconds=3, measure=partial(conversation_page, "large", True, "chunks/300/", 100)),
+    Row(name="finding-100k", work="finding in 100,000 chunks, first view", yardstick=PLAIN_CHUNKS, goal=50 / PAGE_OF_CHUNKS, milliseconds=50, measure=finding_page),
     Row(name="prompt-100k", work="prompt of 100,000 chunks, kept, next to them", yardstick=PLAIN_CHUNKS, goal=50 / PAGE_OF_CHUNKS, milliseconds=50, measure=prompt_page),
     Row(name="preview-10k", work="first preview of one repair in 10,000 chunks", yardstick="the same in 1,000", goal=1.5, measure=partial(first_preview, "middle")),
     Row(name="preview-100k", work="first preview of one repair in 100,000 chunks", yardstick="the same in 1,000", goal=1.5, measure=partial(first_preview, "large")),

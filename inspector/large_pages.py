@@ -34,7 +34,7 @@ from inspector.access_token import PARAMETER
 from inspector.middleware import limit_access, name_the_operator
 from inspector.models import Conversation, Repair, analyses
 from inspector.models.background import LARGE
-from inspector.views import content, explain, findings, prompts, repairs
+from inspector.views import content, explain, findings, prompts, repairs, traces
 from inspector.views.choice import Choice, choice_of
 from inspector.views.content import ways
 from inspector.views.pages import WHOLE
@@ -58,7 +58,7 @@ _ABOUT = re.compile(r"/(conversations|findings|repairs)/([0-9a-f]{12})(/.*|\..*)
 _PATHS = {"conversations": "oid", "findings": "findings__oid", "repairs": "repairs__oid"}
 _OF_WINDOWS = re.compile(r"/(chunks/\d+/.*)?")
 _EXPLAIN = ("/explain/", "/explain.json")
-_NEW_REPAIR, _PROMPT = "/repairs/new/", "/prompt/"
+_NEW_REPAIR, _PROMPT, _TRACE = "/repairs/new/", "/prompt/", "/trace/"
 
 
 Look = tuple[int, str]
@@ -287,6 +287,8 @@ def _let_in(request: HttpRequest) -> HttpResponse:
 def _is_made_here(row: Conversation, kind: str, oid: str, rest: str, environ: Environ) -> bool:
     """Whether all that the page shows of the conversation is kept."""
     is_post = environ.get("REQUEST_METHOD") == "POST"
+    if (kind, rest) == ("conversations", _TRACE):
+        return traces.is_known_to_have_none(row)
     if (kind, rest) == ("conversations", _PROMPT):
         return prompts.is_page_kept(_request(environ), row)
     if (kind, rest) == ("conversations", _NEW_REPAIR):

@@ -260,6 +260,11 @@ class Home:
         return f"{self.base}/{self.below}" if self.below else self.base
 
 
+def no_trace(tree: "Conversation") -> "Trace | None":
+    """Of a program whose store records no requests."""
+    return None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Program:
     """One program, or one family of request bodies.
@@ -306,7 +311,7 @@ class Program:
     """Its own projection, and the proposed variants of that."""
     reader_fixes: tuple[str, ...] = ()
     """Proposed variants of its readers that a comparison combines with the others."""
-    own_trace: "Callable[[Conversation], Trace | None]" = lambda tree: None
+    own_trace: "Callable[[Conversation], Trace | None]" = no_trace
     """The requests that the store itself recorded next to its messages; None where it holds none. Rules look at imported traces only."""
     traces: str = ""
     """Where its traces are that Inspector reads, in full sentences; "" of a program that has none."""

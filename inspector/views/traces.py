@@ -7,14 +7,18 @@ from dataclasses import dataclass, replace
 from django.http import Http404, HttpResponse
 
 from inspector.cache_headers import exact
+from inspector.conversation.model import Chunk
 from inspector.middleware import OperatorRequest
-from inspector.models import Conversation, ConversationRule, Source, loading
+from inspector.models import Conversation, ConversationRule, Source, analyses, loading
+from inspector.presentation.conversation.whole import LARGE
 from inspector.presentation.json_text import json_fields
 from inspector.presentation.trace import span_words, waterfall
 from inspector.presentation.trace.concerns import Concern, Walk, concerns, in_order, label, walk
 from inspector.presentation.trace.report import trace_report
 from inspector.presentation.trace.waterfall import LogLine, SpanRow, TurnRows
 from inspector.presentation.visible import beginning
+from inspector.programs.base import no_trace
+from inspector.programs.registry import program_or_default
 from inspector.rules.base import Origin, Severity
 from inspector.text import jsontext
 from inspector.text.jsontext import Unreadable
@@ -113,7 +117,7 @@ class BodyPage:
 @unless_unchanged(facts.of_analysis)
 def trace(request: OperatorRequest, oid: str) -> HttpResponse:
     conversation = conversation_or_404(oid)
-    content = _trace_page(conversation, *(request.GET.get(name, "") for name in ("turn", "step", "problem")))
+    content = _trace_page(conversation, *_observed(conversation), *(request.GET.get(name, "") for name in ("turn", "step", "problem")))
     return page(request, "trace.html", content, twins=("json",))
 
 
@@ -150,13 +154,25 @@ def body_raw(request: OperatorRequest, oid: str, digest: str) -> HttpResponse:
     return exact(response)
 
 
-def _trace_page(conversation: Conversation, turn: str, step: str, problem: str) -> TracePage:
+def is_known_to_have_none(conversation: Conversation) -> bool:
+    """Of a large conversation whose page is kept, where no trace was imported and its program writes none: nothing of it needs to be read to say so."""
+    if conversation.chunk_count < LARGE or conversation.source.traces.exists():
+        return False
+    kept = analyses.stored(conversation, analyses.own_ways(conversation))
+    return kept is not None and program_or_default(kept.headline().overview.format).own_trace is no_trace
+
+
+def _observed(conversation: Conversation) -> tuple[Trace, Sequence[Chunk]]:
+    """The trace, and the chunks that are stored."""
+    if is_known_to_have_none(conversation):
+        return Trace(conversation.native_id), ()
     stored = loading.stored(conversation).conversation
-    observed = loading.observed_trace(conversation, stored) or Trace(stored.native_id)
+    return loading.observed_trace(conversation, stored) or Trace(stored.native_id), stored.chunks
+
+
+def _trace_page(conversation: Conversation, observed: Trace, chunks: Sequence[Chunk], turn: str, step: str, problem: str) -> TracePage:
     sources, shared = tuple(conversation.source.traces.order_by("path")), waterfall.shared_attributes(observed)
-    turns = tuple(
-        replace(rows, rows=waterfall.with_timings(rows.rows)) for rows in waterfall.turns(observed, stored.chunks, frozenset(shared))
-    )
+    turns = tuple(replace(rows, rows=waterfall.with_timings(rows.rows)) for rows in waterfall.turns(observed, chunks, frozenset(shared)))
     lane = waterfall.lane(observed, frozenset(shared))
     wrong = concerns(turns, lane)
     known_step = observed.step(step)
@@ -166,7 +182,7 @@ def _trace_page(conversation: Conversation, turn: str, step: str, problem: str) 
     window = _window(shown, turn, step, known_step)
     return TracePage(
         conversation=conversation,
-        native_id=stored.native_id,
+        native_id=conversation.native_id,
         sources=sources,
         headline=waterfall.counts(observed) if wrong else waterfall.headline(observed),
         concerns=wrong,
@@ -176,7 +192,7 @@ def _trace_page(conversation: Conversation, turn: str, step: str, problem: str) 
         shared=span_words.attributes(shared),
         problems=observed.problems,
         source_problems=tuple({"source": source.name, **problem} for source in sources for problem in source.problems[:PROBLEMS_SHOWN]),
-        window=replace(window, turns=waterfall.with_differences(window.turns, observed, stored.chunks, DIFFERENCES_SHOWN)),
+        window=replace(window, turns=waterfall.with_differences(window.turns, observed, chunks, DIFFERENCES_SHOWN)),
         walk=walk(places, turn, step),
         turns=len(turns),
         turns_with_problems=len(with_problems),

@@ -158,7 +158,7 @@ def _children(pid: int) -> list[int]:
     [
         ("/", False), ("/?at=5", False), ("/?kind=text&q=words", False), ("/chunks/7/", False), ("/chunks/7/raw/", False),
         ("/?rev=1", False), ("/?tree=300", True), ("/?reader=exact", True), ("/?profiles=all", True), ("/?step=s", True),
-        ("/prompt/", True), (".json", True), (".md", True), ("/repairs/new/", False), ("/repairs/new/?strategy=drop-empty-blocks", False), ("/repairs/new/?strategy=drop-empty-blocks&leaf=a", True), ("/repairs/new.json?strategy=drop-empty-blocks", True), ("/trace/", True),
+        ("/prompt/", True), (".json", True), (".md", True), ("/repairs/new/", False), ("/repairs/new/?strategy=drop-empty-blocks", False), ("/repairs/new/?strategy=drop-empty-blocks&leaf=a", True), ("/repairs/new.json?strategy=drop-empty-blocks", True), ("/trace.json", True),
     ],
 )  # fmt: skip
 def test_what_reads_windows_is_made_here(tmp_path: Path, rest: str, elsewhere: bool) -> None:

@@ -13,7 +13,7 @@ from inspector.actions.set_deployed_reader import set_deployed_reader
 from inspector.models import AnalysisBlock, AnalysisFinding, Conversation, Finding, Source, StoredAnalysis, analyses, loading
 from inspector.presentation.conversation import examined
 from inspector.presentation.conversation.placed import BLOCK
-from inspector.views import analysis, content, findings
+from inspector.views import analysis, content, findings, traces
 from inspector.views.findings import is_kept
 from tests.actions.building import A, Store, T, U, again, bring, chunk_key, drop, imported, put, row, tc, tr
 from tests.programs.pi_openclaw.session_files import a, header, lines, text, u
@@ -30,7 +30,7 @@ PAGES = (
 
 @pytest.fixture(autouse=True)
 def limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (examined, content, findings, renewing):
+    for module in (examined, content, findings, renewing, traces):
         monkeypatch.setattr(module, "LARGE", LARGE)
 
 
@@ -201,3 +201,11 @@ def test_the_page_of_a_finding_says_that_it_was_judged_by_older_rules(client: Cl
     StoredAnalysis.objects.update(basis="of an older version")
     oid = Finding.objects.values_list("oid", flat=True)[0]
     assert "by an older version of the rules" in client.get(f"/findings/{oid}/").content.decode()
+
+
+def test_a_trace_that_is_known_to_be_empty_says_what_reading_everything_says(client: Client, conversation: Conversation) -> None:
+    assert traces.is_known_to_have_none(conversation)
+    kept = page(client, conversation, "trace/")
+    StoredAnalysis.objects.all().delete()
+    assert not traces.is_known_to_have_none(conversation)
+    assert without_profiles(page(client, conversation, "trace/")) == without_profiles(kept) and "trace" in kept
