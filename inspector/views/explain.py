@@ -58,6 +58,7 @@ from inspector.programs.base import Meaning
 from inspector.programs.registry import program_or_default
 from inspector.readers.catalogue import names as readers_of
 from inspector.rules.base import Case, Finding, Rule, Severity
+from inspector.rules.catalogue import rule as rule_named
 from inspector.strategies.base import Strategy
 from inspector.views.analysis import Analysis, analysis
 from inspector.views.conversation_list import STATES, newest_first
@@ -304,6 +305,13 @@ class ExplainPage:
         """The profile that judges the conversation on its own pages, where it has no such answer; "" where it is the same or no conversation is named."""
         own = self.row.judges[1] if self.row and self.answers else ""
         return "" if own in self.answers[0].explanation.candidate.profiles else own
+
+    @property
+    def cause(self) -> Rule | None:
+        """Of the finding that causes the rejection, where its correction in code is not among those of the error."""
+        first = next((finding for _, finding in self.subject.findings), None)
+        rule = rule_named(first.code) if first else None
+        return rule if rule and rule.fixed_in_code and rule not in self.answers[0].ours else None
 
     @property
     def is_elsewhere(self) -> bool:

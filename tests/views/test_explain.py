@@ -256,6 +256,7 @@ def test_advice_that_only_partly_helps_has_a_row_for_each_way(client: Client, in
         assert f"/conversations/{incident.oid}/prompt/?profile=openai-chat&amp;strategy={name}" in row
     assert text.count("/repairs/new/?strategy=renumber-messages") == 1
     assert "The endpoint of umans/umans-flash is not modeled, judged as openai-chat." in text
+    assert "For MSG101 : Group by seq - chunkIdx (right for every stored row)." in words(text)
 
 
 def test_each_part_has_one_heading_in_the_order_of_an_answer(client: Client, incident: Conversation) -> None:

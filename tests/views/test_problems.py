@@ -1222,7 +1222,7 @@ def test_the_repairs_of_a_rule_say_what_they_do_to_the_example(client: Client, k
     (branches,) = (in_the_store(problem) for problem in Problem.objects.filter(code="TREE101", source__format="pi"))
     assert (
         branches == "reparent-orphan-entry safe partial Next request after it: anthropic-2026-07: still wrong silently (content lost) "
-        "5 → 8 messages read TREE101 stays as a note in the default mode"
+        "5 → 8 messages read STORE501 at seq 7 stays lost TREE101 stays as a note in the default mode"
     )
     (many,) = (in_the_store(problem) for problem in Problem.objects.filter(code="STORE601"))
     assert many == "insert-ledger-results safe Next request after it: ai-sdk-6: rejected → accepted 4 → 7 messages read", (

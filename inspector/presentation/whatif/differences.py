@@ -230,7 +230,14 @@ class Difference:
         marked = [("worse", sentence) for sentence in self.worse] + [("better", sentence) for sentence in self.better]
         is_other = self.next_request in NEITHER_WAY
         retry = [("otherwise", f"{self.retry}, before the next request")] if self.retry else []
-        return (*retry, *(("otherwise" if is_other and sentence.startswith(_REQUEST) else mark, sentence) for mark, sentence in marked))
+        unnoticed = (
+            [("otherwise", f"{self.silence_b}, though the next request passes")] if self.state_b == PASSES and self.silence_b else []
+        )
+        return (
+            *retry,
+            *unnoticed,
+            *(("otherwise" if is_other and sentence.startswith(_REQUEST) else mark, sentence) for mark, sentence in marked),
+        )
 
     @property
     def kind(self) -> str:
