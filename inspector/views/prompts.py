@@ -145,7 +145,7 @@ class PromptPage:
         """Other readers of which the request is not rejected: first where it does not go wrong silently either, of these the ones that What if compares."""
         passing = [one for one in self.readers if one.judgement.sendable and not one.failure and not one.chosen]
         compared = candidates(self.row.source.format)
-        return sorted(passing, key=lambda one: (not one.is_fine, one.name not in compared))
+        return sorted(passing, key=lambda one: (not one.is_fine, bool(one.unnoticed), one.name not in compared))
 
     @property
     def passing_strategies(self) -> list[Attempt]:
@@ -181,7 +181,8 @@ class PromptPage:
     @property
     def accepted(self) -> tuple[int, int]:
         """Of how many readers, and after how many strategies, the request is accepted and does not go wrong silently."""
-        return sum(one.is_fine for one in self.readers), sum(one.is_fine and not one.unnoticed for one in self.strategies)
+        readers, strategies = (sum(one.is_fine and not one.unnoticed for one in tried) for tried in (self.readers, self.strategies))
+        return readers, strategies
 
     @property
     def unnoticed_readers(self) -> dict[str, int]:

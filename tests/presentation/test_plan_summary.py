@@ -19,7 +19,7 @@ from tests.programs.dispatch.appended_stores import Store
 from tests.programs.dispatch.test_simulated_server import DAMAGES, Damage
 
 RENUMBER, INSERT, STRIP = "renumber-messages", "insert-interrupted-result", "strip-error-chunks"
-NUMBERS_ONLY = "No content changes, only the number of each row; a server that is not fixed merges again on its next turn."
+NUMBERS_ONLY = "No content changes: only the number of each row. A server that is not fixed merges again on its next turn."
 
 
 def planned(store: Store, *names: str, mode: str = "in-place") -> Preview:

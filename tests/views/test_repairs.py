@@ -803,7 +803,7 @@ def test_a_repair_whose_request_stays_the_same_says_what_it_is_for(client: Clien
     assert leaves == [("replay-suffix", "TREE101 warning → note"), ("in-place", "TREE101 1 → 0"), ("fork", "TREE101 1 → 0")]
     address = f"/conversations/{row.oid}/repairs/new/?strategy=reparent-orphan-entry&mode="
     preview = unescape(" ".join(re.sub("<[^>]+>", " ", text(client, f"{address}replay-suffix")).split()))
-    assert gain in preview and re.search("TREE101 stays, milder: .* is an old branch that no request takes", preview)
+    assert gain in preview and re.search("TREE101 stays, milder: .* this old one is a branch that no request takes", preview)
     assert "The bytes: 1 record extended" in preview
     preview = unescape(" ".join(re.sub("<[^>]+>", " ", text(client, f"{address}in-place")).split()))
     assert gain in preview and "stays, milder" not in preview and "The bytes: 1 record changed in part" in preview

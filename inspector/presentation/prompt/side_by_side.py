@@ -42,6 +42,7 @@ class ChunkCell:
     role: str
     words: str
     length: int
+    is_error: bool
 
     @property
     def more(self) -> int:
@@ -312,7 +313,7 @@ class Pairing:
 def _cell(chunk: Chunk) -> ChunkCell:
     words = in_one_line(chunk)
     shown, role = beginning(words, WORDS_SHOWN), beginning(chunk.role, ROLE_SHOWN)
-    return ChunkCell(chunk.key, chunk.seq, chunk.kind.value, role, shown, len(words))
+    return ChunkCell(chunk.key, chunk.seq, chunk.kind.value, role, shown, len(words), chunk.is_error)
 
 
 def brief(violations: Iterable[Violation], most: int = VIOLATIONS) -> tuple[Violation, ...]:

@@ -15,7 +15,7 @@ from inspector.conversation.queries import span_text
 from inspector.planning.differing import alike, differing
 from inspector.planning.preview import Cost, DiffRow, FindingKind, Preview, PreviewSide
 from inspector.planning.recommend import composed
-from inspector.presentation.conversation.ending import ACCEPTED, Ending, ending_without_findings
+from inspector.presentation.conversation.ending import ACCEPTED, Ending
 from inspector.presentation.conversation.excerpt import Excerpt, excerpts
 from inspector.presentation.conversation.message_counts import message_counts
 from inspector.presentation.conversation.other_readers import gained, read_by_others
@@ -195,7 +195,7 @@ class PreviewPart:
     explained: tuple[tuple[str, str], ...]
     """`TREE101 stays, milder` or `TOOL401 is new`, and the message of the first: why what is found afterwards asks for less, or where it comes from."""
     same_as: str
-    """Those of its strategies after which alone the request is word for word the same, and how that ends: what the others take away was not sent."""
+    """Those of its strategies after which alone the request is word for word the same: what the others take away was not sent."""
     for_others: str
     """What other readers read of it before and after, where the next request stays the same; "" where that changes nothing for them."""
 
@@ -514,11 +514,8 @@ def _same_as(preview: Preview) -> str:
     if preview.before.known is not None or not names or len(names) == len(chosen):
         return ""
     _, case = composed(preview.before.case, names)
-    prompt, judgement = judged_case(case, preview.after.judgement.profile, preview.after.own_projection)
-    if not is_same_request(prompt, preview.after.prompt):
-        return ""
-    end = ending_without_findings(case, judgement)
-    return f"{' and '.join(names)} alone{f', which is {end.words} ({end.why})' if end.silence else ''}"
+    prompt, _ = judged_case(case, preview.after.judgement.profile, preview.after.own_projection)
+    return f"{' and '.join(names)} alone" if is_same_request(prompt, preview.after.prompt) else ""
 
 
 def _for_others(preview: Preview) -> str:

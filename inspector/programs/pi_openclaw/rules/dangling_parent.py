@@ -64,7 +64,7 @@ def _match(tree: Tree, entry: Entry, turns: int, calls: dict[str, Chunk], path_w
     if before is None:
         return Match(entry.chunks, f"{start}; it is the first entry, so that nothing in this file is hidden by it.", severity=Severity.NOTE)
     if entry.index not in tree.on_path and words_of(entry) in path_words:
-        text = f"{start}; what it says is on the path by a line of its own, and this one is an old branch that no request takes."
+        text = f"{start}. Its words are on the path in another line: this old one is a branch that no request takes."
         return Match(entry.chunks, text, severity=Severity.NOTE)
     if entry.index not in tree.on_path:
         text = f"{start}; it is not on the path, and a branch that ends in it begins here."

@@ -81,7 +81,9 @@ def _cost_of(case: Case) -> CaseCost | None:
     links = ", ".join(f"seq {seq} hangs below seq {parent}" for seq, parent, _ in gaps[:_LINKS])
     more = f", and {len(gaps) - _LINKS:,} more" if len(gaps) > _LINKS else ""
     if all(is_recorded for _, _, is_recorded in gaps):
-        return CaseCost(frozenset(), f"Nothing is inferred: what is left of the torn line says that {links}{more}. {_WORDS}")
+        return CaseCost(
+            frozenset(), f"Nothing is inferred: what is left of the torn line says what was above it, so that {links}{more}. {_WORDS}"
+        )
     return CaseCost(STRATEGY.safety, f"That {links}{more} is inferred from the order of the lines. {_WORDS}")
 
 
