@@ -196,7 +196,7 @@ def test_a_crash_file_is_never_repaired_and_leads_to_its_session_before_anything
 def test_a_reader_that_sends_a_call_as_words_is_not_offered_as_if_nothing_was_wrong(client: Client, incident: Conversation) -> None:
     """It keeps the thinking in which the call was written, and the request passes with it."""
     readers = prompt(client, incident).partition("<dt>Reader</dt>")[2].partition("</dd>")[0]
-    assert words(readers).startswith("Call not run, but not rejected, read by dispatch-role-split+keep-thinking, or exact+keep-thinking")
+    assert words(readers).startswith("Call not run, but not rejected, read by dispatch-role-split+keep-thinking , or exact+keep-thinking")
     other = prompt(client, incident, "?reader=exact%2Bkeep-thinking")
     assert "Call not run, though the request passes: a stream was stored so." in other
     repaired = prompt(client, incident, "?reader=exact%2Bkeep-thinking&strategy=promote-leaked-call")
