@@ -239,6 +239,8 @@ class Lookup:
     """Of the conversation that can be repaired, at the place; what causes them is first."""
     verdict: str = ""
     others: tuple[OtherReader, ...] = ()
+    errors: tuple[tuple[str, Finding], ...] = ()
+    """Of the conversation that can be repaired, those elsewhere."""
 
 
 class RejectedNow(NamedTuple):
@@ -446,7 +448,11 @@ def _look(error: str, row: Conversation | None, reader: str) -> Lookup:
     errors = {finding: oid for oid, finding in analysed.findings if finding.severity is Severity.ERROR}
     first = {errors[finding]: finding for finding in causes(analysed.case.conversation.chunks, seqs, list(errors))}
     there = tuple((first | {oid: finding for oid, finding in analysed.findings if seqs & set(finding.seqs)}).items())[:PLACES_SHOWN]
-    return Lookup(explanations, None, (row, case), (repairable, analysed.case), crash, advice, there, analysed.verdict.text, others)
+    here = {oid for oid, _ in there}
+    elsewhere = tuple((oid, finding) for finding, oid in errors.items() if oid not in here)[:PLACES_SHOWN]
+    return Lookup(
+        explanations, None, (row, case), (repairable, analysed.case), crash, advice, there, analysed.verdict.text, others, elsewhere
+    )
 
 
 def _recommended(row: Conversation, analysed: Analysis, projection: str, profile: str) -> tuple[tuple[str, ...], str]:

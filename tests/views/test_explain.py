@@ -248,6 +248,8 @@ def test_advice_that_only_partly_helps_has_a_row_for_each_way(client: Client, in
     cause = text.partition('.cause">')[2].partition("What to do")[0]
     assert not is_named or cause.index(">MSG101<") < cause.index(">TOOL202<"), "the effect is not all of it"
     assert promote.startswith("promote-leaked-call invented accepted The next request passes after it. Turns a call")
+    assert "Also repairs THINK301 Turn 3 ends at seq 14 with a tool call written as thinking" in promote, "why a call is offered"
+    assert "Also repairs" not in renumber
     assert renumber.startswith(
         "renumber-messages safe partial Ends this rejection. Next request after it: wrong silently (without seq 14). Gives each message"
     )
