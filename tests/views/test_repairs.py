@@ -785,7 +785,7 @@ def test_a_finding_that_gets_milder_is_named_and_what_a_parent_brings_back_is_no
     words = unescape(" ".join(re.sub("<[^>]+>", " ", answer).split()))
     assert "Findings: TREE101 error → note" in words and "none fewer" not in words
     assert "Next request: anthropic-2026-07: still wrong silently (content lost)" in words
-    assert " · nothing lost or invented Undo" in words, "the torn line says the parent, and the entries are in the file"
+    assert " · nothing more lost or invented Undo" in words, "the torn line says the parent, and the entries are in the file"
     assert "Read: 5 → 8 messages" in words
 
 
