@@ -196,7 +196,7 @@ def _look_of(environ: Environ) -> tuple[Conversation | None, Look | None]:
 
 
 def _key_of_look(row: Conversation, rest: str, request: Any) -> str:
-    """ "" of what is kept nowhere."""
+    """Under which it is kept; "" where nothing is."""
     if rest == _PROMPT:
         return prompts.key_of_look(request, row)
     choice = choice_of(request, row)

@@ -26,7 +26,7 @@ from inspector.presentation.conversation.ending import ACCEPTED, Ending, ending_
 from inspector.presentation.conversation.verdict import silent_errors
 from inspector.presentation.packed import packed, unpacked
 from inspector.presentation.repair.alternatives import LARGEST, Attempt, safety_words, strategy_alternatives
-from inspector.presentation.repair.ends import end_after
+from inspector.presentation.repair.ends import ending_with
 from inspector.presentation.repair.outcomes import (
     RECOMMENDED,
     SAME_REQUEST,
@@ -261,7 +261,7 @@ def _advised(
 ) -> Offered:
     # What the store cannot keep is left out of a candidate after it was judged.
     later = written(offer.recommended) or candidate.case
-    after = end_after(case, candidate.strategies, later, *judged_case(later, profile, projection), projection)
+    after = ending_with(case, candidate.strategies, later, *judged_case(later, profile, projection), projection)
     passing = [Passing((attempt.name,), attempt.safety, attempt.ending) for attempt in attempts if is_right(attempt.ending)]
     safety = _safety_of(candidate.strategies)
     if offer.recommended and not is_right(after):
@@ -280,7 +280,7 @@ def _passing_with_one_more(
     for name in more:
         strategies, repaired = composed(case, [*names, name])
         repaired = written([strategy.name for strategy in strategies]) or repaired
-        end = end_after(case, strategies, repaired, *judged_case(repaired, profile, projection), projection)
+        end = ending_with(case, strategies, repaired, *judged_case(repaired, profile, projection), projection)
         if is_right(end):
             yield Passing(tuple(strategy.name for strategy in strategies), _safety_of(strategies), end)
 

@@ -27,7 +27,7 @@ from inspector.rules.base import Finding
 from inspector.sources import unchanged
 
 OTHERS_KEPT = 8
-"""Analyses of one conversation by other readers, profiles or revisions."""
+"""Analyses of one conversation by other readers, profiles or revisions, and its prompts."""
 HIGHEST = 2**63 - 1
 """What a column takes; a store may have larger seqs."""
 _ROWS_AT_ONCE = 200

@@ -30,7 +30,7 @@ class StoredAnalysis(models.Model):
 
 
 class AnalysisBlock(models.Model):
-    """Some rows in their order, packed, with what finds a row without unpacking."""
+    """Some rows in their order, packed, with what finds a row without unpacking. Of a prompt, positions are those of its table, and `counts` has runs of seqs."""
 
     analysis = models.ForeignKey(StoredAnalysis, on_delete=models.CASCADE, related_name="blocks", db_index=False)
     number = models.PositiveIntegerField()

@@ -1,6 +1,7 @@
 """What-if comparisons of imported conversations; kept by content, since the same rows give the same answer."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import ParamSpec, TypeVar
 
 from django.db.models import F, Q, QuerySet, Sum
 
@@ -12,6 +13,8 @@ from inspector.models.own_process import in_own_process
 from inspector.presentation.whatif.differences import Difference, between, client, outcomes, read_by, with_findings
 from inspector.rules.base import Case, case_of, stored_messages
 
+P = ParamSpec("P")
+T = TypeVar("T")
 _DIFFERENCES: dict[tuple[str, ...], Difference] = {}
 _WITH_FINDINGS: dict[tuple[object, ...], Difference] = {}
 _MOST = 50_000
@@ -71,14 +74,16 @@ def difference(conversation: Conversation, reader_a: str, reader_b: str, profile
         return cached
     [(_, (plain,))] = differences([conversation], (reader_a, reader_b), profile)
     named = None if ids is None else list(ids)
-    if conversation.chunk_count >= LARGE:
-        result = in_own_process(_with_findings, conversation.pk, plain, reader_a, reader_b, named)
-    else:
-        result = _with_findings(conversation.pk, plain, reader_a, reader_b, named)
+    result = _apart(conversation, _with_findings, conversation.pk, plain, reader_a, reader_b, named)
     if len(_WITH_FINDINGS) > _MOST:
         _WITH_FINDINGS.clear()
     _WITH_FINDINGS[key] = result
     return result
+
+
+def _apart(conversation: Conversation, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """A server stays small: what reads a large conversation is done by another process."""
+    return in_own_process(work, *args, **kwargs) if conversation.chunk_count >= LARGE else work(*args, **kwargs)
 
 
 @unlimited
@@ -101,10 +106,7 @@ def _of_one(conversation: Conversation, digest: str, readers: Sequence[str], pro
     kept = _kept(conversation, digest, readers, profile)
     if kept is not None:
         return kept
-    if conversation.chunk_count >= LARGE:
-        results = in_own_process(_computed, conversation.pk, tuple(readers), profile)
-    else:
-        results = _computed(conversation.pk, tuple(readers), profile)
+    results = _apart(conversation, _computed, conversation.pk, tuple(readers), profile)
     if len(_DIFFERENCES) > _MOST:
         _DIFFERENCES.clear()
     _DIFFERENCES.update(zip(_keys(conversation, digest, readers, profile), results, strict=True))

@@ -111,7 +111,7 @@ def _repairs_of_source(oid: str) -> QuerySet[Repair, Any]:
 
 def of_finding(request: OperatorRequest, oid: str) -> object:
     row = Finding.objects.filter(oid=oid).values_list("conversation__oid", *FINDING).first()
-    return None if row is None else (row, of_analysis(request, row[0]))
+    return None if row is None else (row, of_analysis(request, row[0]), _kept_analyses(row[0]))
 
 
 def of_ended_repair(request: OperatorRequest, oid: str) -> object:

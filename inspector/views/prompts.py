@@ -26,7 +26,7 @@ from inspector.presentation.prompt.causes import HOW, causes, with_causes
 from inspector.presentation.prompt.side_by_side import ROWS_KEPT, MissingResult, Pairing, Rows, RowsKept, SideBySideRow, seq_runs, spanned
 from inspector.presentation.prompt.summary import LEAD, RequestSummary, SentRequest, request_summary
 from inspector.presentation.repair.alternatives import LARGEST, Attempt, reader_alternatives, strategy_alternatives
-from inspector.presentation.repair.ends import end_after
+from inspector.presentation.repair.ends import ending_with
 from inspector.presentation.repair.outcomes import is_right
 from inspector.presentation.tree.view import TreeView, tree_view
 from inspector.presentation.whatif.differences import candidates
@@ -264,7 +264,7 @@ def _advised(headline: Headline | None, analysis: Analysis, sent: SentRequest) -
         return "", (), ""
     if headline is None or sent.strategies:
         used = [strategy_named(name) for name in sent.strategies]
-        end = end_after(analysis.case, used, sent.case, sent.prompt, sent.judgement, analysis.projection)
+        end = ending_with(analysis.case, used, sent.case, sent.prompt, sent.judgement, analysis.projection)
     else:
         end = ending_of(headline.overview.verdict.next_request, sent.judgement)
     return end.silence, *((analysis.recommended, analysis.why_not) if headline is None else (headline.recommended, ""))
@@ -281,24 +281,24 @@ def _ways(choice: Choice, chosen: Sequence[str]) -> PromptWays:
     return PromptWays(choice.revision, choice.reader, choice.projection, choice.profile, choice.step, choice.leaf, tuple(chosen))
 
 
-def is_kept_apart(row: Conversation) -> bool:
+def _keeps_rows(row: Conversation) -> bool:
     """Whether what its page is made of is kept. Of a crash file each row also names what is stored of it elsewhere."""
     return row.chunk_count > LARGEST and not row.is_crash
 
 
 def key_of_look(request: OperatorRequest, row: Conversation) -> str:
     """Of what is kept of this look at a prompt; "" where nothing is."""
-    return _ways(choice_of(request, row), _names(request)).key if is_kept_apart(row) else ""
+    return _ways(choice_of(request, row), _names(request)).key if _keeps_rows(row) else ""
 
 
 def is_page_kept(request: OperatorRequest, row: Conversation) -> bool:
     """Whether the page reads no more of the conversation than its window."""
-    return is_kept_apart(row) and stored_prompt(row, _ways(choice_of(request, row), _names(request))) is not None
+    return _keeps_rows(row) and stored_prompt(row, _ways(choice_of(request, row), _names(request))) is not None
 
 
 def keep_page(request: OperatorRequest, row: Conversation) -> None:
     """For its next view. Raises as `analysed`."""
-    if not is_kept_apart(row):
+    if not _keeps_rows(row):
         return
     before, choice, chosen = judged_now(row), choice_of(request, row), _names(request)
     computed = _computed(row, choice, chosen)
@@ -356,7 +356,7 @@ def _causes_of_silence(analysis: Analysis, look: RequestSummary) -> list[tuple[s
 def _page(request: OperatorRequest, row: Conversation, choice: Choice) -> PromptPage:
     """Raises as `analysed`."""
     chosen = _chosen_strategies(request)
-    kept = stored_prompt(row, _ways(choice, chosen)) if is_kept_apart(row) else None
+    kept = stored_prompt(row, _ways(choice, chosen)) if _keeps_rows(row) else None
     if kept is not None:
         return _shown(row, choice, kept.summary, kept)
     computed = _computed(row, choice, chosen)
@@ -412,7 +412,7 @@ def _with_trials(shown: PromptPage, computed: _Computed, chosen: Sequence[str]) 
 
 def _is_partial(case: Case, repairs: Sequence[str], choice: Choice) -> bool:
     used, repaired = composed(case, repairs)
-    return not is_right(end_after(case, used, repaired, *judged_case(repaired, choice.profile, choice.projection), choice.projection))
+    return not is_right(ending_with(case, used, repaired, *judged_case(repaired, choice.profile, choice.projection), choice.projection))
 
 
 def _session(row: Conversation) -> tuple[Conversation | None, dict[str, Chunk]]:

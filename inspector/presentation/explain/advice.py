@@ -10,7 +10,7 @@ from inspector.presentation.conversation.recorded_errors import recorded_errors
 from inspector.presentation.explain.answer import Explanation, OtherReader, explanation_report, same_refusal
 from inspector.presentation.explain.meanings import own_rules
 from inspector.presentation.json_text import Json, json_fields
-from inspector.presentation.repair.ends import end_after
+from inspector.presentation.repair.ends import ending_with
 from inspector.presentation.repair.outcomes import advice_word
 from inspector.profiles.catalogue import PROFILES
 from inspector.profiles.judging import judged_case
@@ -105,7 +105,7 @@ def advice_of(case: Case, names: Sequence[str], why_not: str, profile_name: str,
     strategies, repaired = composed(case, names)
     now = judged_case(case, profile_name, own_projection)[1]
     prompt, after = judged_case(repaired, profile_name, own_projection)
-    end = end_after(case, strategies, repaired, prompt, after, own_projection)
+    end = ending_with(case, strategies, repaired, prompt, after, own_projection)
     verdict = f"{after.verdict}, but goes {end.words} ({end.silence})" if end.silence else after.verdict
     return Advice(
         profile_name,

@@ -9,7 +9,7 @@ from inspector.conversation.tree import entries
 from inspector.planning.recommend import composed, longer
 from inspector.presentation.conversation.ending import ACCEPTED, Ending, ending_without_findings
 from inspector.presentation.conversation.verdict import unnoticed_of_streams
-from inspector.presentation.repair.ends import end_after, is_same_request
+from inspector.presentation.repair.ends import ending_with, is_same_request
 from inspector.profiles.base import Judgement
 from inspector.profiles.judging import judged
 from inspector.rules.base import Case, Rule, findings
@@ -112,7 +112,7 @@ def strategy_alternatives(
                 safety_words(own.safety),
                 judgement,
                 len(prompt.messages),
-                end_after(case, used, other, prompt, judgement, own_projection),
+                ending_with(case, used, other, prompt, judgement, own_projection),
                 failure,
                 len(edits),
                 is_chosen,

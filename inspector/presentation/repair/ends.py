@@ -13,7 +13,9 @@ from inspector.rules.base import Case
 from inspector.strategies.base import Strategy
 
 
-def end_after(base: Case, strategies: Sequence[Strategy], after: Case, prompt: Prompt, judgement: Judgement, own_projection: str) -> Ending:
+def ending_with(
+    base: Case, strategies: Sequence[Strategy], after: Case, prompt: Prompt, judgement: Judgement, own_projection: str
+) -> Ending:
     """`after` is the case that they make of `base`; `prompt` and `judgement` are its own.
 
     What a request silently lacks is not in it again where a strategy takes it away: a leaked call that is dropped was not run, and leaves no trace.
