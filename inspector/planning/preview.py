@@ -143,7 +143,9 @@ def look(case: Case, projection_name: str, profile_name: str, known: KnownSide |
 
 @light_dataclass(frozen=True, slots=True)
 class DiffRow:
-    """`op`: same, reindexed (only its numbers differ, and the store holds them), changed, removed, inserted, restored (stored already, and on the path again)."""
+    """`op`: same, reindexed (only its numbers differ, and the store holds them), changed, removed, inserted, restored (stored already, and on the path again),
+    appended (as stored, and written again behind it), unread (stored next to what changes, and readable neither before nor after).
+    """
 
     op: str
     before: Chunk | None
@@ -278,23 +280,23 @@ def preview(
         raise WriteRefused(
             f"{case.reading.reader} would take another path from what is written than the plan's; plan it with another --reader, or choose another mode."
         )
-    in_tree = frozenset(chunk.key for chunk in case.tree.chunks) if case.tree else frozenset[str]()
-    rows = _rows(stored.conversation, final, later.case.conversation, target != stored.conversation.native_id, in_tree)
+    mode = next((mode for mode in format_.modes if mode.name == plan.mode), None)
+    tree = case.tree.chunks if case.tree else ()
+    is_new = target != stored.conversation.native_id
+    rows = _rows(
+        stored.conversation, final, later.case.conversation, is_new, mode is not None and mode.appends, {chunk.key for chunk in tree}
+    )
     return Preview(
         plan,
         changes,
         plan.digest(changes),
         before,
         later,
-        rows,
+        tuple(_with_unread(rows, tree)),
         (
             *(Cost(strategy.name, strategy.cost, not strategy.safety) for strategy in strategies),
-            *(
-                Cost("", mode.cost)
-                for mode in format_.modes
-                if mode.name == plan.mode and mode.cost and any(row.op == "changed" for row in rows)
-            ),
-            *(Cost("", sentence) for sentence in _other_path(case, target == stored.conversation.native_id)),
+            *([Cost("", mode.cost)] if mode and mode.cost and any(row.op in ("changed", "appended") for row in rows) else []),
+            *(Cost("", sentence) for sentence in _other_path(case, not is_new)),
             *(Cost("", sentence) for sentence in _gap(rows)),
         ),
         lambda preview: _warnings(preview, stored, format_, strategies),
@@ -358,11 +360,17 @@ def diff_rows(before: Conversation, after: Conversation) -> tuple[DiffRow, ...]:
 
 
 def _rows(
-    base: Conversation, final: Conversation, written: Conversation, is_new: bool = False, in_tree: Collection[str] = ()
+    base: Conversation,
+    final: Conversation,
+    written: Conversation,
+    is_new: bool = False,
+    appends: bool = False,
+    in_tree: Collection[str] = (),
 ) -> tuple[DiffRow, ...]:
     """Rows in the order of the result; `written` holds the same chunks as `final`, with the numbers that the store will have.
 
-    `is_new`: it is another conversation, whose lines name it; they are shown as the plan has them. `in_tree`: keys of all that is stored, on the path or not.
+    `is_new`: it is another conversation, whose lines name it; they are shown as the plan has them. `appends`: of the mode that writes it. `in_tree`: keys of
+    all that is stored, on the path or not.
     """
     as_written = dict(zip((chunk.key for chunk in final.chunks), written.chunks, strict=True))
     planned = {chunk.key: chunk for chunk in final.chunks}
@@ -376,8 +384,28 @@ def _rows(
             rows.append(DiffRow("removed", waiting.pop(0), None))
         if is_new and before is not None:
             chunk = _as_planned(chunk, planned[key])
-        rows.append(DiffRow("restored" if before is None and key in in_tree else _op(before, chunk, has_numbers), before, chunk))
+        op = "restored" if before is None and key in in_tree else _op(before, chunk, has_numbers)
+        if appends and op == "changed" and before is not None and _content(before) == _content(chunk):
+            op = "appended"
+        rows.append(DiffRow(op, before, chunk))
     return (*rows, *(DiffRow("removed", chunk, None) for chunk in waiting))
+
+
+def _with_unread(rows: Sequence[DiffRow], tree: Iterable[Chunk]) -> Iterator[DiffRow]:
+    """With the rows that cannot be read, each where it is stored, next to one that changes: a reviewer misses them where a path leads around them."""
+    on_path = {chunk.key for row in rows for chunk in (row.before, row.after) if chunk is not None}
+    unread = [chunk for chunk in tree if chunk.kind is Kind.UNREADABLE and chunk.key not in on_path]
+    last = "same"
+    for row in rows:
+        stored = row.before or (row.after if row.op == "restored" else None)
+        while stored is not None and unread and unread[0].seq < stored.seq:
+            chunk = unread.pop(0)
+            if not row.op == last == "same":
+                yield DiffRow("unread", chunk, None)
+        yield row
+        last = row.op
+    if last != "same":
+        yield from (DiffRow("unread", chunk, None) for chunk in unread)
 
 
 def _as_planned(written: Chunk, planned: Chunk) -> Chunk:

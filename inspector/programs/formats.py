@@ -467,6 +467,8 @@ class WriteMode:
 
     cost: str = ""
     """A sentence, where more than what the strategies change is another afterwards."""
+    appends: bool = False
+    """What changes is written again at the end, and its old rows stay."""
 
     @property
     def shown(self) -> str:

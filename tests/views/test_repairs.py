@@ -825,15 +825,26 @@ def test_what_a_torn_line_lost_stays_lost_in_each_mode(client: Client, kept: Kep
     assert ("Stays lost:</b> what STORE501 at seq 7" in text(client, address)) is stays
 
 
-@pytest.mark.parametrize("mode", ["replay-suffix", "in-place", "fork"])
-def test_what_is_in_the_file_and_on_the_path_again_is_not_inserted(client: Client, kept: Kept, mode: str) -> None:
-    """Six green rows with a plus stood for one parent that changes."""
+@pytest.mark.parametrize(
+    ("mode", "acts"),
+    [
+        ("replay-suffix", "5 written again, 1 unreadable before and after"),
+        ("in-place", "1 changed, 4 unchanged, 1 unreadable before and after"),
+        ("fork", "5 unchanged, 1 unreadable before and after"),
+    ],
+)
+def test_what_is_in_the_file_and_on_the_path_again_is_not_inserted(client: Client, kept: Kept, mode: str, acts: str) -> None:
+    """Six green rows with a plus stood for one parent that changes; the mode that touches no line showed five as changed, their old ids struck out; and none
+    of them showed the torn line, which no repair brings back."""
     kept("programs", of_programs)
     row = Conversation.objects.get(title__startswith="The totals of the ledger")
     page = text(client, f"/conversations/{row.oid}/repairs/new/?strategy=reparent-orphan-entry&mode={mode}")
     words = unescape(" ".join(re.sub("<[^>]+>", " ", page).split()))
     assert "6 chunks back on the path" in words and "chunks inserted" not in words and "5 → 8 read of 5 → 8 on the path" in words
+    assert f"6 chunks back on the path, {acts}" in words and "7 no role unreadable not read, before and after" in words
     assert len(re.findall(r'<div class="line restored', page)) == 6 and '<div class="line inserted' not in page
+    diff = page[page.index('class="line restored') : page.index("Verdicts and findings")]
+    assert ("<s>" in diff) is (mode != "replay-suffix")
     assert ("Findings in the new conversation" in words) is (mode == "fork")
     assert ("STORE501 1 → 0" in words) is False, "a fork leaves it in the old file"
 

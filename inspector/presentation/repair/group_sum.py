@@ -8,21 +8,20 @@ from typing import Any, NamedTuple
 from inspector.planning.preview import Preview
 from inspector.presentation.conversation.ending import ACCEPTED
 from inspector.presentation.repair.alternatives import safety_words
-from inspector.presentation.repair.plan import RESTORED, counts, ending_after, ending_of_side, headline, remaining, remaining_words
+from inspector.presentation.repair.plan import ACTS, counts, ending_after, ending_of_side, headline, remaining, remaining_words
 from inspector.presentation.visible import size
 from inspector.rules.base import Severity
 from inspector.rules.catalogue import RULES
 
 MOST_RULES = 4
-OPS = ("inserted", "restored", "removed", "changed", "reindexed")
-_ACTS = {"restored": RESTORED, "reindexed": "renumbered"}
+_ACTS = {**ACTS, "reindexed": "renumbered"}
 
 
 def plan_facts(preview: Preview) -> dict[str, Any]:
     """JSON: chunks by what becomes of them, bytes that are written, findings by rule as `counts` has them, verdicts, costs."""
     ops = Counter(row.op for row in preview.rows)
     return {
-        "ops": {op: ops[op] for op in OPS},
+        "ops": {op: ops[op] for op in _ACTS},
         "bytes": preview.bytes_new,
         "counts": counts(preview),
         "remaining": remaining(preview),
@@ -85,7 +84,7 @@ class GroupSum:
     @property
     def did(self) -> str:
         """What they write."""
-        words = [f"{self.ops[op]:,} {_ACTS.get(op, op)}" for op in OPS if self.ops[op]]
+        words = [f"{self.ops[op]:,} {act}" for op, act in _ACTS.items() if self.ops[op]]
         return f"chunks: {', '.join(words) or 'none change'} · {size(self.bytes)} new"
 
     @property
@@ -126,7 +125,7 @@ def sum_of(plans: Iterable[Mapping[str, Any]]) -> GroupSum:
         left.update(plan.get("remaining", {}))
     return GroupSum(
         len(plans),
-        {op: ops[op] for op in OPS},
+        {op: ops[op] for op in _ACTS},
         sum(plan["bytes"] for plan in plans),
         changes_of((code, before[code], after[code]) for code in sorted(before | after)),
         (sum(plan["accepted"][0] for plan in plans), sum(plan["accepted"][1] for plan in plans)),

@@ -23,15 +23,14 @@ from inspector.rules.base import Severity, at_least, findings
 from inspector.rules.catalogue import RULES
 from inspector.strategies.catalogue import strategy
 
-RESTORED = "back on the path"
-_ROWS = (
-    ("inserted", "inserted"),
-    ("restored", RESTORED),
-    ("removed", "removed"),
-    ("changed", "changed"),
-    ("reindexed", "renumbered (content identical)"),
-    ("same", "unchanged"),
-)
+ACTS = {"inserted": "inserted", "restored": "back on the path", "appended": "written again", "removed": "removed", "changed": "changed"}
+"""What becomes of a row, by its `op`, where it is more than other numbers."""
+_ROWS = {
+    **ACTS,
+    "reindexed": "renumbered (content identical)",
+    "same": "unchanged",
+    "unread": "unreadable before and after",
+}
 
 
 def summary(preview: Preview) -> str:
@@ -68,11 +67,10 @@ def headline(preview: Preview, is_written: bool = True) -> str:
     Of what is only handed back no bytes are written.
     """
     ops = Counter(row.op for row in preview.rows)
-    words = {"inserted": "inserted", "restored": RESTORED, "removed": "removed", "changed": "changed"}
-    parts = [f"{_first(ops[op], 'chunk', 'chunks')} {act}" for op, act in words.items() if ops[op]]
+    parts = [f"{_first(ops[op], 'chunk', 'chunks')} {act}" for op, act in ACTS.items() if ops[op]]
     if ops["reindexed"]:
         parts.append(f"{_first(ops['reindexed'], 'chunk', 'chunks')} renumbered")
-    if not any(ops[op] for op in words):
+    if not any(ops[op] for op in ACTS):
         parts.append("no content changes")
     if is_written:
         parts.append(f"{size(preview.bytes_new)} new")
@@ -194,7 +192,7 @@ def _milder(before: Severity | None, after: Severity | None, is_as_many: bool) -
 def chunks_summary(rows: Sequence[DiffRow]) -> str:
     """`1 chunk inserted, 4 renumbered (content identical), 9 unchanged`."""
     ops = Counter(row.op for row in rows)
-    counted = [(ops[op], words) for op, words in _ROWS if ops[op]]
+    counted = [(ops[op], words) for op, words in _ROWS.items() if ops[op]]
     parts = [
         f"{_first(number, 'chunk', 'chunks') if place == 0 else f'{number:,}'} {words}" for place, (number, words) in enumerate(counted)
     ]

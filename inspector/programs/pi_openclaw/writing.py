@@ -27,6 +27,7 @@ MODES: tuple[WriteMode, ...] = (
         own_risk="appends the changed end again, the old one stays as a branch",
         own_merit="no stored byte changes",
         cost="What is put at the end again has new ids and one new time there; its old lines keep theirs.",
+        appends=True,
     ),
     WriteMode(INSERT, "gives rows another parent, and puts new ones, where there are any, into the middle; ids stay", "in-place"),
     WriteMode(NEW, "writes the path as a new session file next to this one, which stays as it is", "fork"),
