@@ -844,7 +844,7 @@ def test_what_is_in_the_file_and_on_the_path_again_is_not_inserted(client: Clien
     assert f"6 chunks back on the path, {acts}" in words and "7 no role unreadable not read, before and after" in words
     assert len(re.findall(r'<div class="line restored', page)) == 6 and '<div class="line inserted' not in page
     diff = page[page.index('class="line restored') : page.index("Verdicts and findings")]
-    assert ("<s>" in diff) is (mode != "replay-suffix")
+    assert ("<s>" in diff) is (mode == "in-place")
     assert ("Findings in the new conversation" in words) is (mode == "fork")
     assert ("STORE501 1 → 0" in words) is False, "a fork leaves it in the old file"
 
