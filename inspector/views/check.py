@@ -45,6 +45,7 @@ FINDINGS = 50
 NAMED = 3
 """Ids that a headline names."""
 TYPED = 100_000
+LONGEST_MODEL = 100
 """Characters of a text that is judged while it is typed."""
 NAME = "request.json"
 OPENAI = '{"model": "gpt-5", "messages": [{"role": "user", "content": "List the files"}, {"role": "tool", "tool_call_id": "call_1", "content": "notes.md"}]}'
@@ -106,6 +107,8 @@ class CheckPage:
     profiles: tuple[Profile, ...]
     format: str
     profile: str
+    model: str
+    """For which it is judged, in place of the one that it names; "" = that."""
     text: str
     carried: str
     problem: str
@@ -216,13 +219,18 @@ def _given(request: OperatorRequest) -> Pasted:
     return recognized if recognized.data != body.data else body
 
 
+def _model(request: OperatorRequest) -> str:
+    return request.POST.get("model", "").strip()[:LONGEST_MODEL]
+
+
 def _checked(request: OperatorRequest, given: Pasted, *, is_sure: bool = False) -> Checked:
     """`is_sure`: what is the same in several shapes is not judged as one of them. Raises NoBody."""
     data, format_name, profile_name = given.data, request.POST.get("format", ""), request.POST.get("profile", "")
     if format_name and not wire_of(format_name):
         raise NoBody(f"There is no request format {visible(format_name[:60])}: choose one of the list, or let it be detected.")
     try:
-        return checked(data, NAME, format_name or given.format or (format_of(data) if is_sure else ""), profile_name, given.beginning)
+        chosen = format_name or given.format or (format_of(data) if is_sure else "")
+        return checked(data, NAME, chosen, profile_name, given.beginning, _model(request))
     except NotARequest as problem:
         # A command has an option where this page has a field.
         is_chosen = given.what or format_name or problem.what == problem.reason
@@ -261,6 +269,7 @@ def check_page(request: OperatorRequest, given: Pasted | None = None) -> tuple[C
         profiles=PROFILES,
         format=request.POST.get("format", ""),
         profile=request.POST.get("profile", ""),
+        model=_model(request),
         text=whole if is_editable and whole else text[:CARRIED],
         carried=carried,
         problem=problem,
@@ -441,7 +450,7 @@ def check(request: OperatorRequest) -> HttpResponse:
 def check_json(request: OperatorRequest) -> HttpResponse:
     if request.method != "POST":
         answer = as_json(
-            {"error": "POST the body as the field `body` or the file `file`, with `format` and `profile` if you like."}, status=405
+            {"error": "POST the body as the field `body` or the file `file`, with `format`, `profile` and `model` if you like."}, status=405
         )
         answer["Allow"] = "POST"
         return answer

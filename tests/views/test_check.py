@@ -172,6 +172,31 @@ def test_a_good_body_needs_nothing_and_downloads_unchanged(client: Client) -> No
     assert client.post("/check/", {"body": json.dumps(GOOD), "do": "download"}).content == json.dumps(GOOD).encode()
 
 
+ENDS_WITH_ASSISTANT = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "hello"}]
+
+
+@pytest.mark.parametrize(
+    ("own", "chosen", "verdict"),
+    [
+        ("", "", "depends on the model"),
+        ("", "claude-opus-4-5", "passes"),
+        ("", " claude-opus-4-6 ", "rejected"),
+        ("claude-opus-4-6", "", "rejected"),
+        ("claude-opus-4-6", "claude-opus-4-5", "passes"),
+    ],
+)
+def test_it_is_judged_for_the_model_that_is_chosen(client: Client, own: str, chosen: str, verdict: str) -> None:
+    """Of a bare list nothing says it, and it had to be written into the JSON."""
+    body = {"messages": ENDS_WITH_ASSISTANT, "max_tokens": 9, **({"model": own} if own else {})}
+    page = post(client, json.dumps(body), format="anthropic-request", model=chosen)
+    shown = re.search(r'class="badge[^"]*">([^<]+)</span>(?:(?!class="badge).)*anthropic-2026-07', page, re.DOTALL)
+    assert shown and shown[1] == verdict
+    assert ("for the model" in page) is bool(chosen) and ("which model it is for is not known" in page) is not (own or chosen)
+    repaired = client.post("/check.json", {"body": json.dumps(body), "format": "anthropic-request", "model": chosen}).json()["repaired"]
+    assert (repaired is not None) is (verdict == "rejected")
+    assert repaired is None or json.loads(repaired).get("model", "") == own, "what is chosen is not written into it"
+
+
 def test_another_profile_can_be_asked_for(client: Client) -> None:
     assert re.search(r"<h1[^>]*>[^<]* at messages\.\d ", post(client, json.dumps(LATE), profile="mistral-strict"))
 

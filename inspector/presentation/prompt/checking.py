@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 
 from inspector.conversation.edits import EditMismatch, Plan
+from inspector.conversation.model import Fact
 from inspector.planning.preview import NothingToDo, Preview, compose_effective, digest, preview, safety_of
 from inspector.planning.recommend import Recommendation, sequence
 from inspector.planning.suggested import suggested
@@ -57,11 +58,20 @@ class Checked:
         return next((change.after.data for change in changes if change.after is not None), None)
 
 
-def checked(data: bytes, name: str, format_name: str = "", profile_name: str = "", beginning: Beginning | None = None) -> Checked:
-    """`name` is what the body is called; "" = the first that it may be of, and the format's own profile. Raises NotARequest, UnknownFormat, UnknownProfile."""
+def checked(
+    data: bytes, name: str, format_name: str = "", profile_name: str = "", beginning: Beginning | None = None, model: str = ""
+) -> Checked:
+    """`name` is what the body is called; "" = the first that it may be of, the format's own profile, and the model that the body names.
+
+    Raises NotARequest, UnknownFormat, UnknownProfile.
+    """
     formats = [format_name] if format_name else request_detection.formats_of(data)
     format_, same_in = format_named(formats[0]), tuple(formats[1:])
     stored = next(iter(format_.read([Record(name, Cell(data, "file"))])))
+    if model:
+        # Of no record, so that it is that of the repaired body too.
+        facts = {**stored.conversation.facts, "model": Fact("model", model, "given")}
+        stored = replace(stored, conversation=replace(stored.conversation, facts=facts))
     case = case_of(stored.conversation, format_.default_reader)
     case_findings = tuple(findings(case, RULES))
     if len(stored.conversation.chunks) <= LARGEST:

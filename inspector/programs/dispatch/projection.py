@@ -13,12 +13,12 @@ from inspector.text import js_json, jsontext
 from inspector.text.jsontext import Unreadable
 
 NAME, FIXES = "dispatch-openai", ("wrapped", "omitted")
-"""The converter as shipped, and its variants that were proposed (fix 3)."""
+"""The converter as shipped, and its variants that were proposed."""
 _HINT_UNITS = 200
 # Upstream's fix 3; the copy of the report that circulates lost the tags.
 _THINKING: dict[str, tuple[str, Callable[[str], str]]] = {
     "joined": ("thinking joined to the text, untagged, as shipped", lambda text: text),
-    "wrapped": ("thinking wrapped in <think> tags, the proposed fix 3", lambda text: f"<think>\n{text}\n</think>\n"),
+    "wrapped": ("proposed for the converter: thinking wrapped in <think> tags", lambda text: f"<think>\n{text}\n</think>\n"),
     "omitted": ("thinking left out", lambda text: ""),
 }
 

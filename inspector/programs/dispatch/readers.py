@@ -171,7 +171,7 @@ GROUPINGS = (
     ),
     Grouping(
         "dispatch-role-split",
-        "option A: a new message where msgIdx or role differs",
+        "proposed for the loader: a new message where msgIdx or role differs",
         "Two messages of one role that share a msgIdx are still read as one: a user message after a user message.",
         "proposed in the incident report; not known to have shipped",
         _index_or_role_differs,
@@ -179,7 +179,7 @@ GROUPINGS = (
     ),
     Grouping(
         "dispatch-global-index",
-        "option B: msgIdx unique in the conversation, for rows written from now on",
+        "proposed for the writer: msgIdx unique in the conversation, for rows written from now on",
         "Rows already stored keep their msgIdx and read merged, as with dispatch-legacy; +new-rows shows how they would read had they been written with the fix.",
         "proposed in the incident report; its counter's key was never published",
         _index_differs,
@@ -195,7 +195,7 @@ GROUPINGS = (
 )
 _VARIANTS = (
     *((repair.name, repair.title) for repair in REPAIRS.values()),
-    (KEEP_THINKING, "the proposed fix: a thinking-only message counts as content"),
+    (KEEP_THINKING, "proposed for the repair at load: a thinking-only message counts as content"),
 )
 NEW_ROWS = ("new-rows", "as if every row had been written with the fix")
 

@@ -8,7 +8,7 @@ from inspector.conversation.queries import span_text, turns
 from inspector.programs.dispatch.rules.merges import foreign, indexes, listing, merges, ruled_out
 from inspector.rules.base import Case, Match, Origin, Rule, Severity
 
-_SPLIT = "Group by `seq - chunkIdx`, or split on role as well as msgIdx (option A)."
+_SPLIT = "Group by `seq - chunkIdx`, or split on role as well as msgIdx."
 _DERIVED = ("derived from load() of Dispatch store.ts 71c635f",)
 
 
@@ -87,7 +87,7 @@ RULE = (
             "Dispatch notes/tool-call-in-thinking-bug.md, 2026-06-28",
             "Dispatch commits 44e2717 (chunk rows) and 519b799 (an append per step)",
         ),
-        fixed_in_code="Group by `seq - chunkIdx` (right for every stored row). Splitting on role as well as msgIdx (option A) repairs all but two neighbors of one role.",
+        fixed_in_code="Group by `seq - chunkIdx` (right for every stored row). Splitting on role as well as msgIdx repairs all but two neighbors of one role.",
     ),
     _rule(
         "MSG102",
@@ -111,11 +111,11 @@ RULE = (
         "glued-messages",
         "two messages of one role are read as one",
         "A turn that stored only its user message (a crash, an abort) is followed by another user message with the same msgIdx. "
-        "Both texts reach the model as one word salad, also under the proposed option A.",
+        "Both texts reach the model as one word salad, also where the loader splits on the role as well.",
         "1 user 0.0 text one\n2 user 0.0 text two\n3 assistant 0.0 text ok",
         _glued,
         Severity.WARNING,
-        references=("derived; 4,751 of 20,000 random append histories differ under option A for this reason",),
+        references=("derived; 4,751 of 20,000 random append histories differ for this reason where the loader splits on role as well",),
         fixed_in_code="Group by `seq - chunkIdx`; splitting on role is not enough here.",
     ),
 )
