@@ -42,8 +42,8 @@ class Strategy:
     """It proposes nothing for a store without the traces of its requests."""
     cost_of: Callable[[Case], CaseCost | None] | None = None
     """What it costs in one case, where `safety` and `cost` have to say "unless" or "else"; None where they hold."""
-    may_be_safe: bool = False
-    """Whether `cost_of` is safe of some."""
+    safe_where: str = ""
+    """The clause after "safe where" of the cases of which `cost_of` says so; "" where it says so of none."""
 
     def applies_to(self, format_name: str) -> bool:
         return not self.formats or format_name in self.formats

@@ -152,7 +152,7 @@ def test_what_is_tried_names_what_the_profile_accepts(client: Client, incident: 
         "Reader Call not run, but not rejected, read by"
     ) in page
     assert re.search(
-        r"Tried in memory, nothing is written: accepted with 0 of \d+ readers and 2 of \d+ strategies; call not run with 6 readers Under each reader",
+        r"Tried in memory, nothing is written: accepted with 0 of \d+ readers \(call not run with 6 more\), after 2 of \d+ strategies Under each reader",
         page,
     )
 
