@@ -99,10 +99,11 @@ class Tab:
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """The first finding of a problem in the conversation that was active last, or in the first stream; `message` is that of the finding."""
+    """The first finding of a problem in the conversation that was active last, or in the first stream; `rule` and `message` are those of the finding."""
 
     href: str
     title: str
+    rule: str
     message: str
     waiting: Repair | None = None
     """A repair of its conversation, which is named in place of the message."""
@@ -113,7 +114,9 @@ class Start:
 
     @property
     def words(self) -> str:
-        """The first sentence of the message."""
+        """The rule, whose summary is in the first row, next to what becomes of the request; else the first sentence of the message."""
+        if self.outcome:
+            return self.rule
         first, end, _ = self.message.partition(". ")
         return first + end.strip()
 
@@ -280,7 +283,7 @@ def _start(row: ProblemRow) -> Start | None:
             SEVERITY_RANK, "-silent", "pk"
         )
         of_stream = of_streams.select_related("stream").first()
-        return Start(of_stream.href, of_stream.stream.title, of_stream.message) if of_stream else None
+        return Start(of_stream.href, of_stream.stream.title, row.name, of_stream.message) if of_stream else None
     if not row.is_of_crashes:
         opened = opened.filter(conversation__is_crash=False)
     rows = ConversationRule.objects.filter(conversation=opened.values("conversation")[:1], code=problem.code, is_worst=True).order_by()
@@ -291,7 +294,7 @@ def _start(row: ProblemRow) -> Start | None:
     is_wrong = following.state in (REJECTED, SILENT)
     outcome = row.unnoticed or (f"next request {following.words}" if is_wrong else "")
     href = f"/conversations/{conversation}/?finding={finding}"
-    return Start(href, title, message, waiting_of([pk]).get(pk), following.state, outcome)
+    return Start(href, title, row.name, message, waiting_of([pk]).get(pk), following.state, outcome)
 
 
 def inbox(request: OperatorRequest) -> HttpResponse:

@@ -175,10 +175,12 @@ class ProblemRow:
         return self.about.summary if self.about else ""
 
     def shortened(self, most: int) -> str:
-        """The summary in about so many words: whole, or its first clause, or its beginning."""
+        """The summary in about so many words: whole, or its first clause, or its beginning, with the mark of what is left out."""
         summary = capfirst(self.summary)
         clause = summary.partition(", ")[0]
-        return summary if len(summary.split()) <= most else truncatewords(clause, most)
+        if len(summary.split()) <= most:
+            return summary
+        return f"{clause} …" if len(clause.split()) <= most else truncatewords(clause, most)
 
     @property
     def effect(self) -> str:
