@@ -229,8 +229,9 @@ def _checked(request: OperatorRequest, given: Pasted, *, is_sure: bool = False) 
     if format_name and not wire_of(format_name):
         raise NoBody(f"There is no request format {visible(format_name[:60])}: choose one of the list, or let it be detected.")
     try:
-        chosen = format_name or given.format or (format_of(data) if is_sure else "")
-        return checked(data, NAME, chosen, profile_name, given.beginning, _model(request))
+        model = _model(request)
+        chosen = format_name or given.format or (format_of(data, model) if is_sure else "")
+        return checked(data, NAME, chosen, profile_name, given.beginning, model)
     except NotARequest as problem:
         # A command has an option where this page has a field.
         is_chosen = given.what or format_name or problem.what == problem.reason

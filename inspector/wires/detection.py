@@ -80,9 +80,9 @@ SHARED = ("max_tokens", "top_p", "stream")
 """Members that OpenAI, Anthropic and Mistral share. A body that has one and no `model` is OpenAI's: Azure has the model in the address, and the others require the member."""
 
 
-def format_of(data: bytes) -> str:
+def format_of(data: bytes, model: str = "") -> str:
     """The name of the format. Raises NotARequest, also where several shapes are possible."""
-    names = formats_of(data)
+    names = formats_of(data, model)
     if len(names) == 1:
         return names[0]
     what = "holds messages that are the same in several wire shapes"
@@ -91,10 +91,13 @@ def format_of(data: bytes) -> str:
     )
 
 
-def formats_of(data: bytes) -> list[str]:
-    """The names of the formats that it may be of, several where nothing distinguishes them. Raises NotARequest."""
+def formats_of(data: bytes, model: str = "") -> list[str]:
+    """The names of the formats that it may be of, several where nothing distinguishes them. `model`: that which it is for, in place of the one that it names.
+
+    Raises NotARequest.
+    """
     try:
-        names = _formats_of(data)
+        names = _formats_of(data, model)
     except NotARequest:
         _refuse_other(data)
         raise
@@ -143,14 +146,20 @@ def _body_in(value: Any) -> tuple[str, list[str]] | None:
     return None
 
 
-def _formats_of(data: bytes) -> list[str]:
+def _formats_of(data: bytes, model: str) -> list[str]:
     value = parsed(data).value
-    if wires := wires_of(value):
+    if wires := wires_of(_for_model(value, model)):
         return [_FORMATS[wire] for wire in wires]
     if value == [] or (isinstance(value, dict) and any(value.get(name) == [] for name in ("messages", "contents", "input"))):
         raise NotARequest("holds an empty list of messages: there is nothing to judge, and every provider refuses it.")
     what = "is JSON, but no request body or list of messages that is known here"
     raise NotARequest(f"{what}: `formats` lists them, --format NAME (in Python format=NAME) forces one.", f"{what}.")
+
+
+def _for_model(value: Any, model: str) -> Any:
+    if not model or not isinstance(value, dict | list):
+        return value
+    return {**(value if isinstance(value, dict) else {"messages": value}), "model": model}
 
 
 def still_shows(name: str, before: bytes, after: bytes) -> bool:

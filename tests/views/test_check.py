@@ -197,6 +197,17 @@ def test_it_is_judged_for_the_model_that_is_chosen(client: Client, own: str, cho
     assert repaired is None or json.loads(repaired).get("model", "") == own, "what is chosen is not written into it"
 
 
+@pytest.mark.parametrize("model", ["gpt-5", "claude-opus-4-6", "claude-opus-4-5", "mistral-large-latest"])
+def test_a_chosen_model_is_as_good_as_one_in_the_json(client: Client, model: str) -> None:
+    """With gpt-5 in the field a list of messages was judged as Anthropic's."""
+    chosen = post(client, json.dumps(ENDS_WITH_ASSISTANT), model=model)
+    in_json = post(client, json.dumps({"model": model, "messages": ENDS_WITH_ASSISTANT}))
+    heads = [re.sub(r"\s+", " ", re.findall(r"<h1[^>]*>(.*?)</h1>", page, re.DOTALL)[0]) for page in (chosen, in_json)]
+    read_as = [re.findall(r"Read as ([^:]*: [^:,]*)", page)[0] for page in (chosen, in_json)]
+    assert heads[0] == heads[1] and read_as[0] == read_as[1], (heads, read_as)
+    assert "Say it in the" not in chosen
+
+
 def test_another_profile_can_be_asked_for(client: Client) -> None:
     assert re.search(r"<h1[^>]*>[^<]* at messages\.\d ", post(client, json.dumps(LATE), profile="mistral-strict"))
 

@@ -65,7 +65,7 @@ def checked(
 
     Raises NotARequest, UnknownFormat, UnknownProfile.
     """
-    formats = [format_name] if format_name else request_detection.formats_of(data)
+    formats = [format_name] if format_name else request_detection.formats_of(data, model)
     format_, same_in = format_named(formats[0]), tuple(formats[1:])
     stored = next(iter(format_.read([Record(name, Cell(data, "file"))])))
     if model:
