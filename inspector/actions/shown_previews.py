@@ -28,6 +28,7 @@ from inspector.presentation.packed import packed, unpacked
 from inspector.presentation.repair.alternatives import LARGEST, Attempt, safety_words, strategy_alternatives
 from inspector.presentation.repair.ends import ending_with
 from inspector.presentation.repair.outcomes import (
+    PARTIAL,
     RECOMMENDED,
     SAME_REQUEST,
     SUGGESTED,
@@ -40,6 +41,7 @@ from inspector.presentation.repair.outcomes import (
     is_right,
     outcome,
     repair_options,
+    tone,
 )
 from inspector.presentation.repair.preview_part import PreviewPart, PromptWindow, added_chunks, message_of, preview_part
 from inspector.profiles.judging import judged_case
@@ -92,9 +94,12 @@ class Offered:
 
     @property
     def words(self) -> dict[str, str]:
-        """Strategy -> what it is called: of `recommended`, of which all together leave the next request wrong, one that alone does not is recommended."""
+        """Strategy -> what it is called: of `recommended`, of which all together leave the next request wrong, one that alone does not is recommended. Of the
+        others those that leave it wrong.
+        """
         alone = {option.names[0]: option.word for option in self.options if len(option.names) == 1}
-        return {name: alone.get(name, self.word) for name in self.recommended}
+        others = {name: PARTIAL for name, words in self.outcomes.items() if tone(words) != "yes"}
+        return others | {name: alone.get(name, self.word) for name in self.recommended}
 
 
 class Detected(NamedTuple):

@@ -39,10 +39,13 @@ def _missing(case: Case, turn: str, witnesses: dict[str, int], shown: dict[int, 
     missing = [*missing_inner, *([last_number] if is_last_missing else [])]
     before = [chunk for number, chunk in sorted(shown.items()) if number < missing[0]] or list(shown.values())[:1]
     names = ", ".join(f"{turn[:60]}#{number}" for number in missing[:5])
-    counted_by = ", ".join(f"{who} {count}" for who, count in witnesses.items())
+    counts: dict[int, list[str]] = {}
+    for who, count in witnesses.items():
+        counts.setdefault(count, []).append(f"its {who}")
+    counted = ", ".join(f"{count} step{'' if count == 1 else 's'} by {' and '.join(whose)}" for count, whose in counts.items())
     yield Match(
         before[-1:],
-        f"{turn[:60]} took {step_count} steps (counted by {counted_by}), and its rows show {step_count - len(missing)}: {names} left no row.",
+        f"The turn {turn[:60]} took {counted}, and its rows show {step_count - len(missing)}: {names} left no row.",
         severity=None if missing_inner else Severity.NOTE,
         evidence=tuple((who, f"{count} steps") for who, count in witnesses.items()),
         ruled_out=() if missing_inner else (EMPTY,),

@@ -8,7 +8,7 @@ from inspector.conversation.model import Chunk
 from inspector.conversation.queries import turns
 from inspector.rules.base import Case
 from inspector.rules.tool_call_in_thinking import answer_part, ending, leaks
-from inspector.strategies.base import Strategy
+from inspector.strategies.base import CaseCost, Strategy
 
 
 def propose(case: Case) -> Iterator[Edit]:
@@ -31,11 +31,23 @@ def leaked(case: Case) -> Iterator[Chunk]:
             turn = [message for message in shortened if message.chunks]
 
 
+def _cost_of(case: Case) -> CaseCost | None:
+    calls: dict[str, str] = {}
+    all_turns = turns(case.messages)
+    for turn in all_turns[:-1] if case.running else all_turns:
+        for chunk, call in leaks(case, turn):
+            calls[chunk.key] = calls.get(chunk.key, chunk.text).replace(chunk.text[call.start : call.end], "")
+    is_all = not any(calls.get(chunk.key, chunk.text).strip() for chunk in leaked(case))
+    return CaseCost(_LOSSY, "The call leaves the history: what is removed holds nothing else.") if is_all else None
+
+
+_LOSSY = frozenset({Safety.LOSSY})
 STRATEGY = Strategy(
     name="drop-leaked-call",
-    safety=frozenset({Safety.LOSSY}),
+    safety=_LOSSY,
     summary="removes the thinking or text at the end of a turn in which a tool call arrived as text",
     cost="The whole chunk leaves the history, with what the model wrote before the call.",
+    cost_of=_cost_of,
     user_visible_effect="The turn ends with what came before; a message of nothing else is gone after a reload.",
     pros="The model no longer reads its own leaked syntax, which it would copy in the next turn.",
     cons="The chunk is evidence, and what the model wanted to do next is lost: promote-leaked-call keeps it where it can be read exactly.",

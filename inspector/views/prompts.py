@@ -179,9 +179,14 @@ class PromptPage:
         return first + ([one for one in others if one.ending.silence != first[0].ending.silence] or others)[:1]
 
     @property
+    def more_strategies(self) -> list[Attempt]:
+        """Those that are not chosen."""
+        return [one for one in self.strategies if not one.chosen]
+
+    @property
     def accepted(self) -> tuple[int, int]:
         """Of how many readers, and after how many strategies, the request is accepted and does not go wrong silently."""
-        readers, strategies = (sum(one.is_fine and not one.unnoticed for one in tried) for tried in (self.readers, self.strategies))
+        readers, strategies = (sum(one.is_fine and not one.unnoticed for one in tried) for tried in (self.readers, self.more_strategies))
         return readers, strategies
 
     @property

@@ -88,7 +88,7 @@ def test_the_page_opens_at_the_first_violation_unless_its_address_says_otherwise
     right = words(accepted[accepted.index("What makes it right</a>") :].partition("</p>")[0])
     assert right == "What makes it right : promote-leaked-call invented on top"
     assert '?strategy=renumber-messages&amp;strategy=promote-leaked-call"' in accepted
-    tried = words(accepted[accepted.index("With each strategy on top of what is chosen") :].partition("</table>")[0])
+    tried = words(accepted[accepted.index("What is chosen, and each other strategy on top of it") :].partition("</table>")[0])
     assert "promote-leaked-call invented 2 accepted" in tried and "end-with-user invented 1 wrong silently" in tried
     assert '<dt class="still">Lacks</dt><dd>seq 14: dropped by reconcile: the message holds only thinking.</dd>' in accepted
     assert re.findall(r' brief" id="seq-(\d+)"', accepted)[-1] == "13", "what it lacks then"
@@ -176,7 +176,7 @@ def test_the_finding_about_the_call_of_a_rejected_result_is_the_cause_and_the_on
 ) -> None:
     """THINK301 is an error of the same store; the result at seq 12 is where the provider rejects, and the chunks that are merged contain its call."""
     page = words(prompt(client, incident))
-    assert "Cause MSG101 6 messages of 3 turns share msgIdx 0 and are read as one user message." in page
+    assert "Cause MSG101 6 messages in a row of 3 turns share msgIdx 0 and are read as one user message." in page
     assert (
         "Effect TOOL202 The result at seq 12 is read without its call: the call (seq 10) is inside MSG 0, which is read as user. Repair"
         in page

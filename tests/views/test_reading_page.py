@@ -118,7 +118,7 @@ def test_how_many_are_lost_is_not_said_again_in_the_sentence(client: Client, inc
 
 
 def test_a_sentence_of_the_selected_finding_is_said_once(client: Client, incident: Conversation) -> None:
-    sentence = "6 messages of 3 turns share msgIdx 0"
+    sentence = "6 messages in a row of 3 turns share msgIdx 0"
     assert page(client, incident).count(sentence) == page(client, incident, "?finding=MSG101").count(sentence) == 1
     assert sentence in row(page(client, incident, "?finding=THINK301&at=1"), 1)
 

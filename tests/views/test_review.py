@@ -68,7 +68,7 @@ def test_the_page_says_what_is_wrong_before_the_diff_and_folds_the_rest_after_it
             "MSG101 1 → 0",
             "No error or warning remains",
             "<b>4 chunks renumbered, no content changes</b>",
-            ">MSG101</a> 4 messages of 2 turns share msgIdx 0",
+            ">MSG101</a> 4 messages in a row of 2 turns share msgIdx 0",
         ),
         *('<i>1</i> <em class="u">user</em> <i>text</i> hello', 'class="diff"', '<h2 id="talk">Comments</h2>'),
         *(

@@ -29,7 +29,7 @@ def _relabeled(reported_as: str, case: Case) -> Iterator[Match]:
         turn_count = len([turn for turn in turns(merged) if turn[0].role == "user"])
         of_turns = "" if role != "user" else " of one turn" if turn_count < 2 else f" of {turn_count} turns"
         consequence = _CONSEQUENCES[role].format(seqs=span_text([chunk.seq for chunk in relabeled]), role=message.role)
-        text = f"{len(merged)} messages{of_turns} share msgIdx {indexes(merged)} and are read as one {message.role} message{consequence}"
+        text = f"{len(merged)} messages in a row{of_turns} share msgIdx {indexes(merged)} and are read as one {message.role} message{consequence}"
         yield Match(message.chunks, text, evidence=listing(merged), ruled_out=() if role == "system" else ruled_out(case))
 
 
