@@ -52,7 +52,7 @@ COLUMNS = (
     ("newly wrong silently", "why", ("newly_silent", "silent_not_rejected")),
     (WORDS["only_worse"].several, "why", ("only_worse",)),
     *((WORDS[name].several, "", (name,)) for name in ("mixed", "only_better", "neither")),
-    (WORDS["same"].several, "", ("still_rejected", "still_silent", "same")),
+    ("are as now", "", ("still_rejected", "still_silent", "same")),
 )
 """What becomes of conversations: its words, the class of its color where there are any, and the parts. Each conversation is in one of them."""
 EQUALS_NAMED = 3
@@ -109,11 +109,15 @@ class ComparedProgram:
 
 @dataclass(frozen=True, slots=True)
 class ClientLine:
-    """`query` shows a conversation as this client reads and sends it; `columns` has each conversation once: the words and colors of COLUMNS, and how many."""
+    """`query` shows a conversation as this client reads and sends it; `columns` has each conversation once: the words and colors of COLUMNS, and how many.
+
+    `worse`: conversations that get worse in something, whatever else becomes of them.
+    """
 
     summary: Summary
     query: str
     columns: tuple[tuple[str, str, Tally], ...]
+    worse: int
 
     @property
     def title(self) -> str:
@@ -137,7 +141,7 @@ class ClientLine:
     @property
     def rank(self) -> tuple[int, ...]:
         passing, silent, rejected = (self.summary.states[state][1] for state in (PASSES, SILENT, REJECTED))
-        return -passing, silent, rejected, self.summary.worse.count, self.summary.merged.count
+        return -passing, silent, rejected, self.worse, self.summary.merged.count
 
 
 @dataclass(frozen=True, slots=True)
@@ -404,12 +408,18 @@ def place_of(request: OperatorRequest, oid: str) -> Place | None:
     return Place(at + 1, len(listed), before, after)
 
 
+def _gets_worse(difference: Difference) -> bool:
+    """In something: a next request that only fails in another way is no such thing."""
+    return any(mark == "worse" for mark, _ in difference.changes)
+
+
 def _line(choice: WhatIfChoice, name: str, named: Sequence[tuple[str, Difference]]) -> ClientLine:
     columns = []
     for words, color, parts in COLUMNS:
         oids = [oid for oid, one in named if part_of(one) in parts]
         columns.append((words, color if oids else "", Tally(len(oids), tuple(oids[:1]))))
-    return ClientLine(summarize(choice.a, name, named), client_query(name, choice.profile), tuple(columns))
+    worse = sum(_gets_worse(one) for _, one in named)
+    return ClientLine(summarize(choice.a, name, named), client_query(name, choice.profile), tuple(columns), worse)
 
 
 def _equals(
