@@ -239,7 +239,7 @@ STREAM_STRATEGIES = (
     StreamStrategy(
         REBUILD,
         "Calls written as text become structured ones; their tags and what remained of them go.",
-        "A call that neither side sent as a call: its ids are made here, and the words around it are joined to one event.",
+        "A call that neither side sent as a call: its ids are made here, and words around it, where there are any, come in one piece.",
         rebuild,
         _INVENTED,
     ),

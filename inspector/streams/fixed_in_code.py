@@ -28,7 +28,7 @@ _BY_CAUSE = {
     "tool-args-truncated-with-success": "Where the backend stops inside of arguments, write the finish reason `length`, or an error: never that of a complete call.",
     "tool-call-lost": "Write the backend's structured calls where the client's protocol has them (Ollama: `message.tool_calls`, not the top level of the line).",
     "tool-call-partial-lost": "Go on after the first call: reset the parser, and write every further call and the text between them.",
-    "tool-text-in-content wrapper-unparsed": "Hold text back from the opening mark of a call to its closing one, across records and reads, and write a structured call. In a server: turn on the tool call parser of this model.",
+    "tool-text-in-content wrapper-unparsed": "Hold text back from the opening mark of a call to its closing one (of a stream across records and reads), and write a structured call. In a server: turn on the tool call parser of this model.",
     "tool-text-in-reasoning": "End the reasoning at the opening mark of a call and parse the call, as sglang and vLLM do. In a server: turn on the tool call parser of this model, and let it run on reasoning that is not closed.",
     "tool-text-promoted-from-reasoning": "Look for calls outside of closed reasoning only: what is quoted in it is not a call.",
     "wrapper-fragment-leak": "When a call is complete, drop what is left of its closing tags: they may come in further records.",

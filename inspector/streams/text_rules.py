@@ -99,7 +99,7 @@ def _calls(answer: Assembled, request: RequestFacts) -> Iterator[StreamViolation
             # A name at the beginning would be written with a capital, which is another name.
             subject = f"A call of {name}" if (name := shown(call.name)) else "A tool call"
             part = "reasoning" if is_thinking else "answer"
-            text = f"{subject} was written as text in the {part}, and not run. {call.reasons[0]} Its call syntax is {BY_ID[call.syntax].title} ({call.syntax})."
+            text = f"{subject} was written as text in the {part}, and not run. {call.reasons[0]} Its call syntax is {BY_ID[call.syntax].title}."
             yield StreamViolation(row, block.last, text)
 
 

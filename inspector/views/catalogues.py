@@ -424,6 +424,12 @@ class StrategyPage:
         return self.alternatives[len(self.compared) :]
 
     @property
+    def unnamed(self) -> tuple[str, ...]:
+        """Profiles no rule of which names it."""
+        named = {entry.profile.name for entry in self.profiles}
+        return tuple(profile.name for profile in PROFILES if profile.name not in named)
+
+    @property
     def has_fork(self) -> bool:
         """Whether one of its modes writes a new conversation."""
         return any(mode["alias"] == "fork" for mode in self.modes)
@@ -494,6 +500,9 @@ def _repaired_by(chosen: Strategy | StreamStrategy) -> tuple[Rule | StreamRule, 
     return tuple(rule for rule in RULES if chosen.name in rule.repaired_by)
 
 
+FIRST_RULES = 3
+
+
 @dataclass(frozen=True, slots=True)
 class StrategyRow:
     strategy: Strategy | StreamStrategy
@@ -501,6 +510,16 @@ class StrategyRow:
     """Those that it repairs."""
     now: Mapping[str, int] = field(default_factory=dict)
     """Code of one that occurs -> in how many conversations."""
+
+    @property
+    def first_rules(self) -> tuple[Rule | StreamRule, ...]:
+        """All that occur, and as many others as there is room for."""
+        return self.rules[: max(FIRST_RULES, len(self.now))]
+
+    @property
+    def more(self) -> int:
+        """How many are not shown."""
+        return len(self.rules) - len(self.first_rules)
 
     @property
     def marks(self) -> tuple[str, ...]:
@@ -539,9 +558,9 @@ def strategy_list(request: OperatorRequest) -> HttpResponse:
 
 
 def _with_counts(strategy: Strategy, counts: Mapping[str, int], formats: Sequence[str]) -> StrategyRow:
-    """Rules that occur come first; of some formats alone those that apply to them."""
+    """Rules that occur come first, those that occur in most conversations before the others; of some formats alone those that apply to them."""
     own = (rule for rule in RULES if strategy.name in rule.repaired_by and (not formats or any(map(rule.applies_to, formats))))
-    rules = sorted(own, key=lambda rule: rule.code not in counts)
+    rules = sorted(own, key=lambda rule: -counts.get(rule.code, 0))
     return StrategyRow(strategy, tuple(rules), {rule.code: counts[rule.code] for rule in rules if rule.code in counts})
 
 
