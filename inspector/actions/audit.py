@@ -169,11 +169,11 @@ _FACTS = (
     *("oid", "conversation__oid", "revision", "mode", "options"),
     *("base_digest", "plan_digest", "state", "outcome", "rehearsal", "proposed_by", "proposed_at"),
     *("approved_by", "approved_at", "approved_digest", "applied_by", "applied_at", "undone_by", "undone_at", "values_digest"),
-    *("reason", "incident", "reviewers", "summary", "counts", "regression", "regressed_at", "group__oid", "changes_by"),
+    *("reason", "incident", "reviewers", "summary", "counts", "regression", "regressed_at", "group__oid", "changes_by", "safety"),
 )
 """Not the names of strategies, reader and judges, which a later version may rename: the digest of the plan covers what they made of the store."""
 _SINCE: dict[str, Any] = {
-    **dict.fromkeys(("reason", "incident", "summary", "regression", "changes_by"), ""),
+    **dict.fromkeys(("reason", "incident", "summary", "regression", "changes_by", "safety"), ""),
     **{"reviewers": [], "counts": {}, "regressed_at": None, "group__oid": None},
 }
 """Facts of a later version, with the value of one that is not set: that one is no part of the digest, so that the digests of an older version hold."""

@@ -18,6 +18,7 @@ from inspector.actions.settling import settle_one
 from inspector.models import Conversation, Repair, RepairGroup, loading
 from inspector.models.transactions import one_writer
 from inspector.planning.preview import digest
+from inspector.presentation.repair.alternatives import safety_words
 from inspector.presentation.repair.plan import counts, headline
 from inspector.sources.own_program import read_only
 from inspector.sources.places import place
@@ -90,6 +91,7 @@ def propose_repair(
             incident=incident,
             reviewers=names,
             summary=headline(preview),
+            safety=safety_words(preview.plan.safety),
             counts=counts(preview),
             group=group,
         )

@@ -111,6 +111,8 @@ class Repair(models.Model):
     """Who asked for another plan: while it is proposed, it then waits for who proposed it, not for reviewers."""
     summary = models.TextField(blank=True, default="")
     """What the plan does, in one line, as it was when it was proposed; "" of a repair of an older version."""
+    safety = models.CharField(max_length=80, blank=True, default="")
+    """What it loses or invents in this conversation, in words; "" of a repair of an older version, of which only its strategies say it."""
     counts = JsonText(default=dict)
     """Rule code -> [findings before, findings after], by the plan, with the worst severity before and after where as many are milder; of a repair of an older version nothing."""
     regression = models.TextField(blank=True, default="")

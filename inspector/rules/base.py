@@ -309,6 +309,8 @@ class RuleEntry:
     """Codes of the rules that find what it does to the rest of the conversation, or what made it so, which has repairs although this has none."""
     unnoticed: str = ""
     """What is wrong in a request that passes, or after it, in two words for lists; "" where it is not always the same."""
+    always_passes: bool = False
+    """No provider rejects a request for it: where one is rejected, another problem is why."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -124,6 +124,7 @@ RULE = Rule(
     origin=Origin.STREAM,
     summary="a tool call arrived as text in thinking or content, and the turn ended",
     unnoticed="call not run",
+    always_passes=True,
     why=(
         "The program looks only at structured calls: it sees none, takes the turn for finished, and the user gets no answer and no error. "
         "A history that shows the model no intact calls (MSG101) makes models fall back to this."

@@ -166,17 +166,19 @@ class CheckPage:
     @property
     def others_verdict(self) -> str:
         """What those of other APIs say of the same history; the fewer of the two kinds by name."""
-        passing = [name for row in self.others if row.judgement.sendable for name in row.names]
+        passing = [name for row in self.others if row.judgement.sendable and not row.judgement.unclear for name in row.names]
+        unclear = [name for row in self.others if row.judgement.sendable and row.judgement.unclear for name in row.names]
         rejecting = [name for row in self.others if not row.judgement.sendable for name in row.names]
-        subject = f"{len(passing) + len(rejecting)} profiles of other APIs, of the same history"
+        subject = f"{len(passing) + len(rejecting) + len(unclear)} profiles of other APIs, of the same history"
+        depends = f"; for {', '.join(unclear)} it depends on the model" if unclear else ""
         passes = "nothing is wrong so far for" if self.is_cut else "it passes"
         if not passing:
-            return f"{subject}: all reject it"
+            return f"{subject}: {len(rejecting) if unclear else 'all'} reject it{depends}"
         if not rejecting:
-            return f"{subject}: {passes} {'any' if self.is_cut else 'all'}"
+            return f"{subject}: {passes} {len(passing) if unclear else 'any' if self.is_cut else 'all'}{depends}"
         if len(passing) <= len(rejecting):
-            return f"{subject}: {len(rejecting)} reject it, and {passes} {', '.join(passing)}"
-        return f"{subject}: {passes} {len(passing)}, and it is rejected by {', '.join(rejecting)}"
+            return f"{subject}: {len(rejecting)} reject it, and {passes} {', '.join(passing)}{depends}"
+        return f"{subject}: {passes} {len(passing)}, and it is rejected by {', '.join(rejecting)}{depends}"
 
 
 def _body(request: OperatorRequest) -> bytes:

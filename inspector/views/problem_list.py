@@ -191,8 +191,12 @@ class ProblemRow:
 
     @property
     def is_rejecting(self) -> bool:
-        """Whether it is an error, and the next request is rejected; so may be what is silent."""
-        return self.is_rejected and self.severity == "error" and self.next_request.words != UNREADABLE
+        """Whether it is an error for which a request can be rejected, and the next one is; so may be what is silent."""
+        return self.is_rejected and self.may_reject and self.next_request.words != UNREADABLE
+
+    @property
+    def may_reject(self) -> bool:
+        return self.severity == "error" and not (self.about and self.about.always_passes)
 
     @property
     def is_new(self) -> bool:
@@ -207,7 +211,7 @@ class ProblemRow:
 
     @property
     def outcome(self) -> str:
-        """Of the next request in a word or two; it says that it is rejected of errors alone, as others are not why."""
+        """Of the next request in a word or two; that it is rejected it says of what may be why."""
         if self.is_of_crashes:
             return CRASH_FILE
         if self.is_rejecting:
@@ -219,7 +223,7 @@ class ProblemRow:
         """The same of all that have it: in how many it is rejected, where that is known and there are several; of what is not why, that it is so."""
         if not self.outcome and self.next_request.state == REJECTED:
             return REJECTED_OTHERWISE
-        if not self.rejected or self.problem.conversations == 1 or self.severity != "error":
+        if not self.rejected or self.problem.conversations == 1 or not self.may_reject:
             return self.outcome
         if self.rejected == self.problem.conversations:
             return f"all {REJECTED}"

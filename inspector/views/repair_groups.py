@@ -41,7 +41,7 @@ from inspector.strategies.catalogue import STRATEGIES
 from inspector.views.pages import absolute, as_json, as_markdown, origin_of_source, page
 from inspector.views.paging import ListWindow, in_memory
 from inspector.views.problem_list import known_rule
-from inspector.views.repair_rows import safety_of_names
+from inspector.views.repair_rows import safety_of
 from inspector.views.repairs import StorePlace, Written, accounts, back_of, place_of, written_of
 
 AT_ONCE = 500
@@ -114,7 +114,7 @@ class NewGroupPage:
         """The repairs that have to be decided on first, each with what its strategies do beyond moving things."""
         oids = [other.member["repair"] for other in self.others if other.member.get("repair")]
         repairs = Repair.objects.filter(oid__in=oids).select_related("conversation", "group").order_by("pk")
-        return tuple((repair, safety_of_names(repair.strategies)) for repair in repairs)
+        return tuple((repair, safety_of(repair)) for repair in repairs)
 
 
 class GroupMember(NamedTuple):

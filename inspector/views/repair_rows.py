@@ -1,6 +1,6 @@
 """The rows of lists of repairs: which findings each takes away, which it makes, and what of its conversations is in the list."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from django.db.models import Count, OuterRef, QuerySet, Subquery
@@ -8,7 +8,7 @@ from django.db.models.functions import Coalesce
 
 from inspector.models import Repair, RepairComment
 from inspector.models.problem import SEVERITIES
-from inspector.planning.preview import safety_of
+from inspector.planning.preview import safety_of as marks_of
 from inspector.presentation.clock import age_words
 from inspector.presentation.repair.alternatives import safety_words
 from inspector.presentation.repair.group_sum import NOTES, Change, changes_of, sum_of
@@ -114,7 +114,7 @@ def _row(repair: Repair) -> RepairRow:
     else:
         changed = changes_of((code, before, after) for code, (before, after, *_) in repair.counts.items())
         (did, outcome), strategies, whole = parts_of(repair.summary), repair.strategies, 1
-        safety = safety_of_names(strategies)
+        safety = safety_of(repair)
     same = () if group or "no error" in outcome else (code for code, (before, after, *_) in repair.counts.items() if after == before)
     left = sorted(((code, severity_of(code)) for code in same if code not in NOTES), key=lambda rule: (SEVERITIES.index(rule[1]), rule[0]))
     together = getattr(repair, "together", whole) or whole
@@ -138,6 +138,6 @@ def severity_of(code: str) -> str:
     return next((str(rule.severity) for rule in RULES if rule.code == code), str(Severity.NOTE))
 
 
-def safety_of_names(names: Collection[str]) -> str:
-    """What strategies do beyond moving things; one that an older Inspector had, and this one has not, says nothing of itself."""
-    return safety_words(safety_of([strategy for strategy in STRATEGIES if strategy.name in names]))
+def safety_of(repair: Repair) -> str:
+    """What it does beyond moving things; of one of an older Inspector what its strategies do, of which one that this one has not says nothing of itself."""
+    return repair.safety or safety_words(marks_of([strategy for strategy in STRATEGIES if strategy.name in repair.strategies]))

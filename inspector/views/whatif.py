@@ -67,6 +67,7 @@ SHOWS: Mapping[str, Callable[[Difference], bool]] = {
     "wrong": lambda difference: difference.state_b in (REJECTED, SILENT) or (difference.state_b == PASSES and bool(difference.silence_b)),
     "failing": lambda difference: difference.next_request in _FAILING,
     "worse": lambda difference: bool(difference.worse),
+    "worse_in_part": lambda difference: gets_worse(difference),
     **{name: _is(name) for name in PARTS},
     "merged": lambda difference: bool(difference.still_merged),
     NOT_KNOWN: lambda difference: difference.state_b == NOT_KNOWN,
@@ -408,7 +409,7 @@ def place_of(request: OperatorRequest, oid: str) -> Place | None:
     return Place(at + 1, len(listed), before, after)
 
 
-def _gets_worse(difference: Difference) -> bool:
+def gets_worse(difference: Difference) -> bool:
     """In something: a next request that only fails in another way is no such thing."""
     return any(mark == "worse" for mark, _ in difference.changes)
 
@@ -418,7 +419,7 @@ def _line(choice: WhatIfChoice, name: str, named: Sequence[tuple[str, Difference
     for words, color, parts in COLUMNS:
         oids = [oid for oid, one in named if part_of(one) in parts]
         columns.append((words, color if oids else "", Tally(len(oids), tuple(oids[:1]))))
-    worse = sum(_gets_worse(one) for _, one in named)
+    worse = sum(gets_worse(one) for _, one in named)
     return ClientLine(summarize(choice.a, name, named), client_query(name, choice.profile), tuple(columns), worse)
 
 

@@ -179,7 +179,7 @@ def test_a_comment_that_somebody_changed_or_took_away_shows(conversation: Conver
         approve_repair(repair, WHO, repair.plan_digest, "unfixed")
 
 
-@pytest.mark.parametrize("name", ["reason", "incident", "summary", "regression"])
+@pytest.mark.parametrize("name", ["reason", "incident", "summary", "safety", "regression"])
 def test_what_was_proposed_is_sealed(conversation: Conversation, name: str) -> None:
     repair = proposed(conversation, RENUMBER)
     Repair.objects.update(**{name: "another"})
@@ -189,7 +189,7 @@ def test_what_was_proposed_is_sealed(conversation: Conversation, name: str) -> N
 def test_what_an_older_version_sealed_is_still_sealed(conversation: Conversation) -> None:
     """Its digest knew nothing of reasons, reviewers and comments."""
     repair = proposed(conversation, RENUMBER)
-    Repair.objects.update(summary="", counts={})
+    Repair.objects.update(summary="", safety="", counts={})
     names = [
         *("oid", "conversation__oid", "revision", "mode", "options", "base_digest", "plan_digest", "state", "outcome", "rehearsal"),
         *("proposed_by", "proposed_at", "approved_by", "approved_at", "approved_digest", "applied_by", "applied_at", "undone_by"),

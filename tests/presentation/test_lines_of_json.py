@@ -80,10 +80,10 @@ TYPED = '{"m": [{"a": 1},\n{"a": 2}, {"b": "[,"}]}'
     [
         ('{"m":[{"a":1},{"a":2},{"a":9},{"b":"[,"}]}', LineChange(range(2, 3), (), ("{", '  "a": 9', "},"))),
         ('{"m":[{"a":0},{"a":1},{"a":2},{"b":"[,"}]}', LineChange(range(1, 2), (), ("{", '  "a": 0', "},"))),
-        ('{"m":[{"a":1},{"a":2},{"b":"[,"},{"c":3}]}', LineChange(range(2, 3), (), ("{", '  "c": 3', "}"))),
+        ('{"m":[{"a":1},{"a":2},{"b":"[,"},{"c":3}]}', LineChange(range(2, 3), (), (", {", '  "c": 3', "}"))),
         ('{"m":[{"a":1},{"b":"[,"}]}', LineChange(range(2, 3), ("{", '  "a": 2', "},"), ())),
         ('{"m":[{"a":5},{"a":2},{"b":"[,"}]}', LineChange(range(1, 2), ('"a": 1',), ('"a": 5',))),
-        ('{"m":[{"a":1},{"a":2},{"b":"[,"}],"n":0}', LineChange(range(2, 3), (), ('"n": 0',))),
+        ('{"m":[{"a":1},{"a":2},{"b":"[,"}],"n":0}', LineChange(range(2, 3), (), (', "n": 0',))),
     ],
 )
 def test_what_a_repair_changes_is_a_whole_value_at_a_line_of_what_was_typed(repaired: str, change: LineChange) -> None:

@@ -139,7 +139,7 @@ def test_a_silent_problem_says_also_that_the_next_request_is_rejected(client: Cl
     before = {row["code"]: row["rejected"] for row in client.get("/index.json").json()["problems"]}
     assert before["MSG101"] and before["TOOL202"] and not before["TOOL101"]
     outcomes = outcomes_of(client)
-    assert [outcomes[code] for code in ("MSG101", "THINK301", "TOOL202")] == ["2 of 3 rejected", "rejected", "all rejected"]
+    assert [outcomes[code] for code in ("MSG101", "THINK301", "TOOL202")] == ["2 of 3 rejected", "rejected, other cause", "all rejected"]
     warnings = {row["code"] for row in client.get("/index.json?severity=warning").json()["problems"]}
     assert "MSG201" in warnings and "rejected" not in {outcomes[code] for code in warnings}, "they are not why"
     assert outcomes["THINK101"] == "rejected, other cause", "a dash hid what the page of the problem says"

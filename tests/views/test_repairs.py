@@ -923,3 +923,16 @@ def test_what_is_repaired_in_part_is_not_said_to_be_repaired(client: Client, kep
     assert "MSG401 2 → 1" in words and "also repairs MSG401 in part THINK204 Inserts" in words
     assert words.count("insert-interrupted-result, above, repairs some of these too.") == 1
     assert words.count("insert-interrupted-result, above, repairs it too.") == 1, "of the other rule nothing is left"
+
+
+def test_a_list_says_what_a_repair_invents_in_its_conversation(client: Client, kept: Kept) -> None:
+    """A reviewer read "invented" of a plan of which its own page says that nothing is."""
+    kept("programs", of_programs)
+    for title, marks in (("The totals of the ledger", []), ("Help me plan the move", ["invented"])):
+        repair = proposed(Conversation.objects.get(title__startswith=title), "reparent-orphan-entry")
+        for address in ("/?tab=review", "/repairs/"):
+            row = next(row for row in text(client, address).split("<tr") if title in row)
+            assert re.findall(r'class="badge warn">(\w+)<', row) == marks, address
+        Repair.objects.filter(pk=repair.pk).update(safety="")
+        row = next(row for row in text(client, "/?tab=review").split("<tr") if title in row)
+        assert "invented" in row, "of an older version its strategies say it"

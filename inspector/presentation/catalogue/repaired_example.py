@@ -1,5 +1,6 @@
 """The example of a rule after a strategy of the rule: computed from the strategy, once for each of both."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -19,6 +20,7 @@ EXAMPLE_READ_AT = 1_782_600_000_000
 """When the store of an example was read (epoch ms), for the rules that ask how long ago something was."""
 _COLUMNS = 4
 """Before the content: seq, role, number, kind."""
+_PLACES = re.compile(r" (?=(?:entry|parent)=\S+(?: (?:entry|parent)=\S+)*$)")
 _SUPPOSED = ("id", "timestamp", "parentId", "role")
 """What the notation gives each entry of a tree, or says in words of its own."""
 
@@ -86,6 +88,7 @@ def _compared(name: str, before: Mapping[str, list[str]], after: Mapping[str, li
             number for number, column in enumerate(columns) if own is None or (number and (number >= len(own) or own[number] != column))
         )
         lines.append(tuple(ExampleText(column, number in numbers) for number, column in enumerate(columns)))
+        numbers |= frozenset(range(len(columns), len(own or ())))
         if own is not None and numbers:
             changed[own[0]] = numbers
     is_same = not changed and len(before) == len(after)
@@ -106,7 +109,7 @@ def _lines(chunks: Sequence[Chunk], path: Sequence[Chunk] = (), is_longer: bool 
         words = [f"entry={id_}"] * (id_ != f"e{chunk.msg_idx}") + [f"parent={parent or '-'}"] * (parent not in (supposed, id_))
         supposed = id_
         text = _text(replace(chunk, seq=place if is_longer else chunk.seq, parent=None))
-        lines[chunk.key] = " ".join((text, *(words if about else ()))).split(" ", _COLUMNS)
+        lines[chunk.key] = _columns(" ".join((text, *(words if about else ()))))
     return lines
 
 
@@ -125,4 +128,13 @@ def _text(chunk: Chunk) -> str:
 
 def marked(line: str, changed: frozenset[int]) -> tuple[ExampleText, ...]:
     """A line of the example with the columns that its repair changes."""
-    return tuple(ExampleText(column, number in changed) for number, column in enumerate(line.split(" ", _COLUMNS)))
+    return tuple(ExampleText(column, number in changed) for number, column in enumerate(_columns(line)))
+
+
+def _columns(line: str) -> list[str]:
+    """The last ones of an entry of a tree are what it says of its place, each by itself: a repair that moves it changes no words."""
+    columns = line.split(" ", _COLUMNS)
+    if len(columns) <= _COLUMNS:
+        return columns
+    content, *places = _PLACES.split(columns.pop())
+    return [*columns, content, *places]

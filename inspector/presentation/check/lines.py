@@ -120,7 +120,11 @@ def line_changes(text: str, repaired: str) -> tuple[LineChange, ...]:
         up = min(room, _steps_up(new_values, first, last) if kind == "insert" else _steps_up(values, start, end) if kind == "delete" else 0)
         start, end, first, last, room = start - up, end - up, first - up, last - up, 0
         lines = range(places[tokens[start] if end > start else max(0, tokens[start] - 1)], places[max(0, tokens[end] - 1)] + 1)
-        changes.append(LineChange(lines, _flush_left(before[start:end]), _flush_left(after[first:last])))
+        added = _flush_left(after[first:last])
+        if kind == "insert" and start and after[first - 1] == f"{before[start - 1]},":
+            # It comes after what was the last, and whoever copies it copies the comma.
+            added = (f", {added[0]}", *added[1:])
+        changes.append(LineChange(lines, _flush_left(before[start:end]), added))
     return tuple(changes)
 
 

@@ -62,6 +62,7 @@ WORDS = {
     "wrong": Words("is not right then", "are not right then"),
     "failing": Words("changes and does not pass", "change and do not pass"),
     "worse": Words("has something worse", "have something worse"),
+    "worse_in_part": Words("gets worse in something", "get worse in something"),
     "merged": Words("stays merged", "stay merged"),
     "refused": Words("is rejected even so", "are rejected even so"),
 }
