@@ -230,8 +230,12 @@ class Profile:
         """What the verdict on a request that ends as it is depends on, and the request does not say."""
         return self.unclear(Request(PromptValues(prompt.messages), prompt.system, model)) if self.unclear else ""
 
+    def names(self, model: str) -> bool:
+        """Whether it is one of the models of its endpoint."""
+        return any(part.startswith(self.models) for part in (model, *model.split("/")))
+
     def _notes(self, model: str | None) -> tuple[str, ...]:
-        if model is None or not self.models or any(part.startswith(self.models) for part in (model, *model.split("/"))):
+        if model is None or not self.models or self.names(model):
             return ()
         return (f"the endpoint of {model} {NOT_MODELED}, judged as {self.name}",)
 

@@ -136,7 +136,7 @@ def problem_rows(rows: Sequence[Any], summary_words: int, groups: Mapping[int, i
 def _heading(rank: int, count: int, columns: int) -> str:
     kind = f"{SEVERITIES[rank // 2]}s"
     name, about = (
-        (f"Other {kind}", "A program or provider reports them, where nothing else hides the damage from it")
+        (f"Other {kind}", "A program or provider usually reports them; of what is wrong silently none does here")
         if rank % 2
         else (f"{capfirst(kind)} no program reports", "They are noticed later, or never; a provider may reject what follows from one")
     )
@@ -218,7 +218,10 @@ def repair_of(row: Any, is_linked: bool = True) -> SafeString:
         if not row.repair:
             return NOTHING
         title = f"What its rule names: {' or '.join(row.repairs)}; the page of the problem says what they do here"
-        return format_html('<span class="quiet" title="{}">{}{}</span>', title, row.repair, ", …" if len(row.repairs) > 1 else "")
+        # Which of several does something in a conversation, its options say.
+        return format_html(
+            '<span class="quiet" title="{}">{}</span>', title, row.repair if len(row.repairs) == 1 else f"{len(row.repairs)} ways"
+        )
     if is_linked and waiting and row.problem.conversations == 1:
         return waiting_repair(waiting)
     title = f"Repair {waiting.oid[:6]} {waiting.waits_for}" if waiting else "Written to the store"

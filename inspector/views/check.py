@@ -18,7 +18,7 @@ from inspector.presentation.conversation import scan
 from inspector.presentation.conversation.profile_verdicts import ProfileVerdict
 from inspector.presentation.diagnose.pasted import CurlProblem, Kind, NotRecognized, Pasted, pasted
 from inspector.presentation.masking import presentable
-from inspector.presentation.prompt.checking import Checked, checked
+from inspector.presentation.prompt.checking import Checked, checked, deciding
 from inspector.presentation.repair import plan
 from inspector.presentation.repair.preview_part import PreviewPart, preview_part
 from inspector.presentation.visible import visible
@@ -170,7 +170,7 @@ class CheckPage:
         unclear = [name for row in self.others if row.judgement.sendable and row.judgement.unclear for name in row.names]
         rejecting = [name for row in self.others if not row.judgement.sendable for name in row.names]
         subject = f"{len(passing) + len(rejecting) + len(unclear)} profiles of other APIs, of the same history"
-        depends = f"; for {', '.join(unclear)} it depends on the model" if unclear else ""
+        depends = f"; for {', '.join(unclear)} it depends on {'which of its models' if self.model else 'the model'}" if unclear else ""
         passes = "nothing is wrong so far for" if self.is_cut else "it passes"
         if not passing:
             return f"{subject}: {len(rejecting) if unclear else 'all'} reject it{depends}"
@@ -232,7 +232,7 @@ def _checked(request: OperatorRequest, given: Pasted, *, is_sure: bool = False) 
         raise NoBody(f"There is no request format {visible(format_name[:60])}: choose one of the list, or let it be detected.")
     try:
         model = _model(request)
-        chosen = format_name or given.format or (format_of(data, model) if is_sure else "")
+        chosen = format_name or given.format or (format_of(data, deciding(model)) if is_sure else "")
         return checked(data, NAME, chosen, profile_name, given.beginning, model)
     except NotARequest as problem:
         # A command has an option where this page has a field.

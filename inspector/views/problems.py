@@ -304,7 +304,7 @@ def _also(example: Example | None, problem: Problem) -> tuple[tuple[str, str, bo
     subject = example.row.subject if example else None
     if not isinstance(subject, Conversation):
         return ()
-    others = Occurrence.objects.filter(conversation=subject, state=_State.OPEN, problem__rank__lt=2).exclude(problem=problem)
+    others = Occurrence.objects.filter(conversation=subject, state=_State.OPEN, problem__rank__lt=4).exclude(problem=problem)
     named = others.order_by("problem__code").values_list("problem__code", "problem__oid")[:ALSO]
     return tuple((code, oid, (about := problem_list.any_rule(code)) is not None and not about.repaired_by) for code, oid in named)
 

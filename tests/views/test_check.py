@@ -208,6 +208,12 @@ def test_a_chosen_model_is_as_good_as_one_in_the_json(client: Client, model: str
     assert "Say it in the" not in chosen
 
 
+def test_a_model_that_no_profile_has_decides_nothing(client: Client) -> None:
+    """A name without meaning made a green verdict of one that did not show."""
+    page = post(client, json.dumps(ENDS_WITH_ASSISTANT), model="foo")
+    assert "Which API it is for does not show" in page and "of foo that is not known" in page
+
+
 def test_another_profile_can_be_asked_for(client: Client) -> None:
     assert re.search(r"<h1[^>]*>[^<]* at messages\.\d ", post(client, json.dumps(LATE), profile="mistral-strict"))
 

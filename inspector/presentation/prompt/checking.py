@@ -9,6 +9,7 @@ from inspector.planning.recommend import Recommendation, sequence
 from inspector.planning.suggested import suggested
 from inspector.presentation.conversation.profile_verdicts import ProfileVerdict, profile_verdicts
 from inspector.profiles.base import Judgement
+from inspector.profiles.catalogue import PROFILES
 from inspector.profiles.judging import judged
 from inspector.programs.catalogue import format_named
 from inspector.programs.formats import Cell, Format, Record, Stored, WriteRefused
@@ -58,6 +59,11 @@ class Checked:
         return next((change.after.data for change in changes if change.after is not None), None)
 
 
+def deciding(model: str) -> str:
+    """The model where its name says for which API a request is; "" of one that no profile has, so that nothing is decided by it."""
+    return model if any(judge.names(model) for judge in PROFILES) else ""
+
+
 def checked(
     data: bytes, name: str, format_name: str = "", profile_name: str = "", beginning: Beginning | None = None, model: str = ""
 ) -> Checked:
@@ -65,7 +71,7 @@ def checked(
 
     Raises NotARequest, UnknownFormat, UnknownProfile.
     """
-    formats = [format_name] if format_name else request_detection.formats_of(data, model)
+    formats = [format_name] if format_name else request_detection.formats_of(data, deciding(model))
     format_, same_in = format_named(formats[0]), tuple(formats[1:])
     stored = next(iter(format_.read([Record(name, Cell(data, "file"))])))
     if model:

@@ -61,8 +61,8 @@ WORDS = {
     "all": Words("differs or stays merged", "differ or stay merged"),
     "wrong": Words("is not right then", "are not right then"),
     "failing": Words("changes and does not pass", "change and do not pass"),
-    "worse": Words("has something worse", "have something worse"),
-    "worse_in_part": Words("gets worse in something", "get worse in something"),
+    "worse": Words("has something worse or fails differently", "have something worse or fail differently"),
+    "worse_in_part": Words("has something worse", "have something worse"),
     "merged": Words("stays merged", "stay merged"),
     "refused": Words("is rejected even so", "are rejected even so"),
 }
