@@ -219,9 +219,7 @@ def repair_of(row: Any, is_linked: bool = True) -> SafeString:
             return NOTHING
         title = f"What its rule names: {' or '.join(row.repairs)}; the page of the problem says what they do here"
         # Which of several does something in a conversation, its options say.
-        return format_html(
-            '<span class="quiet" title="{}">{}</span>', title, row.repair if len(row.repairs) == 1 else f"{len(row.repairs)} ways"
-        )
+        return format_html('<span class="quiet" title="{}">{}</span>', title, row.repair if len(row.repairs) == 1 else "options")
     if is_linked and waiting and row.problem.conversations == 1:
         return waiting_repair(waiting)
     title = f"Repair {waiting.oid[:6]} {waiting.waits_for}" if waiting else "Written to the store"

@@ -50,7 +50,7 @@ from inspector.views.repair_rows import rows_of as rows_of_repairs
 from inspector.views.streams import summaries, worst
 
 RECENT = 12
-FIRST_ROWS, FIRST_WORDS, WORDS_OF_LINE = 12, 200, 9
+FIRST_ROWS, FIRST_WORDS, WORDS_OF_LINE = 12, 197, 9
 WORDS_OF_HEADING = 3
 FIRST_REPAIRS, FIRST_WORDS_OF_REPAIRS = 9, 213
 """Rows of the first screen at 1440 x 900, and their words: with what is around them it has below 250."""

@@ -307,11 +307,7 @@ class ProblemRow:
             3
             + len((self.unnoticed or self.outcomes).split())
             + len(self.progress_words.split())
-            + (
-                2
-                if self.left or self.consequence
-                else (1 + (len(self.repairs) > 1)) * bool((self.repair or self.correction) and not self.progress_words)
-            )
+            + (2 if self.left or self.consequence else bool((self.repair or self.correction) and not self.progress_words))
             + min(3, len(problem.source.name.split()))
             + aged
             + decided

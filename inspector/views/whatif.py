@@ -129,6 +129,11 @@ class ClientLine:
         return STANDINGS[standing(self.summary.reader_a, self.summary.reader_b)]
 
     @property
+    def lacking(self) -> tuple[tuple[str, int], ...]:
+        """What requests lack that pass, and in how many conversations."""
+        return tuple(self.summary.lacking.items())
+
+    @property
     def failing(self) -> int:
         """How many next requests change and do not pass."""
         return sum(self.summary.next_requests[name].count for name in _FAILING)

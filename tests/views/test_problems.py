@@ -1229,4 +1229,6 @@ def test_the_repairs_of_a_rule_say_what_they_do_to_the_example(client: Client, k
         "its three others change nothing here"
     )
     (guessed,) = (in_the_store(problem) for problem in Problem.objects.filter(code="TOOL602"))
-    assert guessed.count(" invented Next request after it: ai-sdk-6: rejected → accepted") == 3 and guessed.count(" or ") == 2
+    assert guessed.count(". Next request after it: ai-sdk-6: rejected → accepted") == 3 and guessed.count(" invented ") == 3
+    assert "insert-replay-result invented Inserts the result" in guessed, "of several each says what it does"
+    assert dispatch["TOOL102"].startswith("insert-interrupted-result invented includes renumber-messages Next request after it:")
