@@ -2,7 +2,7 @@
 
 import difflib
 import hashlib
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -394,12 +394,12 @@ def _rows(
 def _with_unread(rows: Sequence[DiffRow], tree: Iterable[Chunk]) -> Iterator[DiffRow]:
     """With the rows that cannot be read, each where it is stored, next to one that changes: a reviewer misses them where a path leads around them."""
     on_path = {chunk.key for row in rows for chunk in (row.before, row.after) if chunk is not None}
-    unread = [chunk for chunk in tree if chunk.kind is Kind.UNREADABLE and chunk.key not in on_path]
+    unread = deque(chunk for chunk in tree if chunk.kind is Kind.UNREADABLE and chunk.key not in on_path)
     last = "same"
     for row in rows:
         stored = row.before or (row.after if row.op == "restored" else None)
         while stored is not None and unread and unread[0].seq < stored.seq:
-            chunk = unread.pop(0)
+            chunk = unread.popleft()
             if not row.op == last == "same":
                 yield DiffRow("unread", chunk, None)
         yield row
