@@ -1,10 +1,10 @@
 """Removes the tool call that arrived as text at the end of a turn."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from inspector.conversation.edits import Edit, Remove, Safety
-from inspector.conversation.model import Chunk
+from inspector.conversation.model import Chunk, Message
 from inspector.conversation.queries import turns
 from inspector.rules.base import Case
 from inspector.rules.tool_call_in_thinking import answer_part, ending, leaks
@@ -17,8 +17,7 @@ def propose(case: Case) -> Iterator[Edit]:
 
 def leaked(case: Case) -> Iterator[Chunk]:
     """The chunks of each turn's last answer that hold leaked calls, and the blank text after them; where nothing else is left of it, those of the answer before it too."""
-    all_turns = turns(case.messages)
-    for turn in all_turns[:-1] if case.running else all_turns:
+    for turn in _ended(case):
         while holding := {chunk.key for chunk, _ in leaks(case, turn)}:
             chunks = ending(turn)
             last = max(number for number, chunk in enumerate(chunks) if chunk.key in holding)
@@ -31,10 +30,15 @@ def leaked(case: Case) -> Iterator[Chunk]:
             turn = [message for message in shortened if message.chunks]
 
 
+def _ended(case: Case) -> Sequence[Sequence[Message]]:
+    """Its turns without one that still runs."""
+    all_turns = turns(case.messages)
+    return all_turns[:-1] if case.running else all_turns
+
+
 def _cost_of(case: Case) -> CaseCost | None:
     calls: dict[str, str] = {}
-    all_turns = turns(case.messages)
-    for turn in all_turns[:-1] if case.running else all_turns:
+    for turn in _ended(case):
         for chunk, call in leaks(case, turn):
             calls[chunk.key] = calls.get(chunk.key, chunk.text).replace(chunk.text[call.start : call.end], "")
     is_all = not any(calls.get(chunk.key, chunk.text).strip() for chunk in leaked(case))
