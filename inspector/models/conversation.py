@@ -137,6 +137,12 @@ class Conversation(models.Model):
         return (self.projection, self.profile) if self.profile else (self.source.projection, self.source.profile)
 
     @property
+    def is_silent(self) -> bool:
+        """Whether its next request goes wrong and nobody is told."""
+        # The name of this state is in a module that loads all rules, which no command needs to start.
+        return bool(self.next_request[:1] == ["silent"])
+
+    @property
     def shared_id(self) -> str:
         """Names it in links that leave the machine."""
         return self.identity or self.oid

@@ -2,7 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from itertools import islice
 from typing import Any
@@ -42,7 +42,8 @@ _BATCH = 500
 class _Subject:
     """What a rule occurs in, a conversation or a captured stream; `at` is its activity in epoch milliseconds.
 
-    `is_ours`: a repair wrote it, so that what it still has was not done again.
+    `is_ours`: a repair wrote it, so that what it still has was not done again. `is_silent`: its next request goes wrong and nobody is told, so that
+    nothing reports there what elsewhere raises an error.
     """
 
     pk: int
@@ -56,6 +57,7 @@ class _Subject:
     is_gone: bool = False
     is_replaced: bool = False
     is_ours: bool = False
+    is_silent: bool = False
     is_stream: bool = False
 
 
@@ -137,7 +139,10 @@ def renew_streams(ids: Iterable[int]) -> None:
 
 def _conversations(ids: list[int]) -> dict[int, _Subject]:
     now = _milliseconds(timezone.now())
-    only = ("source__oid", "revision", "last_activity", "place", "is_gone", "is_replaced", "forked_by_id", "client_version", "model")
+    only = (
+        *("source__oid", "revision", "last_activity", "place", "is_gone", "is_replaced", "forked_by_id", "client_version", "model"),
+        "next_request",
+    )
     rows = Conversation.objects.filter(pk__in=ids).select_related("source").only(*only).order_by()
     return {
         row.pk: _Subject(
@@ -152,6 +157,7 @@ def _conversations(ids: list[int]) -> dict[int, _Subject]:
             is_gone=row.is_gone,
             is_replaced=row.is_replaced,
             is_ours=row.forked_by_id is not None,
+            is_silent=row.is_silent,
         )
         for row in rows
     }
@@ -254,6 +260,8 @@ class _Batch:
     def _renew(self, subject: _Subject, code: str) -> None:
         findings, row = self._findings.get((subject.pk, code)), self._kept.get((subject.pk, code))
         state = _state(subject, findings, row)
+        if findings is not None and subject.is_silent:
+            findings = replace(findings, rank=findings.rank - findings.rank % 2)
         if row is None and (findings is None or state != _State.OPEN):
             return
         at, problem = subject.at, self._problems[subject.source_id, code]

@@ -110,7 +110,7 @@ def _unclear(request: Request) -> str:
     """Of AN-10, what the model's name does not say."""
     if not request.messages or entry(request.messages[-1]).get("role") != "assistant" or takes_prefill(request.model) is not None:
         return ""
-    unknown = f"of {request.model} that is not known" if request.model else "which model it is for is not known"
+    unknown = f"whether {request.model} is one of these is not known" if request.model else "which model it is for is not known"
     return f"the last message is the assistant's, which Claude from 4.6 on rejects (AN-10): {unknown}"
 
 

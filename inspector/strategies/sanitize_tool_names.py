@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from inspector.conversation.edits import Edit, Replace
+from inspector.conversation.edits import Edit, Replace, Safety
 from inspector.conversation.model import Kind
 from inspector.rules.base import Case
 from inspector.strategies.base import Strategy
@@ -27,10 +27,10 @@ def propose(case: Case) -> Iterator[Edit]:
 
 STRATEGY = Strategy(
     name="sanitize-tool-names",
-    safety=frozenset(),
+    safety=frozenset({Safety.LOSSY}),
     summary="puts _ for each run of signs that providers do not take in the name of a tool, and cuts it to 64",
     when="the name of a tool has signs that providers do not take, or is longer than 64",
-    cost="Only the name of the tool in its calls and results changes.",
+    cost="What becomes _ in the name of a tool, and what follows its first 64 characters, leaves the history. Nothing else changes.",
     user_visible_effect="The tool is shown under the repaired name.",
     pros="One call of a name with a space or a dot makes a provider refuse every later request of the history.",
     cons="The model wrote a name of its own, and reads a name that no tool has either way; with a client that maps names when it sends, nothing needs to be written.",

@@ -136,9 +136,13 @@ def problem_rows(rows: Sequence[Any], summary_words: int, groups: Mapping[int, i
 def _heading(rank: int, count: int, columns: int) -> str:
     kind = f"{SEVERITIES[rank // 2]}s"
     name, about = (
-        (f"Other {kind}", "A program or provider usually reports them; of what is wrong silently none does here")
+        (f"Other {kind}", "A program or provider reports them")
         if rank % 2
-        else (f"{capfirst(kind)} no program reports", "They are noticed later, or never; a provider may reject what follows from one")
+        else (
+            f"{capfirst(kind)} no program reports",
+            "They are noticed later, or never, and so is whatever is in a conversation whose next request goes wrong silently; "
+            "a provider may reject what follows from one",
+        )
     )
     return (
         f'<tr class="group"><th scope="rowgroup" colspan="{columns}" title="{about}">{name} <span class="count">{count:,}</span></th></tr>'
@@ -155,7 +159,7 @@ def _problem(row: Any, source: str, summary_words: int, is_mixed: bool, with_who
     if summary := row.shortened(summary_words):
         about = f'<div class="summary" title="{escape(capfirst(row.summary))}">{escape(summary)}</div>'
     ever = f'<span class="quiet">/{problem.total:,}</span>' if problem.total != problem.conversations else ""
-    silent = ' <span class="quiet" title="No program reports this damage">unreported</span>' if is_mixed and problem.silent else ""
+    silent = ' <span class="quiet" title="No program reports it there">unreported</span>' if is_mixed and problem.silent else ""
     state = f" {_state(problem)}" if problem.state != "open" else NEW if row.is_new else ""
     if problem.fixed_at:
         state += f' <span class="badge note" title="As {_clipped(problem.fixed_by, 60)} said">fixed in code</span>'

@@ -1,11 +1,12 @@
 """The catalogues as pages: rules, strategies, and formats with all that reads, projects and judges them."""
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from django.db.models import Count, Sum
+from django.db.models import Count, QuerySet, Sum
 from django.http import Http404, HttpResponse
 
 from inspector.conversation.edits import Safety
@@ -150,7 +151,7 @@ class RulesPage:
 
 
 def rules(request: OperatorRequest) -> HttpResponse:
-    counts = _conversations_of_rules()
+    counts = dict(RuleCount.objects.counted().order_by().values_list("code").annotate(Sum("conversations")))
     rows = (*(RuleRow(rule, counts.get(rule.code, 0)) for rule in RULES), *stream_rows(ALL_STREAM_RULES))
     q, severity = _query(request), request.GET.get("severity", "")
     severity = severity if severity in set(Severity) else ""
@@ -168,11 +169,13 @@ def rules(request: OperatorRequest) -> HttpResponse:
     return page(request, "rules.html", content, part="entries", twins=("json",))
 
 
-def _conversations_of_rules(formats: Sequence[str] = ()) -> dict[str, int]:
-    """`formats`: only of conversations in these."""
-    counted = RuleCount.objects.counted()
-    counted = counted.filter(source__format__in=formats) if formats else counted
-    return dict(counted.order_by().values_list("code").annotate(Sum("conversations")))
+_InFormats = Mapping[tuple[str, str], int]
+"""Code of a rule and name of a format -> in how many conversations it is found there."""
+
+
+def _in_formats(counted: QuerySet[RuleCount]) -> _InFormats:
+    rows = counted.order_by().values_list("code", "source__format").annotate(Sum("conversations"))
+    return {(code, format_name): number for code, format_name, number in rows}
 
 
 def _rule_words(row: RuleRow) -> str:
@@ -548,8 +551,13 @@ def strategy_list(request: OperatorRequest) -> HttpResponse:
     def chosen(rows: Iterable[StrategyRow]) -> tuple[StrategyRow, ...]:
         return tuple(row for row in matching(rows, q, _strategy_words) if not safety or safety in row.marks)
 
-    counts = _conversations_of_rules(formats)
-    repairs = [_with_counts(entry, counts, formats) for entry in STRATEGIES if not program or any(map(entry.applies_to, formats))]
+    counted = RuleCount.objects.counted()
+    everywhere, traced = _in_formats(counted), _in_formats(counted.filter(source__in=Source.traces.through.objects.values("from_source")))
+    repairs = [
+        _with_counts(entry, traced if entry.reads_trace else everywhere, formats)
+        for entry in STRATEGIES
+        if not program or any(map(entry.applies_to, formats))
+    ]
     corrections = [] if program else [StrategyRow(entry, _repaired_by(entry)) for entry in STREAM_STRATEGIES]
     content = StrategiesPage(
         q, safety, program.name if program else "", chosen(sorted(repairs, key=lambda row: not row.now)), chosen(corrections)
@@ -557,11 +565,15 @@ def strategy_list(request: OperatorRequest) -> HttpResponse:
     return page(request, "strategies.html", content, part="entries", twins=("json",))
 
 
-def _with_counts(strategy: Strategy, counts: Mapping[str, int], formats: Sequence[str]) -> StrategyRow:
-    """Rules that occur come first, those that occur in most conversations before the others; of some formats alone those that apply to them."""
-    own = (rule for rule in RULES if strategy.name in rule.repaired_by and (not formats or any(map(rule.applies_to, formats))))
-    rules = sorted(own, key=lambda rule: -counts.get(rule.code, 0))
-    return StrategyRow(strategy, tuple(rules), {rule.code: counts[rule.code] for rule in rules if rule.code in counts})
+def _with_counts(strategy: Strategy, counted: _InFormats, formats: Sequence[str]) -> StrategyRow:
+    """Rules that occur where it is offered come first, those that occur in most conversations before the others; of some formats alone those that apply to them."""
+    own = [rule for rule in RULES if strategy.name in rule.repaired_by and (not formats or any(map(rule.applies_to, formats)))]
+    counts = Counter({rule.code: 0 for rule in own})
+    for (code, format_name), conversations in counted.items():
+        if code in counts and strategy.applies_to(format_name) and (not formats or format_name in formats):
+            counts[code] += conversations
+    rules = sorted(own, key=lambda rule: -counts[rule.code])
+    return StrategyRow(strategy, tuple(rules), {rule.code: counts[rule.code] for rule in rules if counts[rule.code]})
 
 
 def _strategy_words(row: StrategyRow) -> str:

@@ -278,7 +278,7 @@ def check_page(request: OperatorRequest, given: Pasted | None = None) -> tuple[C
         problem=problem,
         checked=result,
         part=part,
-        headline=_headline(result),
+        headline=_headline(result, _model(request)),
         likely_repairs=_likely_repairs(result),
         findings=_placed_findings(result, shown) if result else (),
         own=own,
@@ -334,12 +334,12 @@ def _changes(result: Checked | None, shown: str) -> tuple[LineChange, ...]:
     return () if result is None or result.repaired is None else line_changes(shown, result.repaired.decode("utf-8", "replace"))
 
 
-def _headline(result: Checked | None) -> str:
+def _headline(result: Checked | None, model: str) -> str:
     """The first rule that rejects it, in plain words, with the ids that it names and its place; "" where none does, and the shape is known."""
     if result is None:
         return ""
     if result.same_in:
-        return _of_several_shapes(result)
+        return _of_several_shapes(result, model)
     if result.judgement.sendable:
         return f"{result.profile}: depends on the model" if result.judgement.unclear else ""
     first = result.judgement.violations[0]
@@ -360,14 +360,16 @@ def _likely_repairs(result: Checked | None) -> tuple[Strategy, ...]:
     return tuple([strategy for strategy in applicable if strategy.name in of_findings] or applicable)[:NAMED]
 
 
-def _of_several_shapes(result: Checked) -> str:
+def _of_several_shapes(result: Checked, model: str) -> str:
     wires = {wire_of(name) for name in (result.format.name, *result.same_in)}
     of_shapes = [verdict for verdict in result.profile_verdicts if verdict.profile.wire in wires]
     rejecting = [verdict.name for verdict in of_shapes if not verdict.judgement.sendable]
     unclear = [verdict.name for verdict in of_shapes if verdict.judgement.unclear]
     parts = [f"{len(of_shapes) - len(rejecting) - len(unclear)} of {len(of_shapes)} profiles accept it"]
     parts += [f"{' and '.join(rejecting)} reject{'s' if len(rejecting) == 1 else ''} it"] if rejecting else []
-    parts += [f"for {' and '.join(unclear)} it depends on the model"] if unclear else []
+    # What names the model here is one that no profile has, since the others say which API it is for.
+    unknown = f", and {visible(model)} is none that is known" if model else ""
+    parts += [f"for {' and '.join(unclear)} it depends on the model{unknown}"] if unclear else []
     return f"Which API it is for does not show: {', '.join(parts)}"
 
 

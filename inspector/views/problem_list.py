@@ -190,6 +190,14 @@ class ProblemRow:
         return "rejected" if self.is_rejecting else "reported"
 
     @property
+    def unreported(self) -> str:
+        """That nobody is told of it: of what no program reports anywhere, or of what is wrong silently with the request that it is in."""
+        if not self.problem.silent:
+            return ""
+        is_reported = self.about is not None and not self.about.silent
+        return "nothing reports it where the next request goes wrong silently" if is_reported else "no program reports this damage"
+
+    @property
     def is_rejecting(self) -> bool:
         """Whether it is an error for which a request can be rejected, and the next one is; so may be what is silent."""
         return self.is_rejected and self.may_reject and self.next_request.words != UNREADABLE

@@ -36,7 +36,7 @@ from inspector.models.problem import WORST_FIRST
 from inspector.presentation import markdown
 from inspector.presentation.conversation.excerpt import Excerpt, above_cut, excerpt_of_block, excerpts
 from inspector.presentation.conversation.other_readers import read_by_others
-from inspector.presentation.conversation.verdict import PASSES, REJECTED, NextRequest, unless_unnoticed
+from inspector.presentation.conversation.verdict import PASSES, REJECTED, SILENT, NextRequest, unless_unnoticed
 from inspector.presentation.conversation.whole import LARGE
 from inspector.presentation.json_text import Json, json_fields
 from inspector.presentation.prompt.causes import calls_of
@@ -152,6 +152,14 @@ class Example(NamedTuple):
         return subject.judges[1] if isinstance(subject, Conversation) else ""
 
 
+class Hiding(NamedTuple):
+    """Problems of the rules `codes`, which `strategy` repairs: after it alone the next request comes to `end`."""
+
+    codes: tuple[str, ...]
+    strategy: str
+    end: str
+
+
 class HistoryLine(NamedTuple):
     """`what` happened; `href` leads to the conversation or repair `named`."""
 
@@ -224,6 +232,19 @@ class ProblemPage:
         is_alone = self.problem.conversations == 1 and any(outcome for _, _, outcome in fixes)
         fine = tuple(fix for fix in fixes if (tone(fix[2]) != "no" if fix[2] else not is_alone))
         return fine or tuple(fixes)
+
+    @property
+    def hidden_by(self) -> Hiding | None:
+        """Where the next request of the example goes wrong silently and is rejected once something else alone is repaired, without this problem: that."""
+        offer = self.example.offer if self.example else None
+        if offer is None or self.example is None or self.example.row.next_request.state != SILENT or not self.row.may_reject:
+            return None
+        own = [name for name in self.row.repairs if tone(offer.outcomes.get(name, REJECTED)) == "yes"]
+        for name in dict.fromkeys(part for repair in own for part in offer.included.get(repair, ())):
+            codes = tuple(code for code, *_ in self.also if (rule := problem_list.any_rule(code)) and name in rule.repaired_by)
+            if codes and tone(words := offer.outcomes.get(name, "")) == "no":
+                return Hiding(codes, name, words.rpartition("→ ")[2])
+        return None
 
     @property
     def left(self) -> str:

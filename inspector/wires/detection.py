@@ -200,7 +200,15 @@ def wires_of(value: Any) -> list[str]:
     if any(name in body for name in SHARED):
         return [OPENAI_CHAT]
     # Anthropic takes a system message in the middle of the list, and none at its start.
-    return [wire for wire in (ANTHROPIC, OPENAI_CHAT, MISTRAL, AI_SDK) if wire != ANTHROPIC or messages[0].get("role") != "system"]
+    impossible = {ANTHROPIC} if messages[0].get("role") == "system" else set()
+    if listed is not value or not all(map(_is_item, messages)):
+        impossible.add(OPENAI_RESPONSES)
+    return [wire for wire in (ANTHROPIC, OPENAI_CHAT, OPENAI_RESPONSES, MISTRAL, AI_SDK) if wire not in impossible]
+
+
+def _is_item(message: Mapping[str, Any]) -> bool:
+    """Whether a message may be an item of `input` too: a role and a text, as OpenAI's `EasyInputMessage`. In a body the list is under `messages`, which Responses does not have."""
+    return message.keys() == {"role", "content"} and isinstance(message["content"], str)
 
 
 def _is_single_text(body: Mapping[str, Any]) -> bool:

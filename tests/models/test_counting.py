@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from django.apps import apps
 from django.db import connection
+from django.db.models import Min
 from django.test.utils import CaptureQueriesContext
 
 from inspector.actions.import_source import import_targets
@@ -125,7 +126,8 @@ def assert_occurrences_true(
     for (pk, code), row in by_key.items():
         assert pk is not None and (row.problem.source_id, row.place) == subjects[pk][:2]
         if row.state == Occurrence.State.OPEN:
-            ranks = [rank_of(finding.severity, finding.silent) for finding in findings[pk, code]]
+            nobody_is_told = row.conversation is not None and row.conversation.is_silent
+            ranks = [rank_of(finding.severity, finding.silent or nobody_is_told) for finding in findings[pk, code]]
             assert (row.rank, row.findings, row.closed_at, row.repair) == (min(ranks), len(ranks), None, None)
 
 
@@ -242,3 +244,19 @@ def test_the_migration_fills_what_an_import_would_have_written(tmp_path: Path) -
     import_module("inspector.migrations.0020_lists_filled").fill(apps, connection.schema_editor())
     assert stored() == before
     assert_true()
+
+
+def test_the_migration_ranks_what_nothing_reports_as_an_import_would(tmp_path: Path) -> None:
+    everything_imported(tmp_path)
+    occurrences = Occurrence.objects.order_by("pk")
+    before = list(occurrences.values_list("pk", "rank")), list(Problem.objects.order_by("pk").values_list("pk", "rank"))
+    for row in occurrences.filter(conversation__isnull=False, state=Occurrence.State.OPEN):
+        opened = Finding.objects.filter(conversation=row.conversation, code=row.problem.code, is_open=True)
+        Occurrence.objects.filter(pk=row.pk).update(rank=min(rank_of(one.severity, one.silent) for one in opened))
+    for problem in Problem.objects.filter(conversations__gt=0):
+        problem.rank = problem.occurrences.filter(state=Occurrence.State.OPEN).aggregate(Min("rank"))["rank__min"]
+        problem.save()
+    older = list(occurrences.values_list("pk", "rank")), list(Problem.objects.order_by("pk").values_list("pk", "rank"))
+    assert all(now != then for now, then in zip(before, older, strict=True)), "the demo has some of both kinds"
+    import_module("inspector.migrations.0056_silent_occurrences").fill(apps, connection.schema_editor())
+    assert (list(occurrences.values_list("pk", "rank")), list(Problem.objects.order_by("pk").values_list("pk", "rank"))) == before

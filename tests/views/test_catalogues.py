@@ -161,7 +161,7 @@ def test_a_strategy_of_one_program_has_its_modes_alone(client: Client) -> None:
 
 
 def test_a_safe_strategy_that_rewrites_content_is_not_said_to_change_numbers_only(client: Client) -> None:
-    text = unescape(client.get("/strategies/sanitize-tool-names/").content.decode())
+    text = unescape(client.get("/strategies/list-answer-text/").content.decode())
     assert "nothing is lost and nothing is invented." in text and "only numbers" not in text
 
 
@@ -403,3 +403,14 @@ def test_a_strategy_shows_what_it_makes_of_the_example_of_its_rule(client: Clien
     assert 'Example of TOOL202 1 user 0.0 text go 2 tool 1.0 tool-result a "f" name=ls ◂ found' in words
     assert "Repaired 1 user 0.0 text go TOOL202 reports nothing." in words
     assert "Better, if you can" in page and 'id="example"' in client.get("/strategies/reparent-orphan-entry/").content.decode(), "a tree"
+
+
+@pytest.mark.parametrize("traces", [True, False])
+def test_a_strategy_counts_its_rules_where_it_is_offered(client: Client, tmp_path: Path, traces: bool) -> None:
+    """The list said of TOOL102 that it is in three conversations next to a strategy that reads traces: two of them have none."""
+    example(tmp_path, traces)
+    page = client.get("/strategies/").content.decode()
+    row = page[page.index('row-link" href="/strategies/recover-result-from-trace/"') :].partition("</tr>")[0]
+    assert ("In 1 conversation now" in row) is traces
+    other = page[page.index('row-link" href="/strategies/insert-interrupted-result/"') :].partition("</tr>")[0]
+    assert "In 1 conversation now" in other

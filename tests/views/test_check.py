@@ -211,7 +211,11 @@ def test_a_chosen_model_is_as_good_as_one_in_the_json(client: Client, model: str
 def test_a_model_that_no_profile_has_decides_nothing(client: Client) -> None:
     """A name without meaning made a green verdict of one that did not show."""
     page = post(client, json.dumps(ENDS_WITH_ASSISTANT), model="foo")
-    assert "Which API it is for does not show" in page and "of foo that is not known" in page
+    assert (
+        "Which API it is for does not show" in page
+        and "depends on the model, and foo is none that is known" in page
+        and "whether foo is one of these is not known" in page
+    )
 
 
 def test_another_profile_can_be_asked_for(client: Client) -> None:
@@ -340,7 +344,7 @@ def test_what_several_shapes_share_is_judged_as_one_and_the_field_chooses_anothe
     text = post(client, shared)
     assert (
         "Request body: Anthropic Messages" in text
-        and "the same in openai-chat-request, mistral-request, ai-sdk-messages: the field Format" in text
+        and "the same in openai-chat-request, openai-responses-request, mistral-request, ai-sdk-messages: the field Format" in text
     )
     assert "Request body: OpenAI" in post(client, shared, format="openai-chat-request")
     # A program says which.
@@ -356,7 +360,7 @@ def test_what_several_shapes_share_is_judged_as_one_and_the_field_chooses_anothe
         (
             json.dumps(LATE["messages"][0]),
             "a single message, judged as a list of one",
-            "Which API it is for does not show: 9 of 9 profiles accept it",
+            "Which API it is for does not show: 10 of 10 profiles accept it",
         ),
     ],
 )
@@ -442,7 +446,7 @@ def test_a_comma_too_many_is_named_and_taken_out(client: Client) -> None:
 @pytest.mark.parametrize(
     ("around", "roles", "note"),
     [
-        ({"model": "claude-mythos"}, "ua", "from 4.6 on rejects (AN-10): of claude-mythos that is not known."),
+        ({"model": "claude-mythos"}, "ua", "from 4.6 on rejects (AN-10): whether claude-mythos is one of these is not known."),
         ({}, "ua", "from 4.6 on rejects (AN-10): which model it is for is not known."),
         ({"model": "claude-opus-4-5"}, "ua", ""),
         ({"model": "claude-opus-4-6"}, "ua", ""),

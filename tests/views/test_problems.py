@@ -125,7 +125,8 @@ def test_the_effect_is_what_somebody_notices_and_the_fresh_one_comes_first(clien
     assert {code: effects[code] for code in ("MSG101", "TOOL202", "TOOL101")} == {
         "MSG101": "silent",
         "TOOL202": "rejected",
-        "TOOL101": "reported",
+        # Its next request goes wrong silently.
+        "TOOL101": "silent",
     }
     order = [(-row["conversations"], -row["last_seen"]) for row in listed if row["severity"] == "error" and row["silent"]]
     assert order == sorted(order) and len({fewer for fewer, _ in order}) < len(order)
@@ -263,8 +264,9 @@ def test_problems_are_in_groups_the_silent_errors_first(client: Client, kept: Ke
     ]
     assert all(number == below for _, number, below in headings) and sum(number for _, number, _ in headings) == Problem.objects.count()
     assert headings_of(client.get("/?silent=1&severity=error").content.decode()) == headings[:1]
-    others = client.get("/").content.decode().partition(">Other errors ")[2].partition('<tr class="group">')[0]
-    assert ">wrong silently</span>" in others, "so nothing says that all of them are reported"
+    for name in ("Other errors", "Other warnings"):
+        others = client.get("/").content.decode().partition(f">{name} ")[2].partition('<tr class="group">')[0]
+        assert others and "wrong silently" not in others, "nothing reports it there"
     sorted_otherwise = client.get("/?sort=-first").content.decode()
     assert headings_of(sorted_otherwise) == [] and sorted_otherwise.count(">unreported</span>") == sum(
         number for name, number, _ in headings if name.endswith("no program reports")
@@ -1232,3 +1234,14 @@ def test_the_repairs_of_a_rule_say_what_they_do_to_the_example(client: Client, k
     assert guessed.count(". Next request after it: ai-sdk-6: rejected → accepted") == 3 and guessed.count(" invented ") == 3
     assert "insert-replay-result invented Inserts the result" in guessed, "of several each says what it does"
     assert dispatch["TOOL102"].startswith("insert-interrupted-result invented includes renumber-messages Next request after it:")
+
+
+def test_a_problem_that_another_hides_says_what_becomes_of_the_request_once_that_alone_is_repaired(client: Client, kept: Kept) -> None:
+    """It said "may": who repaired the other first made a request rejected that was not."""
+    kept("example", example)
+    words = words_of(client, f"/problems/{Problem.objects.get(code='TOOL102').oid}/")
+    assert "nothing reports it where the next request goes wrong silently" in words and "no program reports this damage" not in words
+    assert "MSG101 is why its next request is not rejected: after renumber-messages alone it is rejected at messages.1 (OC-1)" in words
+    assert "no program reports this damage" in words_of(client, f"/problems/{Problem.objects.get(code='MSG101').oid}/")
+    for code in ("MSG101", "STORE101", "TOOL202"):
+        assert "is why its next request" not in words_of(client, f"/problems/{Problem.objects.get(code=code).oid}/"), "nothing hides it"

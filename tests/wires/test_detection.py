@@ -116,10 +116,25 @@ def test_what_tells_may_stand_far_behind_the_first_bytes(value: Any) -> None:
     assert format_of(data) == "anthropic-request"
 
 
-@pytest.mark.parametrize("value", [TALK, {"messages": TALK}, [{"role": "user", "content": [{"type": "text", "text": "x"}]}]])
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"messages": TALK},
+        [{"role": "user", "content": [{"type": "text", "text": "x"}]}],
+        [*TALK, {"role": "user", "content": "x", "name": "y"}],
+    ],
+)
 def test_what_several_shapes_share_is_asked_for_by_name(value: Any) -> None:
     with pytest.raises(NotARequest, match=r"format=NAME\): anthropic-request, openai-chat-request, mistral-request, ai-sdk-messages\."):
         format_of(json.dumps(value).encode())
+
+
+def test_a_bare_list_of_roles_and_texts_may_be_the_input_of_responses_too() -> None:
+    with pytest.raises(
+        NotARequest,
+        match=r"format=NAME\): anthropic-request, openai-chat-request, openai-responses-request, mistral-request, ai-sdk-messages\.",
+    ):
+        format_of(json.dumps(TALK).encode())
 
 
 @in_one_test(
@@ -177,5 +192,6 @@ def test_more_messages_than_any_provider_takes_are_not_read(monkeypatch: pytest.
 
 
 def test_a_system_message_at_the_start_of_a_bare_list_is_not_one_of_anthropic() -> None:
-    assert wires_of([SYSTEM, *TALK]) == ["openai-chat", "mistral", "ai-sdk"]
-    assert wires_of([*TALK, SYSTEM]) == wires_of([*TALK, SYSTEM_LIST]) == ["anthropic", "openai-chat", "mistral", "ai-sdk"]
+    assert wires_of([SYSTEM, *TALK]) == ["openai-chat", "openai-responses", "mistral", "ai-sdk"]
+    assert wires_of([*TALK, SYSTEM]) == ["anthropic", "openai-chat", "openai-responses", "mistral", "ai-sdk"]
+    assert wires_of([*TALK, SYSTEM_LIST]) == ["anthropic", "openai-chat", "mistral", "ai-sdk"]

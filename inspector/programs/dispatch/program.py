@@ -50,7 +50,7 @@ PROGRAM = Program(
         ruled_out=merges.ruled_out,
         consequences={
             "unanswered-tail-call": "the turn was interrupted. The loader adds a synthetic interrupted result on every read.",
-            "unanswered-call": "The loader puts its synthetic result at the end of the history, where providers refuse it.",
+            "unanswered-call": "The loader puts its synthetic result at the end of the history, and providers refuse a result there.",
             "repeated-call-id": "the loader takes every one for answered.",
         },
     ),

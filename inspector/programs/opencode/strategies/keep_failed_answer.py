@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from inspector.conversation.edits import Edit, Replace
+from inspector.conversation.edits import Edit, Replace, Safety
 from inspector.conversation.model import Kind
 from inspector.programs.opencode.chunks import ABOUT, about
 from inspector.programs.opencode.reader import is_left_out, turns_of
@@ -23,9 +23,9 @@ def propose(case: Case) -> Iterator[Edit]:
 
 STRATEGY = Strategy(
     name="keep-failed-answer",
-    safety=frozenset(),
+    safety=frozenset({Safety.LOSSY}),
     summary="takes the error away from answers that have finished tools, so that opencode sends them",
-    cost="The session does not show any more that the answer ended with an error.",
+    cost="The error that the answer ended with leaves the session, which does not show any more that it ended so.",
     user_visible_effect="The model sees what its tools did before the error.",
     pros="What was done is known again, and is not done twice.",
     cons="An error that the provider gave because of this very answer comes back.",
