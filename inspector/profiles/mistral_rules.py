@@ -96,7 +96,7 @@ MI_7 = ProviderRule(
 )
 MI_8 = ProviderRule(
     "MI-8",
-    "a name of a function with other characters, or longer than 64",
+    "the name of a called function is longer than 64, or has others than letters, digits, _ and -",
     "Function name was {name} but must be a-z, A-Z, 0-9, or contain underscores and dashes, with a maximum length of 64.",
     "X",
     ("mistral-common",),

@@ -5,7 +5,7 @@ from typing import Any
 
 from inspector.profiles.base import Profile, Request, Violation
 from inspector.profiles.bodies import by_place, entries, entry, word
-from inspector.profiles.openai_chat_rules import ELSEWHERE, RULES, violation
+from inspector.profiles.openai_chat_rules import ELSEWHERE, RULES, TAKEN_NAME, violation
 from inspector.profiles.openai_pairing import Fault, unpaired
 
 LONGEST_ID = 64
@@ -34,9 +34,12 @@ def _violations(request: Request) -> Iterator[Violation]:
             length = len(word(call.get("id")))
             if length > LONGEST_ID:
                 yield violation("OC-4", f"messages.{n}.tool_calls.{m}", n=n, m=m, limit=LONGEST_ID, length=length)
-            arguments = entry(call.get("function")).get("arguments", "")
+            function = entry(call.get("function"))
+            arguments = function.get("arguments", "")
             if not isinstance(arguments, str):
                 yield violation("OC-8", f"messages.{n}.tool_calls.{m}", n=n, m=m, kind=_kind(arguments))
+            if not TAKEN_NAME.fullmatch(word(function.get("name"))):
+                yield violation("OC-10", f"messages.{n}.tool_calls.{m}", n=n, m=m)
 
 
 def _instead(message: dict[str, Any]) -> bool:
@@ -50,7 +53,7 @@ def _kind(value: Any) -> str:
 OPENAI_CHAT = Profile(
     "openai-chat",
     "OpenAI Chat Completions",
-    "Sizes, tokens, images, names of tools and whether arguments are JSON are not judged.",
+    "Sizes, tokens, images, how long names of tools are and whether arguments are JSON are not judged.",
     (*RULES, *ELSEWHERE),
     check,
     models=("openai", "gpt", "o1", "o3", "o4"),

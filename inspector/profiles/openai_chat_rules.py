@@ -1,5 +1,6 @@
 """The dated table of what OpenAI Chat Completions refuses, and the same refusals in the words of others that speak its wire shape."""
 
+import re
 from dataclasses import replace
 
 from inspector.profiles.base import COUNTED_BY_PROVIDER, OVER_WINDOW, SHORTER, UNANSWERED, UNCALLED, ProviderRule, violations_of
@@ -28,6 +29,13 @@ TOO_LONG = ProviderRule(
     is_of_size=True,
 )
 """Of both APIs of OpenAI."""
+NAME_PATTERN = "string does not match pattern. Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$'."
+DOTS = (
+    "The model wrote a name of its own, and the call goes to no tool. For the names of tools a pattern with a dot was reported too "
+    "(danishjsheikh/swagger-mcp #13), so that a dot is not held against a history"
+)
+TAKEN_NAME = re.compile(r"[A-Za-z0-9_.-]*")
+"""An empty name is not judged: no text about one is known."""
 RULES = (
     ProviderRule(
         "OC-1",
@@ -102,6 +110,15 @@ RULES = (
         "I",
         ("aaif-goose/goose-mobile #20",),
         repaired_by=("sanitize-arguments",),
+    ),
+    ProviderRule(
+        "OC-10",
+        "the name of a called function has others than letters, digits, _ and -",
+        f"Invalid 'messages[{{n}}].tool_calls[{{m}}].function.name': {NAME_PATTERN}",
+        "I",
+        ("mcp-use/mcp-use #90",),
+        advice=DOTS,
+        repaired_by=("sanitize-tool-names",),
     ),
     TOO_LONG,
 )

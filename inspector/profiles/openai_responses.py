@@ -7,7 +7,7 @@ from typing import Any
 
 from inspector.profiles.base import UNANSWERED, UNCALLED, Profile, ProviderRule, Request, Violation
 from inspector.profiles.bodies import by_place, entry, word
-from inspector.profiles.openai_chat_rules import TOO_LONG
+from inspector.profiles.openai_chat_rules import DOTS, NAME_PATTERN, TAKEN_NAME, TOO_LONG
 from inspector.projections.base import OPENAI_RESPONSES
 from inspector.projections.openai_responses import CALL_TYPES, FUNCTION, OUTPUT_TYPES, is_client_run, refers_to_call
 
@@ -122,7 +122,17 @@ OR_10 = ProviderRule(
     repaired_by=("rename-invalid-ids",),
 )
 
-RULES = (OR_1, OR_2, OR_3, OR_4, OR_5, OR_6, OR_7, OR_8, OR_9, OR_10, TOO_LONG)
+OR_11 = ProviderRule(
+    "OR-11",
+    "the name of a called function has others than letters, digits, _ and -",
+    f"Invalid 'input[{{n}}].name': {NAME_PATTERN}",
+    "I",
+    ("openclaw/openclaw #8595", "openclaw/openclaw #25728", "openclaw/openclaw #23324"),
+    advice=DOTS,
+    repaired_by=("sanitize-tool-names",),
+)
+
+RULES = (OR_1, OR_2, OR_3, OR_4, OR_5, OR_6, OR_7, OR_8, OR_9, OR_10, OR_11, TOO_LONG)
 
 
 def check(request: Request) -> Iterator[Violation]:
@@ -152,6 +162,8 @@ def _violations(request: Request) -> Iterator[Violation]:
             yield Violation("OR-8", f"input.{index}", (), OR_8.say(n=index, limit=LONGEST_CALL_ID, length=len(call)))
         if item.get("call_id") == "" and (is_client_run(item) or kind in OUTPUT_TYPES):
             yield Violation("OR-10", f"input.{index}", (), OR_10.say(n=index))
+        if kind == FUNCTION and not TAKEN_NAME.fullmatch(word(item.get("name"))):
+            yield Violation("OR-11", f"input.{index}", (), OR_11.say(n=index))
         if is_client_run(item):
             calls.setdefault(call, (index, CALL_TYPES[kind].words))
         elif kind in CALL_TYPES:

@@ -28,11 +28,11 @@ def propose(case: Case) -> Iterator[Edit]:
 STRATEGY = Strategy(
     name="sanitize-tool-names",
     safety=frozenset({Safety.LOSSY}),
-    summary="puts _ for each run of signs that providers do not take in the name of a tool, and cuts it to 64",
+    summary="puts _ for each run of signs that providers do not take in the name of a tool, and cuts it to 64 characters",
     when="the name of a tool has signs that providers do not take, or is longer than 64",
     cost="What becomes _ in the name of a tool, and what follows its first 64 characters, leaves the history. Nothing else changes.",
     user_visible_effect="The tool is shown under the repaired name.",
-    pros="One call of a name with a space or a dot makes a provider refuse every later request of the history.",
+    pros="Providers that refuse every later request of a history for one such name take it again.",
     cons="The model wrote a name of its own, and reads a name that no tool has either way; with a client that maps names when it sends, nothing needs to be written.",
     write_kind="content",
     propose=propose,

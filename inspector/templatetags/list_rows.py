@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from functools import cache
 from html import escape
-from itertools import groupby
+from itertools import count, groupby
 from typing import Any
 
 from django import template
@@ -18,7 +18,7 @@ from inspector.presentation.conversation.ending import ACCEPTED
 from inspector.presentation.conversation.verdict import PASSES, REJECTED, SILENT, UNDAMAGED, UNREADABLE, NextRequest
 from inspector.presentation.visible import clipped, visible
 from inspector.templatetags.show import spark, when
-from inspector.views.problem_list import NEW_DAYS, REJECTED_OTHERWISE
+from inspector.views.problem_list import NEW_DAYS, REJECTED_OTHERWISE, SILENT_OTHERWISE
 
 register = template.Library()
 _TITLE, _SOURCE, _ID = 90, 40, 200
@@ -33,6 +33,7 @@ _DAMAGE = 200
 _BADGES = 4
 """Rules of a conversation that fit in its row."""
 _SOURCE_OF_PROBLEM, _WORDS_OF_SOURCE = 60, 3
+_ALL_WORDS = 100
 
 
 @register.simple_tag
@@ -122,13 +123,18 @@ def waiting_repair(repair: Repair | None) -> SafeString:
 
 
 @register.simple_tag
-def problem_rows(rows: Sequence[Any], summary_words: int, groups: Mapping[int, int], with_who: bool) -> SafeString:
-    """Of the summary of each rule so many words; `with_who`: with the column of those who are assigned. `groups`: rank -> how many have it, where the rows are in that order: each begins with a heading."""
+def problem_rows(rows: Sequence[Any], first: int, summary_words: int, groups: Mapping[int, int], with_who: bool) -> SafeString:
+    """Of the summary of each rule so many words in the `first` rows, and all of it below them; `with_who`: with the column of those who are assigned. `groups`: rank -> how many have it, where the rows are in that order: each begins with a heading."""
     source = cache(_source_words)
-    bodies = []
+    bodies, places = [], count()
     for rank, of_rank in groupby(rows, key=lambda row: row.problem.rank if groups else -1):
         heading = _heading(rank, groups[rank], 8 + with_who) if rank in groups else ""
-        shown = "".join([_problem(row, source(row.problem.source), summary_words, not groups, with_who) for row in of_rank])
+        shown = "".join(
+            [
+                _problem(row, source(row.problem.source), summary_words if next(places) < first else _ALL_WORDS, not groups, with_who)
+                for row in of_rank
+            ]
+        )
         bodies.append(f"<tbody>{heading}{shown}</tbody>")
     return mark_safe("".join(bodies))  # noqa: S308 (every text goes through `escape`)
 
@@ -199,7 +205,7 @@ def outcome(row: Any) -> SafeString:
         )
     if not row.outcomes:
         return NOTHING
-    if row.outcomes == REJECTED_OTHERWISE:
+    if row.outcomes in (REJECTED_OTHERWISE, SILENT_OTHERWISE):
         return format_html('<span class="quiet" title="For another problem">{}</span>', row.outcomes)
     is_counted = row.outcomes != row.outcome
     classes = "why count-of" if is_counted else {REJECTED: "why", UNREADABLE: "why", "wrong silently": "caution"}.get(row.outcome, "quiet")

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from django.db.models import Count, QuerySet, Sum
+from django.db.models import Count, Sum
 from django.http import Http404, HttpResponse
 
 from inspector.conversation.edits import Safety
 from inspector.middleware import OperatorRequest
-from inspector.models import RuleCount, Source, Stream, StreamFinding
+from inspector.models import ConversationCount, ConversationRule, RuleCount, Source, Stream, StreamFinding
 from inspector.presentation import markdown
 from inspector.presentation.catalogue import entries as catalogues
 from inspector.presentation.catalogue.repaired_example import (
@@ -173,9 +173,16 @@ _InFormats = Mapping[tuple[str, str], int]
 """Code of a rule and name of a format -> in how many conversations it is found there."""
 
 
-def _in_formats(counted: QuerySet[RuleCount]) -> _InFormats:
-    rows = counted.order_by().values_list("code", "source__format").annotate(Sum("conversations"))
-    return {(code, format_name): number for code, format_name, number in rows}
+def _in_formats(with_traces: bool = False) -> _InFormats:
+    """Of conversations that can be written: a crash file is evidence. `with_traces`: of stores to which traces belong."""
+    traced = {"source__in": Source.traces.through.objects.values("from_source")} if with_traces else {}
+    counted = RuleCount.objects.counted().filter(**traced).order_by()
+    counts = Counter({row[:2]: row[2] for row in counted.values_list("code", "source__format").annotate(Sum("conversations"))})
+    # Hardly a source has crash files, and only those that have any are asked for them.
+    sources = ConversationCount.objects.counted().filter(is_crash=True, conversations__gt=0, **traced).values("source")
+    crashes = ConversationRule.objects.filter(conversation__source__in=sources, conversation__is_crash=True, is_worst=True, is_gone=False)
+    of_crashes = crashes.order_by().values_list("code", "conversation__source__format").annotate(Count("pk"))
+    return counts - Counter({row[:2]: row[2] for row in of_crashes})
 
 
 def _rule_words(row: RuleRow) -> str:
@@ -433,6 +440,11 @@ class StrategyPage:
         return tuple(profile.name for profile in PROFILES if profile.name not in named)
 
     @property
+    def rejections(self) -> tuple[str, ...]:
+        """Ids of the rules of providers that it repairs, each once."""
+        return tuple(dict.fromkeys(rule.id for entry in self.profiles for rule in entry.repairs))
+
+    @property
     def has_fork(self) -> bool:
         """Whether one of its modes writes a new conversation."""
         return any(mode["alias"] == "fork" for mode in self.modes)
@@ -472,7 +484,7 @@ def alternatives(chosen: Strategy) -> tuple[Alternative, ...]:
 
 SAFETY = {
     "lossy": "something that was stored leaves the history; undo and the audit log keep it",
-    "invented": "something is written that is stored nowhere as such: words that nobody said, which are marked, or a link or value that nothing stored says",
+    "invented": "something is written that is stored nowhere as such: words that nobody said, or a link or value that nothing stored says; the preview shows all of it",
 }
 SAFE = ("safe", "nothing is lost and nothing is invented")
 IN_A_CAPTURE = {
@@ -551,8 +563,7 @@ def strategy_list(request: OperatorRequest) -> HttpResponse:
     def chosen(rows: Iterable[StrategyRow]) -> tuple[StrategyRow, ...]:
         return tuple(row for row in matching(rows, q, _strategy_words) if not safety or safety in row.marks)
 
-    counted = RuleCount.objects.counted()
-    everywhere, traced = _in_formats(counted), _in_formats(counted.filter(source__in=Source.traces.through.objects.values("from_source")))
+    everywhere, traced = _in_formats(), _in_formats(with_traces=True)
     repairs = [
         _with_counts(entry, traced if entry.reads_trace else everywhere, formats)
         for entry in STRATEGIES

@@ -50,7 +50,7 @@ from inspector.views.repair_rows import rows_of as rows_of_repairs
 from inspector.views.streams import summaries, worst
 
 RECENT = 12
-FIRST_ROWS, FIRST_WORDS, WORDS_OF_LINE = 12, 197, 9
+FIRST_ROWS, FIRST_WORDS, WORDS_OF_LINE = 12, 212, 9
 WORDS_OF_HEADING = 3
 FIRST_REPAIRS, FIRST_WORDS_OF_REPAIRS = 9, 213
 """Rows of the first screen at 1440 x 900, and their words: with what is around them it has below 250."""
@@ -162,12 +162,15 @@ class InboxPage:
         return any(row.problem.assigned_to for row in self.rows)
 
     @property
+    def first_rows(self) -> int:
+        """How many rows the first screen has."""
+        # A heading is in the place of the last, and of one more.
+        return FIRST_ROWS - min(2, len({row.problem.rank for row in self.rows[:FIRST_ROWS]})) if self.groups else FIRST_ROWS
+
+    @property
     def summary_words(self) -> int:
-        """So many words of each summary that the first screen stays short: all of them, unless its rows say much else."""
-        now, rows = int(time() * 1000), self.rows[:FIRST_ROWS]
-        if self.groups:
-            # A heading is in the place of the last, and of one more.
-            rows = rows[: FIRST_ROWS - min(2, len({row.problem.rank for row in rows}))]
+        """So many words of each summary there that it stays short: all of them, unless its rows say much else."""
+        now, rows = int(time() * 1000), self.rows[: self.first_rows]
         others = sum(row.other_words(now) for row in rows) + (len(self.start.shown.split()) if self.start else WORDS_OF_LINE)
         ranks = [row.problem.rank for row in rows]
         others += WORDS_OF_HEADING * len(set(ranks)) if self.groups else sum(not rank % 2 for rank in ranks)

@@ -18,13 +18,13 @@ from inspector.models import Conversation, Occurrence, Problem, ProblemDay, Repa
 from inspector.models.problem import SEVERITIES, WORST_FIRST, ProblemState, in_states, today
 from inspector.presentation.clock import age_words, day_of
 from inspector.presentation.conversation.ending import ACCEPTED, ENDINGS, WRONG_SILENTLY, words_of
-from inspector.presentation.conversation.verdict import PASSES, REJECTED, SILENT, UNREADABLE, NextRequest
+from inspector.presentation.conversation.verdict import PASSES, REJECTED, SILENT, UNREADABLE, WITHOUT, NextRequest
 from inspector.presentation.json_text import Json, json_fields
 from inspector.presentation.repair.plan import left_less
 from inspector.presentation.sparkline import Sparkline, sparkline
 from inspector.presentation.visible import visible
 from inspector.programs.registry import program_or_default, programs
-from inspector.rules.base import Rule, RuleEntry
+from inspector.rules.base import Origin, Rule, RuleEntry
 from inspector.rules.catalogue import RULES, UnknownRule, rule
 from inspector.strategies.base import Strategy
 from inspector.strategies.catalogue import strategy
@@ -51,11 +51,14 @@ ME, NOBODY = "me", "none"
 KINDS = {"conversations": False, "streams": True}
 """What the address may ask for -> whether the source is evidence, as each that holds streams is."""
 _OF_STREAMS: dict[str, RuleEntry] = {entry.code: entry for entry in ALL_STREAM_RULES}
-REJECTED_OTHERWISE = "rejected, other cause"
-"""Of a problem that is no error, where the next request is rejected for another one."""
+REJECTED_OTHERWISE, SILENT_OTHERWISE = "rejected, other cause", "wrong silently, other cause"
+"""Of a problem that cannot be why."""
 CRASH_FILE = "crash file"
 """Of a problem in place of the next request where all that have it are crash files: these have none, and are never written."""
 _UNNOTICED = [entry.code for entry in RULES if entry.unnoticed]
+_MISREAD = [entry.code for entry in RULES if entry.silent and entry.origin is Origin.READER]
+_SILENCING = [*_UNNOTICED, *_MISREAD]
+_WITHOUT = json.dumps(WITHOUT)[:-1]
 _ALSO = {WRONG_SILENTLY: "content lost, history hidden"}
 NEXT_REQUESTS = {words.replace(" ", "-"): words for words in ENDINGS}
 """What the address may ask for -> its words."""
@@ -195,7 +198,7 @@ class ProblemRow:
         if not self.problem.silent:
             return ""
         is_reported = self.about is not None and not self.about.silent
-        return "nothing reports it where the next request goes wrong silently" if is_reported else "no program reports this damage"
+        return "nothing reports it here: the next request goes wrong silently" if is_reported else "no program reports this damage"
 
     @property
     def is_rejecting(self) -> bool:
@@ -205,6 +208,11 @@ class ProblemRow:
     @property
     def may_reject(self) -> bool:
         return self.severity == "error" and not (self.about and self.about.always_passes)
+
+    @property
+    def is_silencing(self) -> bool:
+        """Whether it can be why the next request goes wrong silently."""
+        return may_silence(self.code, self.severity, self.next_request)
 
     @property
     def is_new(self) -> bool:
@@ -224,13 +232,14 @@ class ProblemRow:
             return CRASH_FILE
         if self.is_rejecting:
             return REJECTED
-        return "" if self.next_request.state == REJECTED else words_of(self.next_request)
+        is_other = self.next_request.state == REJECTED or (self.next_request.state == SILENT and not self.is_silencing)
+        return "" if is_other else words_of(self.next_request)
 
     @property
     def outcomes(self) -> str:
         """The same of all that have it: in how many it is rejected, where that is known and there are several; of what is not why, that it is so."""
-        if not self.outcome and self.next_request.state == REJECTED:
-            return REJECTED_OTHERWISE
+        if not self.outcome and self.next_request.state in (REJECTED, SILENT):
+            return REJECTED_OTHERWISE if self.next_request.state == REJECTED else SILENT_OTHERWISE
         if not self.rejected or self.problem.conversations == 1 or not self.may_reject:
             return self.outcome
         if self.rejected == self.problem.conversations:
@@ -244,7 +253,7 @@ class ProblemRow:
         if self.rejected or following.state not in (PASSES, SILENT):
             return ""
         if following.state == SILENT:
-            return "" if following.words == WRONG_SILENTLY else following.words
+            return following.words if following.words != WRONG_SILENTLY and self.is_silencing else ""
         return self.about.unnoticed if self.about and not self.problem.rank else ""
 
     @property
@@ -472,15 +481,30 @@ def _stored(*beginning: str) -> str:
     return json.dumps(beginning)[:-1]
 
 
+def may_silence(code: str, severity: str, following: NextRequest) -> bool:
+    """Whether a problem can be why this next request goes wrong silently: an error where something is left out, else what its rule says is misread or lost."""
+    is_error, is_left_out = severity == "error", following.more.startswith(WITHOUT)
+    is_why = (is_error and (is_left_out or code in _SILENCING)) or (is_left_out and code in _MISREAD)
+    return following.state == SILENT and is_why
+
+
+def _may_silence(problem: str = "") -> Q:
+    """The same, of the stored `following`; `problem`: the path to its columns."""
+    is_error, is_left_out = Q(**{f"{problem}rank__lt": 2}), Q(following__contains=_WITHOUT)
+    silencing, misread = (Q(**{f"{problem}code__in": codes}) for codes in (_SILENCING, _MISREAD))
+    return (is_error & (is_left_out | silencing)) | (is_left_out & misread)
+
+
 def _by_next_request() -> dict[str, Q]:
     """Words -> the problems whose row says so; of what is wrong silently also those with any occurrence that is."""
     silent, passes, unreadable = (Q(following__startswith=_stored(*words)) for words in ((SILENT,), (PASSES,), ("", UNREADABLE)))
-    of_any = _opened(problem=OuterRef("pk")).annotate(following=Cast("conversation__next_request", TextField())).filter(silent)
+    of_any = _opened(problem=OuterRef("pk")).annotate(following=Cast("conversation__next_request", TextField()))
+    of_any = of_any.filter(silent, _may_silence("problem__"))
     is_error, is_noticed = Q(rank__lt=2), ~Q(rank=0, code__in=_UNNOTICED)
     rejected = is_error & (Q(rejected__gt=0) | (Q(rejected=None, is_refused=True) & ~unreadable))
     return {
         REJECTED: rejected,
-        WRONG_SILENTLY: (~rejected & (silent | (passes & ~is_noticed))) | Q(Exists(of_any)),
+        WRONG_SILENTLY: (~rejected & ((silent & _may_silence()) | (passes & ~is_noticed))) | Q(Exists(of_any)),
         ACCEPTED: ~rejected & passes & is_noticed,
         UNREADABLE: ~rejected & unreadable,
     }
@@ -545,7 +569,8 @@ def counted_silently(rows: Iterable[ProblemRow]) -> tuple[ProblemRow, ...]:
     opened = _opened(problem__in=[row.problem.pk for row in rows])
     silent, passes = (Q(following__startswith=_stored(state)) for state in (SILENT, PASSES))
     unnoticed = Q(problem__rank=0, problem__code__in=_UNNOTICED)
-    wrong = opened.annotate(following=Cast("conversation__next_request", TextField())).filter(silent | (passes & unnoticed))
+    wrong = opened.annotate(following=Cast("conversation__next_request", TextField()))
+    wrong = wrong.filter((silent & _may_silence("problem__")) | (passes & unnoticed))
     counts = dict(wrong.order_by().values_list("problem").annotate(n=Count("pk")))
     return tuple(replace(row, silently=counts.get(row.problem.pk, 0)) for row in rows)
 

@@ -32,7 +32,7 @@ from inspector.models import (
     analyses,
     loading,
 )
-from inspector.models.problem import WORST_FIRST
+from inspector.models.problem import SEVERITIES, WORST_FIRST
 from inspector.presentation import markdown
 from inspector.presentation.conversation.excerpt import Excerpt, above_cut, excerpt_of_block, excerpts
 from inspector.presentation.conversation.other_readers import read_by_others
@@ -152,12 +152,26 @@ class Example(NamedTuple):
         return subject.judges[1] if isinstance(subject, Conversation) else ""
 
 
+class Also(NamedTuple):
+    """Another problem of the example: its rule, its id, and its severity there."""
+
+    code: str
+    oid: str
+    severity: str
+
+    @property
+    def stays(self) -> bool:
+        """No strategy is for its rule."""
+        rule = problem_list.any_rule(self.code)
+        return rule is not None and not rule.repaired_by
+
+
 class Hiding(NamedTuple):
-    """Problems of the rules `codes`, which `strategy` repairs: after it alone the next request comes to `end`."""
+    """Problems of the rules `codes`, for which the next request goes wrong silently. After `strategy` alone, which repairs them, it comes to `end`; "" where that is not worse."""
 
     codes: tuple[str, ...]
-    strategy: str
-    end: str
+    strategy: str = ""
+    end: str = ""
 
 
 class HistoryLine(NamedTuple):
@@ -198,8 +212,8 @@ class ProblemPage:
     """Ids of those that wait and do not leave less of it."""
     crash: Crash | None
     """Of the example, where that is a crash file: what it recorded, and its session."""
-    also: tuple[tuple[str, str, bool], ...]
-    """(code, id, whether its rule has no repair) of other problems of the example that are errors."""
+    also: tuple[Also, ...]
+    """Other problems of the example, no notes."""
     free_href: str
     """Where a repair is chosen of those of its conversations for which none waits; "" where there is none."""
     consequence: Problem | None
@@ -235,21 +249,34 @@ class ProblemPage:
 
     @property
     def hidden_by(self) -> Hiding | None:
-        """Where the next request of the example goes wrong silently and is rejected once something else alone is repaired, without this problem: that."""
-        offer = self.example.offer if self.example else None
-        if offer is None or self.example is None or self.example.row.next_request.state != SILENT or not self.row.may_reject:
+        """Where the next request of the example goes wrong silently for others: these, and whether it is rejected once they alone are repaired, for this one."""
+        example = self.example
+        if example is None or example.row.next_request.state != SILENT or self.row.is_silencing:
             return None
+        codes = tuple(one.code for one in self.also if problem_list.may_silence(one.code, one.severity, example.row.next_request))
+        offer = example.offer or Offered((), frozenset(), "")
         own = [name for name in self.row.repairs if tone(offer.outcomes.get(name, REJECTED)) == "yes"]
         for name in dict.fromkeys(part for repair in own for part in offer.included.get(repair, ())):
-            codes = tuple(code for code, *_ in self.also if (rule := problem_list.any_rule(code)) and name in rule.repaired_by)
-            if codes and tone(words := offer.outcomes.get(name, "")) == "no":
-                return Hiding(codes, name, words.rpartition("→ ")[2])
-        return None
+            repaired = tuple(code for code in codes if (rule := problem_list.any_rule(code)) and name in rule.repaired_by)
+            if repaired and tone(words := offer.outcomes.get(name, "")) == "no":
+                return Hiding(repaired, name, words.rpartition("→ ")[2])
+        return Hiding(codes) if codes else None
+
+    @property
+    def is_useless_alone(self) -> bool:
+        """Whether the next request of the only one goes wrong for another problem, and does so after each repair of this one."""
+        hiding = self.hidden_by
+        return (
+            self.problem.conversations == 1
+            and hiding is not None
+            and not any(tone(outcome) == "yes" for *_, outcome in self.fixes if outcome)
+        )
 
     @property
     def left(self) -> str:
-        """The severity that it has in the example after what is recommended there; "" where it is gone then, or nobody knows."""
-        part = self.example.part if self.example else None
+        """The severity that it has in the example after what is recommended there for it; "" where it is gone then, or nobody knows."""
+        offer = self.example.offer if self.example else None
+        part = self.example.part if self.example and offer and not set(offer.recommended).isdisjoint(self.row.repairs) else None
         return next((rule.severity_after for rule in part.counts if rule.code == self.problem.code), "") if part else ""
 
     @property
@@ -321,13 +348,13 @@ def _crash(example: Example | None) -> Crash | None:
     return crash_of(subject, loading.stored(subject).conversation) if isinstance(subject, Conversation) and subject.is_crash else None
 
 
-def _also(example: Example | None, problem: Problem) -> tuple[tuple[str, str, bool], ...]:
+def _also(example: Example | None, problem: Problem) -> tuple[Also, ...]:
     subject = example.row.subject if example else None
     if not isinstance(subject, Conversation):
         return ()
     others = Occurrence.objects.filter(conversation=subject, state=_State.OPEN, problem__rank__lt=4).exclude(problem=problem)
-    named = others.order_by("problem__code").values_list("problem__code", "problem__oid")[:ALSO]
-    return tuple((code, oid, (about := problem_list.any_rule(code)) is not None and not about.repaired_by) for code, oid in named)
+    rows = others.order_by("problem__code").values_list("problem__code", "problem__oid", "rank")[:ALSO]
+    return tuple(Also(code, oid, SEVERITIES[rank // 2]) for code, oid, rank in rows)
 
 
 def _example(rows: Sequence[OccurrenceRow]) -> Example | None:

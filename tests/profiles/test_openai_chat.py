@@ -19,8 +19,8 @@ def calls(*ids: Any, **changed: Any) -> dict[str, Any]:
     return {"role": "assistant", "content": None, "tool_calls": made, "reasoning_content": "hm"} | changed
 
 
-def arguments(value: Any) -> dict[str, Any]:
-    return calls("a", tool_calls=[{"id": "a", "type": "function", "function": {"name": "ls", "arguments": value}}])
+def arguments(value: Any, name: Any = "ls") -> dict[str, Any]:
+    return calls("a", tool_calls=[{"id": "a", "type": "function", "function": {"name": name, "arguments": value}}])
 
 
 def result(identity: Any) -> dict[str, Any]:
@@ -36,6 +36,11 @@ OPENAI: dict[str, Case] = {
     "OC-5": ([GO, ANSWER | {"tool_calls": []}], "messages.1.tool_calls", [GO, ANSWER | {"tool_calls": None}]),
     "OC-6": ([GO, ANSWER | {"content": None}], "messages.1", [GO, ANSWER | {"content": ""}]),
     "OC-8": ([GO, arguments({"path": "."}), result("a")], "messages.1.tool_calls.0", [GO, arguments("{"), result("a")]),
+    "OC-10": (
+        [GO, arguments("{}", "list files"), result("a")],
+        "messages.1.tool_calls.0",
+        [GO, arguments("{}", "fs.list-Files_2"), result("a")],
+    ),
 }
 DEEPSEEK: dict[str, Case] = {
     "OV-1": ([GO, calls("a"), GO], "messages.1", [GO, calls("a"), result("a"), GO]),

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from inspector.profiles.base import ProviderRule
 from inspector.profiles.openai_responses import OPENAI_RESPONSES_PROFILE as PROFILE
 from inspector.profiles.openai_responses import RULES
@@ -102,6 +104,11 @@ def test_an_empty_call_id_is_refused_at_the_call_and_at_its_output() -> None:
     )
 
 
+@pytest.mark.parametrize(("name", "rules"), [("list files", ["OR-11"]), ("functions/read", ["OR-11"]), ("fs.list-Files_2", []), ("", [])])
+def test_the_name_of_a_function_has_letters_digits_and_signs_that_are_taken(name: str, rules: list[str]) -> None:
+    assert [rule for rule, _ in fired(PROFILE, [SAID, call() | {"name": name}, output(), MORE])] == rules
+
+
 @in_one_test("kind", CALL_TYPES)
 def test_a_call_and_an_output_are_named_as_the_provider_names_them(kind: str) -> None:
     words = CALL_TYPES[kind].words
@@ -136,6 +143,6 @@ def test_texts_are_recognised(rule: ProviderRule) -> None:
 
 
 def test_every_row_is_there() -> None:
-    assert [rule.id for rule in RULES] == [*(f"OR-{number}" for number in range(1, 11)), "OC-9"]
+    assert [rule.id for rule in RULES] == [*(f"OR-{number}" for number in range(1, 12)), "OC-9"]
     assert {rule.id for rule in RULES if rule.unjudged} == {"OR-4", "OR-9", "OC-9"}
     assert_table_is_whole(PROFILE)

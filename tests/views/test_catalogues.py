@@ -23,7 +23,7 @@ from inspector.streams.violations import STREAM_RULES
 from inspector.views.catalogues import example_of
 from tests.commands.running import run
 from tests.kept import Kept
-from tests.views.imported import HEALTHY, example, rows, store
+from tests.views.imported import HEALTHY, example, of_programs, rows, store
 
 pytestmark = pytest.mark.django_db
 
@@ -411,6 +411,14 @@ def test_a_strategy_counts_its_rules_where_it_is_offered(client: Client, tmp_pat
     example(tmp_path, traces)
     page = client.get("/strategies/").content.decode()
     row = page[page.index('row-link" href="/strategies/recover-result-from-trace/"') :].partition("</tr>")[0]
-    assert ("In 1 conversation now" in row) is traces
-    other = page[page.index('row-link" href="/strategies/insert-interrupted-result/"') :].partition("</tr>")[0]
-    assert "In 1 conversation now" in other
+    assert ("In 1 conversation of programs" in row) is traces
+    other = page[page.index('row-link" href="/strategies/fix-counter/"') :].partition("</tr>")[0]
+    assert "of programs" not in other, "its rule is nowhere"
+
+
+def test_a_strategy_does_not_count_crash_files_which_are_never_written(client: Client, kept: Kept) -> None:
+    kept("programs", of_programs)
+    page = client.get("/strategies/").content.decode()
+    row = page[page.index('row-link" href="/strategies/order-blocks/"') :].partition("</tr>")[0]
+    assert "MSG403" in row and "×" not in row
+    assert '<a href="/conversations/?rule=MSG403">1</a>' in client.get("/rules/").content.decode(), "the list of rules has evidence too"

@@ -762,12 +762,12 @@ def test_a_repair_for_another_reader_is_tried_as_that_one_reads(client: Client, 
 
 
 def test_a_session_that_can_be_resumed_without_a_row_is_wrong_silently(client: Client, kept: Kept) -> None:
-    """It was called one that can be resumed, and what answers the call of its end one that makes it wrong; the row that cannot be read lacks in both."""
+    """It was called one that can be resumed, and what answers the call of its end one that makes it wrong; the row that cannot be read lacks in both, and
+    in what replaces it, too: the request is the same."""
     kept("programs", of_programs)
     row = Conversation.objects.get(title__startswith="Rename the package")
     page = text(client, f"/conversations/{row.oid}/repairs/new/")
     assert advice(page) == [
-        "The session can be resumed (its last call (seq 3) is pending): replace-unreadable-row, but takes something stored away.",
         "Adds what is stored nowhere: insert-interrupted-result, but still wrong silently (without seq 2).",
     ]
     assert re.findall(r'value="([\w-]+)" checked', page.partition("How it is written")[0]) == ["insert-interrupted-result"]

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 
 from inspector.conversation.edits import Safety, stored_key
 from inspector.planning.recommend import composed
-from inspector.presentation.conversation.ending import ACCEPTED, Ending, ending_without_findings
+from inspector.presentation.conversation.ending import Ending, ending_without_findings
 from inspector.presentation.conversation.verdict import WITHOUT
+from inspector.presentation.repair.outcomes import is_right
 from inspector.profiles.base import Judgement
 from inspector.profiles.judging import judged_case
 from inspector.projections.base import Prompt
@@ -29,7 +30,7 @@ def unless_taken_away(
 ) -> Ending:
     """`end`, or that without those of the strategies that take something away, where these only take away what the request lacks then."""
     lossless = [of.name for of in strategies if Safety.LOSSY not in of.safety]
-    if end.words != ACCEPTED or len(lossless) == len(strategies):
+    if not is_right(end) or len(lossless) == len(strategies):
         return end
     case = composed(base, lossless)[1] if lossless else base
     without, judgement = judged_case(case, profile, own_projection)

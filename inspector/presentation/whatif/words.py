@@ -98,6 +98,6 @@ def going_back(summary: Summary, losses: str) -> str:
 
 def state_words(summary: Summary) -> str:
     """How many next requests are in each state, with A and with B."""
-    lacking = ", ".join(f"{count:,} but {silence}" for silence, count in summary.lacking.items())
+    lacking = ", ".join(f"{count:,} {silence}" for silence, count in summary.lacking.items())
     more = {PASSES: f" ({lacking})"} if lacking else {}
     return ", ".join(f"{WORDS[state].several} {a:,} → {b:,}{more.get(state, '')}" for state, (a, b) in summary.states.items() if a or b)

@@ -25,8 +25,8 @@ RULE = Rule(
     origin=Origin.STORE,
     summary="a row holds no readable JSON",
     why=(
-        "In dispatch.db of today: loaders before b58fb83 throw on it, so the conversation cannot be opened; later ones skip it with a log line, "
-        "and a call or result is missing without notice; the history view of the frontend fails in every version. "
+        "In dispatch.db of today: loaders before b58fb83 throw on it, so the conversation cannot be opened; later ones skip it, which only a line of their log says, "
+        "and a call or result is missing from the request; the history view of the frontend fails in every version. "
         "In the old store (tables chunks and tabs): its program read the row as empty text, so what it said is missing without notice."
     ),
     example='1 user 0.0 text go\n2 - - unreadable "{broken" damage=not-json reason="not JSON"',
