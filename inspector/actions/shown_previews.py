@@ -46,7 +46,7 @@ from inspector.presentation.repair.outcomes import (
 from inspector.presentation.repair.preview_part import PreviewPart, PromptWindow, added_chunks, message_of, preview_part
 from inspector.profiles.judging import judged_case
 from inspector.programs.formats import Stored
-from inspector.rules.base import Case, Rule, by_rule
+from inspector.rules.base import Case, Rule, Severity, by_rule
 from inspector.rules.catalogue import RULES, all_findings
 from inspector.strategies.base import Strategy
 from inspector.strategies.catalogue import STRATEGIES, strategy
@@ -276,7 +276,30 @@ def _advised(
     read = len(case.reading.messages), len(later.reading.messages)
     stays = {finding.code: finding for finding in silent_errors(later, all_findings(later))}
     places = ", ".join(f"{code} at seq {finding.seqs[0]}" for code, finding in stays.items() if finding.seqs)
-    return _with_advice(offer, now, Tried(offer.recommended, safety, after, read, places, not added), passing)
+    tried = Tried(offer.recommended, safety, after, read, places, not added)
+    is_hopeless = offer.recommended and not passing and not is_right(after)
+    whole = _leaving_less(case, later, tried, offer.named, projection, profile, written) if is_hopeless else None
+    return _with_advice(offer, now, tried, passing, whole)
+
+
+def _leaving_less(
+    case: Case, later: Case, tried: Tried, named: Collection[str], projection: str, profile: str, written: Written
+) -> Tried | None:
+    """What was tried, which made `later`, with those of the `named` strategies that leave fewer errors and warnings, each after the others; None where none does."""
+    left, best = _harmful(later), tried
+    for name in (of.name for of in STRATEGIES if of.name in named and of.name not in tried.names):
+        strategies, repaired = composed(case, [*best.names, name])
+        repaired = written([strategy.name for strategy in strategies]) or repaired
+        if (leaves := _harmful(repaired)) < left:
+            end = ending_with(case, strategies, repaired, *judged_case(repaired, profile, projection), projection)
+            ends = "leaves no error or warning" if not leaves else f"leaves {leaves:,} of what is found"
+            read, names = (tried.read[0], len(repaired.reading.messages)), tuple(strategy.name for strategy in strategies)
+            left, best = leaves, Tried(names, _safety_of(strategies), end, read, ends=ends)
+    return None if best is tried else best
+
+
+def _harmful(case: Case) -> int:
+    return sum(finding.severity is not Severity.NOTE for finding in all_findings(case))
 
 
 def _passing_with_one_more(
@@ -294,7 +317,7 @@ def _safety_of(strategies: Iterable[Strategy]) -> str:
     return safety_words({kind for strategy in strategies for kind in strategy.safety})
 
 
-def _with_advice(offer: Offered, now: Ending, tried: Tried, passing: Sequence[Passing]) -> Offered:
+def _with_advice(offer: Offered, now: Ending, tried: Tried, passing: Sequence[Passing], whole: Tried | None = None) -> Offered:
     """`now`: the end of the next request as it is; `tried`: all that is recommended."""
     if is_right(now) and not is_right(tried.after):
         # What repairs its findings and makes the next request wrong is nothing to begin with.
@@ -302,8 +325,8 @@ def _with_advice(offer: Offered, now: Ending, tried: Tried, passing: Sequence[Pa
     return replace(
         offer,
         word=advice_word(now, tried.after),
-        advice=advice_lines(tried, now, passing),
-        options=repair_options(tried, now, passing),
+        advice=advice_lines(tried, now, passing, whole),
+        options=repair_options(tried, now, passing, whole),
         accepted=tuple(of.names[0] for of in passing if of.after.words == ACCEPTED and len(of.names) == 1),
     )
 

@@ -74,6 +74,11 @@ class ProviderRule:
     is_of_all: bool = False
     """What makes it right may come anywhere in the request, after the list of its messages too."""
 
+    @property
+    def is_unheard_of(self) -> bool:
+        """No refusal of it is known: it is in the table since people expect one."""
+        return self.text.startswith("(no text is known")
+
     def say(self, **values: Any) -> str:
         """The error text with its placeholders filled in; one that is not given stays as it is printed in tables (N, M, ID)."""
         return _FilledText().vformat(self.text, (), values)

@@ -111,6 +111,7 @@ RULES = (
         ("aaif-goose/goose-mobile #20",),
         repaired_by=("sanitize-arguments",),
     ),
+    TOO_LONG,
     ProviderRule(
         "OC-10",
         "the name of a called function has others than letters, digits, _ and -",
@@ -120,7 +121,6 @@ RULES = (
         advice=DOTS,
         repaired_by=("sanitize-tool-names",),
     ),
-    TOO_LONG,
 )
 
 # Who pastes such a text has the history of an OpenAI-compatible endpoint, and this is the table that explains it.

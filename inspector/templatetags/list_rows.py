@@ -210,7 +210,8 @@ def outcome(row: Any) -> SafeString:
     is_counted = row.outcomes != row.outcome
     classes = "why count-of" if is_counted else {REJECTED: "why", UNREADABLE: "why", "wrong silently": "caution"}.get(row.outcome, "quiet")
     title = "Conversations that have it" if is_counted else "Of the worst and newest conversation that has it"
-    return format_html('<span class="{}" title="{}">{}</span>', classes, title, visible(row.outcomes))
+    crashes = format_html('<div class="quiet">{}</div>', row.crash_words) if row.crash_words else ""
+    return format_html('<span class="{}" title="{}">{}</span>{}', classes, title, visible(row.outcomes), crashes)
 
 
 @register.simple_tag
@@ -221,7 +222,9 @@ def repair_of(row: Any, is_linked: bool = True) -> SafeString:
         # What is chosen depends on what else is wrong in a conversation, and no list works that out.
         if row.consequence:
             return format_html(
-                '<span class="quiet" title="Nothing repairs it; a rule that it leads to has repairs">see {}</span>', row.consequence
+                '<span class="quiet" title="Nothing repairs it alone: what repairs {} repairs its harm">see {}</span>',
+                row.consequence,
+                row.consequence,
             )
         if row.correction:
             return format_html('<span class="quiet" title="Corrects a copy of the capture">{}</span>', row.correction)

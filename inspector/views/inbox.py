@@ -151,7 +151,10 @@ class InboxPage:
     def title(self) -> str:
         """Of what is searched for or filtered; "" where all problems of the tab are listed."""
         f = self.filters
-        following = f"next request {NEXT_REQUESTS[f.next_request]}" if f.next_request else ""
+        outcome = NEXT_REQUESTS[f.next_request] if f.next_request else ""
+        # Of what is found next to the cause its row says that it has another one.
+        happens = {REJECTED: "is rejected", WRONG_SILENTLY: "goes wrong silently"}.get(outcome)
+        following = f"may be why the next request {happens}" if happens else f"next request {outcome}" if outcome else ""
         words = [following, *(shown.words for shown in self.filters_on), f.q and f"“{f.q}”"]
         if f.tab == problem_list.REVIEW or not any(words):
             return ""

@@ -14,7 +14,7 @@ from django.template.defaultfilters import capfirst, truncatewords
 
 from inspector.actions.comparison import UNDOABLE
 from inspector.middleware import OperatorRequest
-from inspector.models import Conversation, Occurrence, Problem, ProblemDay, Repair, Source
+from inspector.models import Conversation, ConversationCount, Occurrence, Problem, ProblemDay, Repair, Source
 from inspector.models.problem import SEVERITIES, WORST_FIRST, ProblemState, in_states, today
 from inspector.presentation.clock import age_words, day_of
 from inspector.presentation.conversation.ending import ACCEPTED, ENDINGS, WRONG_SILENTLY, words_of
@@ -58,6 +58,7 @@ CRASH_FILE = "crash file"
 _UNNOTICED = [entry.code for entry in RULES if entry.unnoticed]
 _MISREAD = [entry.code for entry in RULES if entry.silent and entry.origin is Origin.READER]
 _SILENCING = [*_UNNOTICED, *_MISREAD]
+_PASSING = [entry.code for entry in RULES if entry.always_passes]
 _WITHOUT = json.dumps(WITHOUT)[:-1]
 _ALSO = {WRONG_SILENTLY: "content lost, history hidden"}
 NEXT_REQUESTS = {words.replace(" ", "-"): words for words in ENDINGS}
@@ -157,6 +158,8 @@ class ProblemRow:
     """Whether all that have it now are crash files."""
     consequence: str = ""
     """Where nothing repairs it: the code of a problem that it leads to, in one of its conversations."""
+    crashes: int = 0
+    """Crash files that have it now, next to conversations."""
     silently: int = 0
     """Of the same those whose next request goes wrong silently, where a list is of these."""
 
@@ -198,7 +201,7 @@ class ProblemRow:
         if not self.problem.silent:
             return ""
         is_reported = self.about is not None and not self.about.silent
-        return "nothing reports it here: the next request goes wrong silently" if is_reported else "no program reports this damage"
+        return "raises no error here" if is_reported else "no program reports this damage"
 
     @property
     def is_rejecting(self) -> bool:
@@ -245,6 +248,11 @@ class ProblemRow:
         if self.rejected == self.problem.conversations:
             return f"all {REJECTED}"
         return f"{self.rejected:,} of {self.problem.conversations:,} {REJECTED}"
+
+    @property
+    def crash_words(self) -> str:
+        """The crash files that have it next to conversations: they have no next request."""
+        return f"{self.crashes:,} {CRASH_FILE}{'' if self.crashes == 1 else 's'}" if self.crashes else ""
 
     @property
     def unnoticed(self) -> str:
@@ -323,6 +331,7 @@ class ProblemRow:
         return (
             3
             + len((self.unnoticed or self.outcomes).split())
+            + len(self.crash_words.split())
             + len(self.progress_words.split())
             + (2 if self.left or self.consequence else bool((self.repair or self.correction) and not self.progress_words))
             + min(3, len(problem.source.name.split()))
@@ -496,12 +505,13 @@ def _may_silence(problem: str = "") -> Q:
 
 
 def _by_next_request() -> dict[str, Q]:
-    """Words -> the problems whose row says so; of what is wrong silently also those with any occurrence that is."""
+    """Words -> the problems whose row says so, and not that it has another cause; of what is wrong silently also those with any occurrence that is."""
     silent, passes, unreadable = (Q(following__startswith=_stored(*words)) for words in ((SILENT,), (PASSES,), ("", UNREADABLE)))
     of_any = _opened(problem=OuterRef("pk")).annotate(following=Cast("conversation__next_request", TextField()))
     of_any = of_any.filter(silent, _may_silence("problem__"))
     is_error, is_noticed = Q(rank__lt=2), ~Q(rank=0, code__in=_UNNOTICED)
-    rejected = is_error & (Q(rejected__gt=0) | (Q(rejected=None, is_refused=True) & ~unreadable))
+    may_reject = is_error & ~Q(code__in=_PASSING)
+    rejected = may_reject & (Q(rejected__gt=0) | (Q(rejected=None, is_refused=True) & ~unreadable))
     return {
         REJECTED: rejected,
         WRONG_SILENTLY: (~rejected & ((silent & _may_silence()) | (passes & ~is_noticed))) | Q(Exists(of_any)),
@@ -534,7 +544,7 @@ def window_of(request: OperatorRequest, filters: ProblemFilters, rows: QuerySet[
 
 
 def rows_of(problems: Iterable[Problem], last: date) -> tuple[ProblemRow, ...]:
-    """With what was new on each of the days that end with `last`. Four queries."""
+    """With what was new on each of the days that end with `last`. Four queries, and one more where a source has crash files."""
     problems = list(problems)
     days: dict[int, dict[date, int]] = defaultdict(dict)
     of_days = ProblemDay.objects.filter(problem__in=problems, day__gt=last - timedelta(days=DAYS), day__lte=last).order_by()
@@ -542,13 +552,17 @@ def rows_of(problems: Iterable[Problem], last: date) -> tuple[ProblemRow, ...]:
         days[pk][day] = number
     repairs = _repairs_of(problems)
     more = _with_next_request(Problem.objects.filter(pk__in=[problem.pk for problem in problems]).order_by()).annotate(
-        has_traces=Exists(Source.traces.through.objects.filter(from_source=OuterRef("source"))), consequence=_consequence()
+        has_traces=Exists(Source.traces.through.objects.filter(from_source=OuterRef("source"))),
+        consequence=_consequence(),
+        has_crashes=Exists(ConversationCount.objects.filter(source=OuterRef("source"), is_crash=True, conversations__gt=0)),
     )
-    columns = more.values_list("pk", "has_traces", "is_refused", "following", "rejected", "consequence")
+    columns = list(more.values_list("pk", "has_traces", "is_refused", "following", "rejected", "consequence", "has_crashes"))
     around = {
         pk: (has_traces, bool(is_refused), NextRequest(*json.loads(following or "[]")), rejected, following is None, consequence or "")
-        for pk, has_traces, is_refused, following, rejected, consequence in columns
+        for pk, has_traces, is_refused, following, rejected, consequence, _ in columns
     }
+    with_crashes = [pk for pk, *_, has_crashes in columns if has_crashes]
+    crashes = _crashes(with_crashes) if with_crashes else {}
     return tuple(
         ProblemRow(
             problem,
@@ -558,9 +572,16 @@ def rows_of(problems: Iterable[Problem], last: date) -> tuple[ProblemRow, ...]:
             *around[problem.pk][:4],
             is_of_crashes=around[problem.pk][4] and problem.conversations > 0 and not problem.is_of_streams,
             consequence=around[problem.pk][5],
+            crashes=0 if around[problem.pk][4] else crashes.get(problem.pk, 0),
         )
         for problem in problems
     )
+
+
+def _crashes(problems: Iterable[int]) -> dict[int, int]:
+    """Problem -> crash files that have it."""
+    rows = Occurrence.objects.filter(problem__in=list(problems), state=Occurrence.State.OPEN, conversation__is_crash=True).order_by()
+    return dict(rows.values_list("problem").annotate(Count("pk")))
 
 
 def counted_silently(rows: Iterable[ProblemRow]) -> tuple[ProblemRow, ...]:

@@ -422,3 +422,10 @@ def test_a_strategy_does_not_count_crash_files_which_are_never_written(client: C
     row = page[page.index('row-link" href="/strategies/order-blocks/"') :].partition("</tr>")[0]
     assert "MSG403" in row and "×" not in row
     assert '<a href="/conversations/?rule=MSG403">1</a>' in client.get("/rules/").content.decode(), "the list of rules has evidence too"
+
+
+def test_what_no_provider_is_known_to_refuse_is_not_called_undecidable(client: Client) -> None:
+    text = " ".join(client.get("/profiles/").content.decode().split())
+    row = text[text.index('<b class="mono">OC-7</b>') :].partition("</summary>")[0]
+    assert "no refusal is known" in row and "not judged" not in row
+    assert "not judged offline" in text[text.index('<b class="mono">OC-9</b>') :].partition("</summary>")[0]

@@ -148,7 +148,7 @@ def test_the_number_of_queries_of_a_page_does_not_grow(client: Client, tmp_path:
     more(source, 120, 200)
     many = {page: len(queries_of(client, page)) for page in pages}
     assert many == few
-    assert max(few.values()) <= 25
+    assert max(few.values()) <= 26, "one of them is for crash files"
 
 
 OF_FEW = ('SELECT COUNT(*) AS "__count" FROM "inspector_repair"', 'SELECT DISTINCT "inspector_repair"."proposed_by"')

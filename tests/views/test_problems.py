@@ -610,14 +610,14 @@ def test_a_problem_that_nothing_repairs_leads_to_what_repairs_the_harm(client: C
     torn, cut = (source.rule_problems.get(code=code) for code in ("STORE501", "TREE101"))
     page = client.get(f"/problems/{torn.oid}/").content.decode()
     assert re.findall(r'<a class="btn main" href="(.*?)">(.*?)</a>', page) == [
-        (f"/conversations/{cut.occurrences.get().conversation.oid}/repairs/new/", "Repair what it leads to: TREE101")
+        (f"/conversations/{cut.occurrences.get().conversation.oid}/repairs/new/", "Repair it with TREE101")
     ]
     fix = page.partition('id="fix"')[2].partition("</section>")[0]
     assert '<a class="link" href="/rules/TREE101/">TREE101</a> says so' in fix
     assert '<a class="link" href="/strategies/reparent-orphan-entry/"><code>reparent-orphan-entry</code></a>' in fix
     quoted = re.findall(r"<i>(\d+)</i> <em", page.partition('class="excerpt"')[2])
     assert quoted == ["5", "6", "7", "8"] and '{"type":"message"' in unescape(page)
-    assert "Repair what it leads to" not in client.get(f"/problems/{cut.oid}/").content.decode()
+    assert "Repair it with" not in client.get(f"/problems/{cut.oid}/").content.decode()
     other = Conversation.objects.filter(source=source).exclude(pk=cut.occurrences.get().conversation_id).first()
     cases = {
         "a note asks for nothing": {"rank": 4},
@@ -626,7 +626,7 @@ def test_a_problem_that_nothing_repairs_leads_to_what_repairs_the_harm(client: C
     }
     for why, changed in cases.items():
         cut.occurrences.update(**changed)
-        assert "Repair what it leads to" not in client.get(f"/problems/{torn.oid}/").content.decode(), why
+        assert "Repair it with" not in client.get(f"/problems/{torn.oid}/").content.decode(), why
         assert ">see TREE101</span>" not in client.get("/").content.decode(), f"{why}, as the inbox says"
 
 
@@ -1113,7 +1113,7 @@ def test_among_what_goes_wrong_silently_each_problem_says_how_many_do(client: Cl
     asked, every = cells("/?next_request=wrong-silently"), cells("/")
     assert asked["MSG101"] == "1 wrong silently 2 rejected" and every["MSG101"] == "2 of 3 rejected"
     assert asked["STORE501"] == "wrong silently content lost" and every["STORE501"] == "content lost"
-    assert 'title="Nothing repairs it; a rule that it leads to has repairs">see TREE101</span>' in client.get("/").content.decode()
+    assert 'title="Nothing repairs it alone: what repairs TREE101 repairs its harm">see TREE101</span>' in client.get("/").content.decode()
 
 
 def test_crash_files_are_not_counted_as_rejected(client: Client, kept: Kept) -> None:
@@ -1244,7 +1244,7 @@ def test_a_problem_that_another_hides_says_what_becomes_of_the_request_once_that
     """It said "may": who repaired the other first made a request rejected that was not."""
     kept("example", example)
     words = words_of(client, f"/problems/{Problem.objects.get(code='TOOL102').oid}/")
-    assert "nothing reports it here: the next request goes wrong silently" in words and "no program reports this damage" not in words
+    assert "raises no error here" in words and "no program reports this damage" not in words
     assert "MSG101 is why its next request is not rejected: after renumber-messages alone it is rejected at messages.1 (OC-1)" in words
     assert "no program reports this damage" in words_of(client, f"/problems/{Problem.objects.get(code='MSG101').oid}/")
     for code in ("MSG101", "STORE101", "TOOL202"):
@@ -1252,3 +1252,26 @@ def test_a_problem_that_another_hides_says_what_becomes_of_the_request_once_that
     page = client.get(f"/problems/{Problem.objects.get(code='TOOL101').oid}/").content.decode()
     assert "STORE101 is why its next request goes wrong silently." in page
     assert re.search(r'<a class="btn" href="[^"]*/repairs/new/">Repair it', page), "it changes nothing of that"
+
+
+def test_a_list_by_what_becomes_of_the_next_request_has_what_may_be_why(client: Client, kept: Kept) -> None:
+    """The list of what is rejected had THINK301, whose row says that it has another cause, and not the others that say so."""
+    kept("programs", of_programs)
+    every = outcomes_of(client)
+    for words, asked, happens in (("rejected", "rejected", "is rejected"), ("wrong silently", "wrong-silently", "goes wrong silently")):
+        listed = {row["code"] for row in client.get(f"/index.json?next_request={asked}").json()["problems"]}
+        others = {code for code, outcome in every.items() if outcome == f"{words}, other cause"}
+        assert listed and others and listed.isdisjoint(others), (listed, others)
+        title = words_of(client, f"/?next_request={asked}")
+        assert f"open problems: may be why the next request {happens}" in title
+    assert "may be why" not in words_of(client, "/?next_request=accepted")
+
+
+def test_a_row_says_how_many_crash_files_have_it_next_to_conversations(client: Client, kept: Kept) -> None:
+    """ "accepted" of two was of one: the provider refused the request that the other one records."""
+    kept("programs", of_programs)
+    page = client.get("/").content.decode()
+    row = page[page.index(f'href="/problems/{Problem.objects.get(code="TOOL102", source__format="rollouts").oid}/"') :].partition("</tr>")[
+        0
+    ]
+    assert re.search(r">accepted</span><div class=\"quiet\">1 crash file</div>", row)

@@ -768,7 +768,10 @@ def test_a_session_that_can_be_resumed_without_a_row_is_wrong_silently(client: C
     row = Conversation.objects.get(title__startswith="Rename the package")
     page = text(client, f"/conversations/{row.oid}/repairs/new/")
     assert advice(page) == [
+        "Nothing that repairs what is found here makes the next request right.",
         "Adds what is stored nowhere: insert-interrupted-result, but still wrong silently (without seq 2).",
+        "Adds what is stored nowhere and takes something stored away: replace-unreadable-row and insert-interrupted-result (leaves no error or "
+        "warning), but still wrong silently (without seq 2).",
     ]
     assert re.findall(r'value="([\w-]+)" checked', page.partition("How it is written")[0]) == ["insert-interrupted-result"]
     assert ">partial<" in page and ">recommended<" not in page

@@ -57,7 +57,8 @@ def is_right(end: Ending) -> bool:
 class Tried(NamedTuple):
     """Strategies that were tried together, and what they cost. `after`: the end of the next request after them; `read`: messages that are read now, and then.
 
-    `stays`: the silent errors that they leave, with their places. `is_wordless`: what they invent is a link or a value, and no words.
+    `stays`: the silent errors that they leave, with their places. `is_wordless`: what they invent is a link or a value, and no words. `ends`: what else they
+    do for what is found, in words.
     """
 
     names: tuple[str, ...]
@@ -66,6 +67,7 @@ class Tried(NamedTuple):
     read: tuple[int, int] = (0, 0)
     stays: str = ""
     is_wordless: bool = False
+    ends: str = ""
 
 
 class Passing(NamedTuple):
@@ -79,7 +81,7 @@ class Passing(NamedTuple):
 class RepairOption(NamedTuple):
     """Strategies to choose together. `end`: what becomes of the next request after them, in a few words; "" where it is accepted.
 
-    `read`: messages that are read now and after them, where those are more; else "". `does`: what they cost, in words.
+    `more`: what else they do, such as how many messages are read after them where those are more; else "". `does`: what they cost, in words.
     """
 
     names: tuple[str, ...]
@@ -87,22 +89,28 @@ class RepairOption(NamedTuple):
     end: str
     word: str
     does: str
-    read: str = ""
+    more: str = ""
 
 
-def repair_options(tried: Tried, now: Ending, passing: Sequence[Passing]) -> tuple[RepairOption, ...]:
-    """What passes first, then what repairs a part. `now`: the end of the next request as it is.
+def repair_options(tried: Tried, now: Ending, passing: Sequence[Passing], whole: Tried | None = None) -> tuple[RepairOption, ...]:
+    """What passes first, then what repairs a part. `now`: the end of the next request as it is; `whole`: strategies that leave less of what is found, where
+    nothing passes.
 
     Of those `passing` that cost the same and come to the same it has the first, which is the one that guesses least.
     """
     names, word = tried.names, advice_word(now, tried.after)
-    more = f"{tried.read[0]:,} → {tried.read[1]:,} messages read" if tried.read[1] > tried.read[0] else ""
-    all_named = (RepairOption(names, tried.safety, _end(tried.after, now, tried.stays), word, _cost(tried), more),) if names else ()
+    all_named = tuple(_option(of, now) for of in (tried, whole) if of and of.names)
     if is_right(now) or (names and word == RECOMMENDED):
         return all_named
     first = {(of.safety, of.after.words): of for of in reversed(passing)}
     fine = sorted((of for of in passing if first[of.safety, of.after.words] is of), key=lambda of: of.after.words != ACCEPTED)
     return (*(RepairOption(of.names, of.safety, _end(of.after, now), RECOMMENDED, _does(of.safety)) for of in fine), *all_named)
+
+
+def _option(tried: Tried, now: Ending) -> RepairOption:
+    more = f"{tried.read[0]:,} → {tried.read[1]:,} messages read" if tried.read[1] > tried.read[0] else ""
+    end, more = _end(tried.after, now, tried.stays), ", ".join(filter(None, (tried.ends, more)))
+    return RepairOption(tried.names, tried.safety, end, advice_word(now, tried.after), _cost(tried), more)
 
 
 def _end(after: Ending, now: Ending, stays: str = "") -> str:
@@ -120,10 +128,15 @@ class AdviceLine(NamedTuple):
     names: tuple[str, ...] = ()
 
 
-def advice_lines(tried: Tried, now: Ending, passing: Sequence[Passing]) -> tuple[AdviceLine, ...]:
-    """The `repair_options` in words, a line for each; where the next request is fine as it is, that first."""
+NOTHING_PASSES = "Nothing that repairs what is found here makes the next request right."
+
+
+def advice_lines(tried: Tried, now: Ending, passing: Sequence[Passing], whole: Tried | None = None) -> tuple[AdviceLine, ...]:
+    """The `repair_options` in words, a line for each; where the next request is fine as it is, or after none of them, that first."""
     if not is_right(now):
-        return tuple(AdviceLine(_line(option), option.names) for option in repair_options(tried, now, passing))
+        options = repair_options(tried, now, passing, whole)
+        nothing = (AdviceLine(NOTHING_PASSES),) if whole else ()
+        return (*nothing, *(AdviceLine(_line(option), option.names) for option in options))
     passes = AdviceLine(f"{_as_it_is(now)}: what is found matters to other readers, and later.")
     if not tried.names:
         return (passes,)
@@ -143,7 +156,7 @@ def _as_it_is(now: Ending) -> str:
 
 def _line(option: RepairOption) -> str:
     if option.word == PARTIAL:
-        more = f" ({option.read})" if option.read else ""
+        more = f" ({option.more})" if option.more else ""
         return f"{option.does.capitalize()}: {_joined(option.names)}{more}, but {option.end}."
     subject = "The session" if option.end.startswith(RESUMABLE) else "Next request"
     return f"{f'{subject} {option.end}' if option.end else 'Passes'}: {_joined(option.names)}, {_but(option.safety, option.does)}."
