@@ -57,6 +57,8 @@ class ProviderRule:
     date: str = "2026-07"
     also: tuple[str, ...] = ()
     unjudged: str = ""
+    judged_as: str = ""
+    """The rule by which such a request is judged, where this one has another provider's words for the same."""
     obsolete: str = ""
     cause: tuple[str, ...] = ()
     """Sentences on what led to it, with placeholders of the texts and of `explain`: the first counts of which the text names every value."""

@@ -133,6 +133,7 @@ ELSEWHERE = (
         ("QwenLM/qwen-code #606",),
         also=("InternalError.Algo.InvalidParameter: {what}tool_calls",),
         unjudged=_ELSEWHERE.format("OC-1"),
+        judged_as="OC-1",
         repaired_by=UNANSWERED,
     ),
     ProviderRule(
@@ -142,6 +143,7 @@ ELSEWHERE = (
         "I",
         ("MoonshotAI/kimi-cli #2405",),
         unjudged=_ELSEWHERE.format("OC-1"),
+        judged_as="OC-1",
         repaired_by=UNANSWERED,
     ),
     ProviderRule(
@@ -152,6 +154,7 @@ ELSEWHERE = (
         ("public code",),
         also=("tool_call_id is not found",),
         unjudged=_ELSEWHERE.format("OC-3"),
+        judged_as="OC-3",
         repaired_by=UNCALLED,
     ),
     replace(

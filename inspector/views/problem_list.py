@@ -201,7 +201,7 @@ class ProblemRow:
         if not self.problem.silent:
             return ""
         is_reported = self.about is not None and not self.about.silent
-        return "raises no error here" if is_reported else "no program reports this damage"
+        return "the next request raises no error" if is_reported else "no program reports this damage"
 
     @property
     def is_rejecting(self) -> bool:

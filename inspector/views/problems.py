@@ -40,7 +40,7 @@ from inspector.presentation.conversation.verdict import PASSES, REJECTED, SILENT
 from inspector.presentation.conversation.whole import LARGE
 from inspector.presentation.json_text import Json, json_fields
 from inspector.presentation.prompt.causes import calls_of
-from inspector.presentation.repair.outcomes import tone
+from inspector.presentation.repair.outcomes import SAME_REQUEST, tone
 from inspector.presentation.repair.plan import left_less
 from inspector.presentation.repair.preview_part import PreviewPart
 from inspector.presentation.sparkline import Sparkline
@@ -51,6 +51,7 @@ from inspector.profiles.judging import judged_case
 from inspector.projections.catalogue import UnknownProjection
 from inspector.readers.catalogue import UnknownReader
 from inspector.strategies.base import Strategy
+from inspector.strategies.catalogue import strategy
 from inspector.views import problem_list
 from inspector.views.conversation_list import forks_of, forks_with, is_cut_off, waiting_of
 from inspector.views.crashes import Crash, crash_of
@@ -248,6 +249,13 @@ class ProblemPage:
         return fine or tuple(fixes)
 
     @property
+    def also_ended_by(self) -> tuple[tuple[Strategy, str], ...]:
+        """The strategies for other rules that end this one in the example, where none is for it, each with what the next request is after it alone."""
+        offer = self.example.offer if self.example else None
+        names = offer.ended.get(self.problem.code, ()) if offer else ()
+        return tuple((strategy(name), offer.outcomes.get(name, "")) for name in names if offer)
+
+    @property
     def hidden_by(self) -> Hiding | None:
         """Where the next request of the example goes wrong silently for others: these, and whether it is rejected once they alone are repaired, for this one."""
         example = self.example
@@ -263,14 +271,10 @@ class ProblemPage:
         return Hiding(codes) if codes else None
 
     @property
-    def is_useless_alone(self) -> bool:
-        """Whether the next request of the only one goes wrong for another problem, and does so after each repair of this one."""
-        hiding = self.hidden_by
-        return (
-            self.problem.conversations == 1
-            and hiding is not None
-            and not any(tone(outcome) == "yes" for *_, outcome in self.fixes if outcome)
-        )
+    def leaves_request(self) -> bool:
+        """Whether the next request of the only one that can be repaired goes wrong, and stays the same after each repair of this problem."""
+        outcomes = [outcome for *_, outcome in self.fixes]
+        return self.unplanned == 1 and bool(outcomes) and all(SAME_REQUEST in outcome and tone(outcome) != "yes" for outcome in outcomes)
 
     @property
     def left(self) -> str:
@@ -358,8 +362,8 @@ def _also(example: Example | None, problem: Problem) -> tuple[Also, ...]:
 
 
 def _example(rows: Sequence[OccurrenceRow]) -> Example | None:
-    """None where no open conversation is shown, or what is kept of it cannot be read any more."""
-    for row in rows:
+    """Of a session rather than of a crash file. None where no open conversation is shown, or what is kept of it cannot be read any more."""
+    for row in sorted(rows, key=lambda row: getattr(row.subject, "is_crash", False)):
         if row.seqs and isinstance(row.subject, Conversation):
             with suppress(UnknownReader, UnknownProfile, UnknownProjection, Revision.DoesNotExist):
                 is_large = row.subject.chunk_count >= LARGE

@@ -219,7 +219,7 @@ class NewRepairPage:
     @property
     def is_a_choice(self) -> bool:
         """Whether nothing is ticked because there are several ways."""
-        return not self.ticked and bool(self.accepted) and len(self.advice) > 1
+        return not self.ticked and len(self.advice) > 1
 
     @property
     def cleaner_modes(self) -> list[str]:
@@ -417,8 +417,10 @@ def _query(choice: RepairChoice, written: Written) -> str:
 
 
 def _is_a_choice(offer: Offered, part: PreviewPart | None) -> bool:
-    """Whether something else than what is recommended makes the next request right, at another cost: then a person chooses, and nothing is ticked."""
-    return bool(offer.accepted) and part is not None and not is_right(part.before.ending) and not is_right(part.after.ending)
+    """Whether something else than what is recommended makes the next request right, or nothing does and something else repairs more, at another cost: then a
+    person chooses, and nothing is ticked."""
+    is_wrong = part is not None and not is_right(part.before.ending) and not is_right(part.after.ending)
+    return is_wrong and (bool(offer.accepted) or len(offer.options) > 1)
 
 
 def _near(strategies: Iterable[Strategy], names: Collection[str], ticked: Collection[str], recommended: Collection[str]) -> list[Strategy]:

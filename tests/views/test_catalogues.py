@@ -411,9 +411,9 @@ def test_a_strategy_counts_its_rules_where_it_is_offered(client: Client, tmp_pat
     example(tmp_path, traces)
     page = client.get("/strategies/").content.decode()
     row = page[page.index('row-link" href="/strategies/recover-result-from-trace/"') :].partition("</tr>")[0]
-    assert ("In 1 conversation of programs" in row) is traces
+    assert ("In 1 conversation where this strategy can be used" in row) is traces
     other = page[page.index('row-link" href="/strategies/fix-counter/"') :].partition("</tr>")[0]
-    assert "of programs" not in other, "its rule is nowhere"
+    assert "where this strategy" not in other, "its rule is nowhere"
 
 
 def test_a_strategy_does_not_count_crash_files_which_are_never_written(client: Client, kept: Kept) -> None:

@@ -1222,7 +1222,8 @@ def test_the_repairs_of_a_rule_say_what_they_do_to_the_example(client: Client, k
         "3 → 8 messages read"
     ), "of one there is no choice, and it is not enough"
     assert dispatch["STORE101"] == (
-        "replace-unreadable-row lossy partial Next request after it: openai-chat: still wrong silently (without seq 2); "
+        "replace-unreadable-row lossy partial Puts an error chunk that says so in the place of a row of which nothing can be read. "
+        "Next request after it: openai-chat: still wrong silently (without seq 2); "
         "the request stays the same"
     ), "the other one finds no rows next to it here, and the same request has the same end"
     (branches,) = (in_the_store(problem) for problem in Problem.objects.filter(code="TREE101", source__format="pi"))
@@ -1244,7 +1245,7 @@ def test_a_problem_that_another_hides_says_what_becomes_of_the_request_once_that
     """It said "may": who repaired the other first made a request rejected that was not."""
     kept("example", example)
     words = words_of(client, f"/problems/{Problem.objects.get(code='TOOL102').oid}/")
-    assert "raises no error here" in words and "no program reports this damage" not in words
+    assert "the next request raises no error" in words and "no program reports this damage" not in words
     assert "MSG101 is why its next request is not rejected: after renumber-messages alone it is rejected at messages.1 (OC-1)" in words
     assert "no program reports this damage" in words_of(client, f"/problems/{Problem.objects.get(code='MSG101').oid}/")
     for code in ("MSG101", "STORE101", "TOOL202"):
@@ -1274,4 +1275,8 @@ def test_a_row_says_how_many_crash_files_have_it_next_to_conversations(client: C
     row = page[page.index(f'href="/problems/{Problem.objects.get(code="TOOL102", source__format="rollouts").oid}/"') :].partition("</tr>")[
         0
     ]
+    words = words_of(client, f"/problems/{Problem.objects.get(code='TOOL102', source__format='rollouts').oid}/")
+    assert "2 of 2 conversations, 1 crash file among them" in words and "Example: Find out why resumed sessions" in words, (
+        "its numbers are of the session"
+    )
     assert re.search(r">accepted</span><div class=\"quiet\">1 crash file</div>", row)

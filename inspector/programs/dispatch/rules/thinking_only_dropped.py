@@ -34,5 +34,5 @@ RULE = Rule(
     references=("Dispatch notes/tool-call-in-thinking-bug.md, 2026-06-28, fix 2",),
     leads_to=("THINK301",),
     no_repair_reason="The row is whole and only the reader drops it; writing it as text would show the model its own thinking as an answer.",
-    fixed_in_code="Count thinking as content in reconcile (fix 2), together with fix 3: untagged, leaked call text is shown to the model as its own answer.",
+    fixed_in_code="Count thinking as content in reconcile, and tag it in the request: untagged, leaked call text is shown to the model as its own answer.",
 )
