@@ -538,7 +538,9 @@ class StrategyRow:
 
     @property
     def marks(self) -> tuple[str, ...]:
-        return tuple(word for word, _ in _safety(self.strategy))
+        """Each that it may have, of which the case decides."""
+        also = ("safe",) if isinstance(self.strategy, Strategy) and self.strategy.safe_where else ()
+        return tuple(dict.fromkeys((*(word for word, _ in _safety(self.strategy)), *also)))
 
 
 @dataclass(frozen=True, slots=True)

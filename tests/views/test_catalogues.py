@@ -186,6 +186,8 @@ def test_the_formats_page_names_readers_projections_and_profiles_and_leads_to_th
     ("safety=safe", "renumber-messages", "strip-thinking"), ("safety=lossy", "strip-thinking", "renumber-messages"),
     ("safety=invented", "insert-interrupted-result", "strip-thinking"), ("program=codex", "strip-thinking", "renumber-messages"),
     ("q=MSG101", "renumber-messages", "strip-thinking"),
+    # Of these the case decides: the badge said "safe", and the filter hid it.
+    ("safety=safe", "reparent-orphan-entry", "strip-thinking"), ("safety=invented", "reparent-orphan-entry", "renumber-messages"),
     ("q=lossy", "strip-thinking", "renumber-messages"),
 ])  # fmt: skip
 def test_strategies_are_filtered_by_safety_and_by_a_rule_that_they_repair(client: Client, query: str, shown: str, hidden: str) -> None:

@@ -121,7 +121,7 @@ def test_crash_files_are_in_no_group_and_the_page_says_why(client: Client, kept:
     assert both.conversations == 2
     assert "this problem: repair" not in text(client, f"/problems/{both.oid}/repair/"), "the other one is a crash file"
     page = text(client, f"/problems/{alone.oid}/repair/")
-    assert "Only crash files have this problem." in page and "each as its own page suggests" not in page
+    assert "Only crash files have this problem." in page and "each with what needs no choice" not in page
     assert client.get(f"/problems/{alone.oid}/repair.json").status_code == 400
     alone.occurrences.update(state=Occurrence.State.REPAIRED)
     Problem.objects.filter(pk=alone.pk).update(conversations=0)
