@@ -1,9 +1,10 @@
 """The catalogues as pages: rules, strategies, and formats with all that reads, projects and judges them."""
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, TypeVar
 
 from django.db.models import Count, Sum
@@ -229,13 +230,25 @@ def profiles(request: OperatorRequest) -> HttpResponse:
             profile,
             tuple(
                 ProviderRow(rule, tuple(EVIDENCE[mark] for mark in rule.evidence if mark in EVIDENCE))
-                for rule in matching(profile.rules, q, lambda rule: f"{profile.name} {profile.title} {_provider_words(rule)}")  # noqa: B023 (used at once)
+                for rule in _matching_rules(profile, q)
             ),
         )
         for profile in PROFILES
     )
     content = ProfilesPage(q, tuple(table for table in tables if table.rows))
     return page(request, "profiles.html", content, part="entries", twins=("json",))
+
+
+_TEXT = 20
+"""Characters from which on what is typed may be the text of an error: it has values where a rule has placeholders."""
+
+
+def _matching_rules(profile: Profile, q: str) -> Sequence[ProviderRule]:
+    """By the words of the rule, or whose error text it is."""
+    by_words = matching(profile.rules, q, lambda rule: f"{profile.name} {profile.title} {_provider_words(rule)}")
+    if by_words or len(q) < _TEXT:
+        return by_words
+    return [rule for rule in profile.rules if any(pattern.search(q) for pattern in rule.patterns())]
 
 
 def _provider_words(rule: ProviderRule) -> str:
@@ -493,7 +506,7 @@ IN_A_CAPTURE = {
 }
 SAFE_IN_A_CAPTURE = (
     "safe",
-    "nothing is lost and nothing is invented: every word, call and signature of the new capture was sent as such by one of the sides",
+    "no word, call or signature is lost or invented: each of the new capture was sent as such by one of the sides; its cost says what else becomes different",
 )
 
 
@@ -591,7 +604,18 @@ def _with_counts(strategy: Strategy, counted: _InFormats, formats: Sequence[str]
 
 def _strategy_words(row: StrategyRow) -> str:
     strategy = row.strategy
-    return " ".join((strategy.name, strategy.summary, strategy.cost, *row.marks, *(f"{rule.code} {rule.name}" for rule in row.rules)))
+    named = (f"{rule.code} {rule.name}" for rule in row.rules)
+    return " ".join((strategy.name, strategy.summary, strategy.cost, *row.marks, *named, *_rejections().get(strategy.name, ())))
+
+
+@cache
+def _rejections() -> dict[str, list[str]]:
+    """Strategy -> ids of the rules of providers that name it."""
+    named: dict[str, list[str]] = defaultdict(list)
+    for rule in dict.fromkeys(rule for profile in PROFILES for rule in profile.rules):
+        for name in rule.repaired_by:
+            named[name].append(rule.id)
+    return named
 
 
 def strategy_list_json(request: OperatorRequest) -> HttpResponse:

@@ -24,7 +24,7 @@ from inspector.actions.shown_previews import shown_of
 from inspector.actions.undo_repair import UNDOABLE
 from inspector.background import Work
 from inspector.middleware import OperatorRequest, accepts, writes
-from inspector.models import Conversation, Problem, Repair, RepairComment, RepairGroup, loading
+from inspector.models import Conversation, Problem, Repair, RepairComment, RepairGroup, Source, loading
 from inspector.models.transactions import one_snapshot
 from inspector.presentation import markdown
 from inspector.presentation.json_text import Json, json_fields
@@ -33,7 +33,7 @@ from inspector.presentation.repair.group_sum import GroupSum, sum_of
 from inspector.presentation.repair.plan import parts_of
 from inspector.presentation.repair.preview_part import PreviewPart
 from inspector.presentation.visible import visible
-from inspector.programs.formats import WriteMode
+from inspector.programs.formats import WriteMode, mode_word
 from inspector.rules.base import RuleEntry
 from inspector.sources.own_program import read_only
 from inspector.strategies.base import Strategy
@@ -103,6 +103,11 @@ class NewGroupPage:
     written: Written
     accounts: tuple[str, ...]
     goes_on: bool
+
+    @property
+    def writes_new(self) -> bool:
+        """Whether the originals stay as they are."""
+        return _writes_new(self.problem.source, [self.choice.mode])
 
     @property
     def is_waiting(self) -> bool:
@@ -179,6 +184,15 @@ class GroupPage:
     work: Work | None
     comments: tuple[tuple[RepairComment, int], ...]
     """Each with the number of conversations that it is on."""
+
+    @property
+    def writes_new(self) -> bool:
+        """Whether the originals stay as they are."""
+        return _writes_new(self.group.source, self.modes)
+
+
+def _writes_new(source: Source, modes: Sequence[str]) -> bool:
+    return all(mode_word(loading.format_of(source), mode) == "fork" for mode in modes)
 
 
 def _cost(row: Conversation) -> int:

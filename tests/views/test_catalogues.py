@@ -431,3 +431,18 @@ def test_what_no_provider_is_known_to_refuse_is_not_called_undecidable(client: C
     row = text[text.index('<b class="mono">OC-7</b>') :].partition("</summary>")[0]
     assert "no refusal is known" in row and "not judged" not in row
     assert "not judged offline" in text[text.index('<b class="mono">OC-9</b>') :].partition("</summary>")[0]
+
+
+def test_a_filled_in_error_text_finds_its_rule(client: Client) -> None:
+    """Only the text with its placeholders did."""
+    text = "Invalid parameter: 'tool_call_id' of 'call_abc' not found in 'tool_calls' of previous message."
+    page = client.get("/profiles/", {"q": text}).content.decode()
+    assert re.findall(r'<b class="mono">(\S+)</b>', page) == ["OC-3"]
+    missing = client.get("/profiles/", {"q": "a text that no provider ever wrote"}).content.decode()
+    assert "No provider rule matches" in missing and "Diagnose takes the text of any error" in missing
+
+
+def test_a_strategy_is_found_by_the_rule_of_a_provider_that_names_it(client: Client) -> None:
+    page = client.get("/strategies/?q=OC-10").content.decode()
+    assert re.findall(r'row-link" href="/strategies/([\w-]+)/"', page) == ["sanitize-tool-names"]
+    assert "(judged as OC-1)" in client.get("/strategies/adopt-results/").content.decode()

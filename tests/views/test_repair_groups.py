@@ -218,7 +218,7 @@ def test_somebody_is_asked_to_review_all_that_wait(client: Client, problem: Prob
 def test_the_review_says_what_is_wrong_and_where_it_is_written(client: Client, problem: Problem) -> None:
     group = propose(client, problem)
     page = text(client, f"/repair-groups/{group.oid}/")
-    assert rule(problem.code).why[:60] in page and ">mode in-place<" in page
+    assert rule(problem.code).why[:60] in page and ">mode in-place: edits the original<" in page and "in the new conversations" not in page
     assert ">mode in-place: edits the original<" in text(client, f"/repairs/{group.current[0].oid}/")
 
 
@@ -480,3 +480,10 @@ def test_nobody_who_is_not_signed_in_sees_or_does_anything(problem: Problem, cli
     assert states(group) == ["proposed"] * 3
     assert not AuditEntry.objects.filter(verb="apply group").exists()
     assert isinstance(client, OperatorClient)
+
+
+def test_a_preview_of_forks_says_that_the_originals_stay(client: Client, problem: Problem) -> None:
+    """Its numbers are those of the new conversations, and looked like those of the store."""
+    page = text(client, f"/problems/{problem.oid}/repair/?mode=fork")
+    assert "mode fork: new conversation, the original stays" in page and "findings in the new conversations" in page
+    assert "in the new conversations" not in text(client, f"/problems/{problem.oid}/repair/?mode=in-place")
