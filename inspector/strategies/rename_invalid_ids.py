@@ -34,7 +34,11 @@ def nine(call_id: str, used_ids: set[str]) -> str:
 def renamed(case: Case, valid: re.Pattern[str]) -> Iterator[Edit]:
     """Calls whose id is not `valid` or is missing, and their results; results that answer no call are left to others."""
     used_ids = {chunk.call_id for chunk in case.conversation.chunks if chunk.kind in (Kind.TOOL_CALL, Kind.TOOL_RESULT)}
+    # The result that is on another branch of a tree is known by the id of its call: with another id nobody would look for it (TREE106).
+    in_tree = {chunk.call_id for chunk in case.tree.chunks if chunk.kind is Kind.TOOL_RESULT} if case.tree else set()
     for answer in answered(case):
+        if not answer.results and answer.call.call_id in in_tree:
+            continue
         if not valid.fullmatch(answer.call.call_id):
             fresh = nine(f"{answer.call.key}:{answer.call.call_id}", used_ids)
             for chunk in (answer.call, *answer.results):
