@@ -465,7 +465,8 @@ class StrategyPage:
 
 COMPARED = 12
 _OWN = frozenset(rule.code for rule in RULES)
-_RULE_ID = re.compile(r"\b[A-Z]{2,}[A-Z0-9]*-\d+[a-z]?\b")
+_RULE_ID = re.compile(r"(?<![\w.])(?:[a-z-]+\.)?[A-Z]{2,}[A-Z0-9]*-\d+[a-z]?\b")
+"""Of all profiles that have it, or after the name of one of that one alone."""
 
 
 def per_profile(chosen: Strategy) -> tuple[OneProfile, ...]:
@@ -475,7 +476,7 @@ def per_profile(chosen: Strategy) -> tuple[OneProfile, ...]:
         OneProfile(
             profile,
             tuple(rule for rule in profile.rules if chosen.name in rule.repaired_by and not rule.obsolete),
-            tuple(rule for rule in profile.rules if rule.id in named),
+            tuple(rule for rule in profile.rules if not named.isdisjoint((rule.id, f"{profile.name}.{rule.id}"))),
         )
         for profile in PROFILES
     )

@@ -86,10 +86,15 @@ class Badge:
 _THROUGH_TREES = frozenset(reader.name for reader in all_readers() if reader.path is not None)
 
 
+def is_through_tree(conversation: Conversation) -> bool:
+    """Whether its numbers of messages are of a path: a compaction, branches and synthetic messages make others of them anyway."""
+    return conversation.source.reader in _THROUGH_TREES
+
+
 def is_cut_off(conversation: Conversation, following: NextRequest) -> bool:
     """Whether what is stored is not all on the path that both numbers of messages are of."""
     is_lost = following.state == SILENT and following.words != WRONG_SILENTLY
-    return is_lost and conversation.message_count == conversation.read_count and conversation.source.reader in _THROUGH_TREES
+    return is_lost and conversation.message_count == conversation.read_count and is_through_tree(conversation)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,10 +128,9 @@ class ConversationRow:
 
     @property
     def is_read_otherwise(self) -> bool:
-        """Whether other messages are read than were stored. A path through a tree has others anyway: a compaction, branches, synthetic messages."""
+        """Whether other messages are read than were stored; of a path through a tree others are anyway."""
         conversation = self.conversation
-        is_tree = conversation.source.reader in _THROUGH_TREES
-        return conversation.message_count != conversation.read_count and not is_tree
+        return conversation.message_count != conversation.read_count and not is_through_tree(conversation)
 
 
 @dataclass(frozen=True, slots=True)

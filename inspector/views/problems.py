@@ -53,7 +53,7 @@ from inspector.readers.catalogue import UnknownReader
 from inspector.strategies.base import Strategy
 from inspector.strategies.catalogue import strategy
 from inspector.views import problem_list
-from inspector.views.conversation_list import forks_of, forks_with, is_cut_off, waiting_of
+from inspector.views.conversation_list import forks_of, forks_with, is_cut_off, is_through_tree, waiting_of
 from inspector.views.crashes import Crash, crash_of
 from inspector.views.live import live
 from inspector.views.pages import absolute, as_json, as_markdown, origin_of_source, page
@@ -109,6 +109,11 @@ class OccurrenceRow:
     def is_cut_off(self) -> bool:
         """Of a conversation in a tree, as in the list."""
         return isinstance(self.subject, Conversation) and is_cut_off(self.subject, self.next_request)
+
+    @property
+    def is_of_path(self) -> bool:
+        """Of a conversation in a tree: its numbers of messages are those of one path, less what a compaction leaves out."""
+        return isinstance(self.subject, Conversation) and is_through_tree(self.subject)
 
     @property
     def seen(self) -> int | None:
