@@ -14,7 +14,7 @@ from django.template.defaultfilters import capfirst, truncatewords
 
 from inspector.actions.comparison import UNDOABLE
 from inspector.middleware import OperatorRequest
-from inspector.models import Conversation, ConversationCount, Occurrence, Problem, ProblemDay, Repair, Source
+from inspector.models import Conversation, Occurrence, Problem, ProblemDay, Repair, Source
 from inspector.models.problem import SEVERITIES, WORST_FIRST, ProblemState, in_states, today
 from inspector.presentation.clock import age_words, day_of
 from inspector.presentation.conversation.ending import ACCEPTED, ENDINGS, WRONG_SILENTLY, words_of
@@ -544,7 +544,7 @@ def window_of(request: OperatorRequest, filters: ProblemFilters, rows: QuerySet[
 
 
 def rows_of(problems: Iterable[Problem], last: date) -> tuple[ProblemRow, ...]:
-    """With what was new on each of the days that end with `last`. Four queries, and one more where a source has crash files."""
+    """With what was new on each of the days that end with `last`. Four queries, and one more of a program that writes crash files."""
     problems = list(problems)
     days: dict[int, dict[date, int]] = defaultdict(dict)
     of_days = ProblemDay.objects.filter(problem__in=problems, day__gt=last - timedelta(days=DAYS), day__lte=last).order_by()
@@ -554,14 +554,13 @@ def rows_of(problems: Iterable[Problem], last: date) -> tuple[ProblemRow, ...]:
     more = _with_next_request(Problem.objects.filter(pk__in=[problem.pk for problem in problems]).order_by()).annotate(
         has_traces=Exists(Source.traces.through.objects.filter(from_source=OuterRef("source"))),
         consequence=_consequence(),
-        has_crashes=Exists(ConversationCount.objects.filter(source=OuterRef("source"), is_crash=True, conversations__gt=0)),
     )
-    columns = list(more.values_list("pk", "has_traces", "is_refused", "following", "rejected", "consequence", "has_crashes"))
+    columns = more.values_list("pk", "has_traces", "is_refused", "following", "rejected", "consequence")
     around = {
         pk: (has_traces, bool(is_refused), NextRequest(*json.loads(following or "[]")), rejected, following is None, consequence or "")
-        for pk, has_traces, is_refused, following, rejected, consequence, _ in columns
+        for pk, has_traces, is_refused, following, rejected, consequence in columns
     }
-    with_crashes = [pk for pk, *_, has_crashes in columns if has_crashes]
+    with_crashes = [problem.pk for problem in problems if program_or_default(problem.source.format).crash_prefix]
     crashes = _crashes(with_crashes) if with_crashes else {}
     return tuple(
         ProblemRow(
