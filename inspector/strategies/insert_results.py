@@ -103,7 +103,7 @@ STRATEGY = (
     Strategy(
         name="insert-interrupted-result",
         safety=frozenset({Safety.INVENTED}),
-        summary="inserts an interrupted result right after each call that has none, and renumbers the messages",
+        summary="inserts an interrupted result right after each call that has none, and renumbers the messages where the store numbers them",
         cost="One synthetic result per call, marked as an error where the format can say so.",
         user_visible_effect="A failed tool run appears where the turn was interrupted. Clients that hold rows by number should reload.",
         pros="It says that the call was interrupted, at the place where providers accept a result. The call is not run again.",

@@ -487,7 +487,7 @@ def alternatives(chosen: Strategy) -> tuple[Alternative, ...]:
     """The other strategies for the same rules: those for rules of stores first, of these the safe ones, then those that share most."""
     shared: dict[str, dict[str, None]] = {}
     named = [(rule.code, rule.repaired_by) for rule in RULES]
-    named += [(rule.id, rule.repaired_by) for entry in PROFILES for rule in entry.rules]
+    named += [(rule.id, rule.repaired_by) for entry in PROFILES for rule in entry.rules if not rule.obsolete]
     for rule_id, names in named:
         for name in names if chosen.name in names else ():
             if name != chosen.name:
