@@ -455,7 +455,7 @@ class StrategyPage:
     @property
     def rejections(self) -> tuple[str, ...]:
         """Ids of the rules of providers that it repairs, each once."""
-        return tuple(dict.fromkeys(rule.id for entry in self.profiles for rule in entry.repairs))
+        return _rejections().get(self.strategy.name, ())
 
     @property
     def has_fork(self) -> bool:
@@ -610,13 +610,14 @@ def _strategy_words(row: StrategyRow) -> str:
 
 
 @cache
-def _rejections() -> dict[str, list[str]]:
-    """Strategy -> ids of the rules of providers that name it."""
-    named: dict[str, list[str]] = defaultdict(list)
-    for rule in dict.fromkeys(rule for profile in PROFILES for rule in profile.rules):
-        for name in rule.repaired_by:
-            named[name].append(rule.id)
-    return named
+def _rejections() -> dict[str, tuple[str, ...]]:
+    """Strategy -> ids of the rules of providers that name it, without those that are no error any more."""
+    named: dict[str, dict[str, None]] = defaultdict(dict)
+    for profile in PROFILES:
+        for rule in profile.rules:
+            for name in rule.repaired_by if not rule.obsolete else ():
+                named[name][rule.id] = None
+    return {name: tuple(ids) for name, ids in named.items()}
 
 
 def strategy_list_json(request: OperatorRequest) -> HttpResponse:

@@ -257,8 +257,9 @@ class ProblemPage:
     def also_ended_by(self) -> tuple[tuple[Strategy, str], ...]:
         """The strategies for other rules that end this one in the example, where none is for it, each with what the next request is after it alone."""
         offer = self.example.offer if self.example else None
-        names = offer.ended.get(self.problem.code, ()) if offer else ()
-        return tuple((strategy(name), offer.outcomes.get(name, "")) for name in names if offer)
+        if offer is None:
+            return ()
+        return tuple((strategy(name), offer.outcomes.get(name, "")) for name in offer.ended.get(self.problem.code, ()))
 
     @property
     def hidden_by(self) -> Hiding | None:
