@@ -5,7 +5,7 @@ import re
 import string
 from collections.abc import Iterator
 
-from inspector.conversation.edits import Edit, Replace
+from inspector.conversation.edits import Edit, Replace, stored_key
 from inspector.conversation.model import Kind
 from inspector.rules.base import Case, answered
 from inspector.rules.call_without_id import Turn, turns_without_ids
@@ -35,9 +35,11 @@ def renamed(case: Case, valid: re.Pattern[str]) -> Iterator[Edit]:
     """Calls whose id is not `valid` or is missing, and their results; results that answer no call are left to others."""
     used_ids = {chunk.call_id for chunk in case.conversation.chunks if chunk.kind in (Kind.TOOL_CALL, Kind.TOOL_RESULT)}
     # The result that is on another branch of a tree is known by the id of its call: with another id nobody would look for it (TREE106).
-    in_tree = {chunk.call_id for chunk in case.tree.chunks if chunk.kind is Kind.TOOL_RESULT} if case.tree else set()
+    on_path = {stored_key(chunk) for chunk in case.conversation.chunks}
+    results = [chunk for chunk in case.tree.chunks if chunk.kind is Kind.TOOL_RESULT] if case.tree else []
+    elsewhere = {chunk.call_id for chunk in results if chunk.key not in on_path}
     for answer in answered(case):
-        if not answer.results and answer.call.call_id in in_tree:
+        if not answer.results and answer.call.call_id in elsewhere:
             continue
         if not valid.fullmatch(answer.call.call_id):
             fresh = nine(f"{answer.call.key}:{answer.call.call_id}", used_ids)

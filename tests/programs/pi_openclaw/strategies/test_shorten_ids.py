@@ -17,3 +17,12 @@ def test_a_call_whose_result_is_on_another_branch_keeps_the_id_that_the_result_h
 def test_a_call_that_has_no_result_anywhere_gets_another_id() -> None:
     (edit,) = strategy("shorten-ids").edits(of_shape("U A(c1) U"))
     assert len(edit.new.call_id) == 9  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("name", ["shorten-ids", "rename-invalid-ids"])
+def test_an_id_that_is_used_again_is_replaced_in_both_turns(name: str) -> None:
+    """P18: the only result is on the path and is of the second call, so that the first has none on another branch."""
+    case = repaired(of_shape("U A(c.1) U A(c.1) R(c.1=two) U"), name)
+    first, second, result = (chunk.call_id for chunk in case.conversation.chunks if chunk.call_id)
+    assert second == result != first
+    assert "." not in first + second
