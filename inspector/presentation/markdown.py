@@ -295,7 +295,7 @@ def _weight(finding: Json) -> str:
 
 
 def _visibility(silent: bool) -> str:
-    return "silent" if silent else "raises an error"
+    return "silent" if silent else "usually raises an error"
 
 
 def _seqs(seqs: Sequence[int], total: int) -> str:

@@ -80,7 +80,7 @@ class Badge:
     @property
     def title(self) -> str:
         times = "1 time" if self.count == 1 else f"{self.count} times"
-        return f"{self.rule}: {self.severity}, {'no program reports it' if self.silent else 'raises an error'}, {times}"
+        return f"{self.rule}: {self.severity}, {'no program reports it' if self.silent else 'usually raises an error'}, {times}"
 
 
 _THROUGH_TREES = frozenset(reader.name for reader in all_readers() if reader.path is not None)
