@@ -27,6 +27,8 @@ def propose(case: Case) -> Iterator[Edit]:
                 # A list of blocks has nothing next to them: the mark that it is empty goes.
                 inserts.append(Replace(first, replace(first, kind=Kind.THINKING, payload={**payload, **entry_of(first)})))
                 continue
+            # A block more of its entry, which says how the answer ended (TOOL209).
+            payload |= entry_of(first) if is_tree(case) else {}
             chunk = Chunk(f"new:thinking:{first.key}", 0, "assistant", Kind.THINKING, payload, first.msg_idx, 0)
             inserts.append(Insert(previous.get(first.key), chunk))
     if inserts:

@@ -11,6 +11,7 @@ from inspector.programs.pi_openclaw.readers.result_pairing import FAILED, stop_r
 from inspector.programs.pi_openclaw.rules.session_tree import Tree, tree_of
 from inspector.rules.base import Case, answered, cached_per_case, keys_read, passed_over
 from inspector.rules.synthetic_texts import is_synthetic
+from inspector.text.jsontext import compact
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,19 +84,15 @@ def cut_result(case: Case, result: Chunk, call: Chunk | None) -> str:
 
 @cached_per_case
 def on_other_branches(case: Case) -> list[ResultElsewhere]:
-    """Real results of calls of the path that are on another branch below their own call."""
+    """Real results of calls of the path that are on another branch below their own call, or below the entry that a repair wrote again with the call."""
     missing = _open(case)
     if not missing or case.tree is None:
         return []
-    call_ids = {answer.call.call_id for answer in missing if answer.call.call_id}
-    tree = tree_of(case)
-    results = _below(tree, call_ids)
-    own = {entry.chunks[0].key: entry.index for entry in tree.path}
+    results = _below(tree_of(case), {answer.call.call_id for answer in missing if answer.call.call_id})
     elsewhere: list[ResultElsewhere] = []
     for answer in missing:
-        caller = own.get(case.messages[answer.message].chunks[0].key, -1)
-        if (caller, answer.call.call_id) in results:
-            entry, chunk = results[caller, answer.call.call_id]
+        if (made := _made(answer.call)) in results:
+            entry, chunk = results[made]
             instead = (
                 f"has only a synthetic result on the path (seq {answer.results[0].seq})" if answer.results else "has no result on the path"
             )
@@ -103,15 +100,24 @@ def on_other_branches(case: Case) -> list[ResultElsewhere]:
     return elsewhere
 
 
-def _below(tree: Tree, call_ids: set[str]) -> dict[tuple[int, str], tuple[Entry, Chunk]]:
-    """The first real result off the path of each call, by the index of its entry and its id: of the nearest such call above the result.
+_Made = tuple[str, str, str, int | str]
 
-    Where the way up is lost, the only call of that id is the one. Every entry is passed cached_per_case, however many branches use an id again.
+
+def _made(call: Chunk) -> _Made:
+    """What a call is known by in all entries that hold it: its id, which providers use again, its tool and input, and when its message was made, which
+    stays where a repair writes the entry again behind the others."""
+    return call.call_id, call.tool_name, compact(call.payload.get("input")), call.key if call.at is None else call.at
+
+
+def _below(tree: Tree, call_ids: set[str]) -> dict[_Made, tuple[Entry, Chunk]]:
+    """The first real result off the path of each call: of the nearest call of its id above the result.
+
+    Where the way up is lost, the only call of that id is the one. Every entry is passed once, however many branches use an id again.
     """
     off_path = (chunk for entry in tree.all if entry.index not in tree.on_path for chunk in entry.chunks)
     if not any(chunk.kind is Kind.TOOL_RESULT and chunk.call_id in call_ids for chunk in off_path):
         return {}
-    callers: dict[str, set[int]] = {}
+    callers: dict[str, set[_Made]] = {}
     children: dict[int, list[Entry]] = {}
     stack: list[tuple[Entry, bool]] = []
     for entry in tree.all:
@@ -120,33 +126,35 @@ def _below(tree: Tree, call_ids: set[str]) -> dict[tuple[int, str], tuple[Entry,
             stack.append((entry, True))
         else:
             children.setdefault(parent.index, []).append(entry)
-        for id_ in _called(entry, call_ids):
-            callers.setdefault(id_, set()).add(entry.index)
-    only = {id_: next(iter(indexes)) for id_, indexes in callers.items() if len(indexes) == 1}
-    above: dict[str, list[int]] = {}
-    first_results: dict[tuple[int, str], tuple[Entry, Chunk]] = {}
+        for id_, made in _called(entry, call_ids).items():
+            callers.setdefault(id_, set()).add(made)
+    only = {id_: list(made) for id_, made in callers.items() if len(made) == 1}
+    above: dict[str, list[_Made]] = {}
+    first_results: dict[_Made, tuple[Entry, Chunk]] = {}
     while stack:
         entry, enters = stack.pop()
-        for id_ in _called(entry, call_ids):
+        for id_, made in _called(entry, call_ids).items():
             if enters:
-                above.setdefault(id_, []).append(entry.index)
+                above.setdefault(id_, []).append(made)
             else:
                 above[id_].pop()
         if not enters:
             continue
         for chunk in entry.chunks:
             if chunk.kind is Kind.TOOL_RESULT and chunk.call_id in call_ids and entry.index not in tree.on_path and not is_synthetic(chunk):
-                owner = (above.get(chunk.call_id) or [only.get(chunk.call_id, -1)])[-1]
-                earlier = first_results.get((owner, chunk.call_id))
-                if earlier is None or entry.index < earlier[0].index:
-                    first_results[owner, chunk.call_id] = entry, chunk
+                for owner in (above.get(chunk.call_id) or only.get(chunk.call_id, []))[-1:]:
+                    earlier = first_results.get(owner)
+                    if earlier is None or entry.index < earlier[0].index:
+                        first_results[owner] = entry, chunk
         stack.append((entry, False))
         stack += [(child, True) for child in children.get(entry.index, ())]
     return first_results
 
 
-def _called(entry: Entry, call_ids: set[str]) -> set[str]:
-    return {chunk.call_id for chunk in entry.chunks if chunk.kind is Kind.TOOL_CALL and chunk.call_id in call_ids}
+def _called(entry: Entry, call_ids: set[str]) -> dict[str, _Made]:
+    """Of two calls of one id in one entry the first: which of them a result on a branch answers would be a guess."""
+    calls = [chunk for chunk in entry.chunks if chunk.kind is Kind.TOOL_CALL and chunk.call_id in call_ids]
+    return {chunk.call_id: _made(chunk) for chunk in reversed(calls)}
 
 
 @cached_per_case

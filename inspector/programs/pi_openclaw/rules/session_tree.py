@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from inspector.conversation.edits import stored_key
 from inspector.conversation.model import Chunk, Conversation
 from inspector.conversation.tree import Entry, entries, last_by_id, spoken
 from inspector.programs.pi_openclaw.readers.rows import parsed
@@ -34,6 +35,11 @@ class Tree:
     def reach(self) -> str:
         share = len(self.on_path) * 100 / len(self.all) if self.all else 100
         return f"the path reaches {len(self.on_path):,} of {len(self.all):,} entries ({share:.0f} %)"
+
+
+def key_of(chunk: Chunk) -> str:
+    """The key of the entry that a chunk is a block of, also where a strategy moved it."""
+    return stored_key(chunk).rpartition(".")[0]
 
 
 def whole(case: Case) -> Conversation:

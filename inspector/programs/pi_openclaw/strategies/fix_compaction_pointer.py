@@ -7,7 +7,7 @@ from inspector.conversation.edits import Edit, Replace, Safety
 from inspector.conversation.model import Kind
 from inspector.conversation.tree import Entry, entries, last_by_id, walk
 from inspector.programs.pi_openclaw.readers.rows import PI
-from inspector.programs.pi_openclaw.strategies.branches import key_of
+from inspector.programs.pi_openclaw.rules.session_tree import key_of
 from inspector.rules.base import Case, answered
 from inspector.strategies.arrangement import is_tree
 from inspector.strategies.base import Strategy

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from inspector.conversation.edits import Edit, Insert, Replace, Safety
 from inspector.conversation.tree import Entry, chain_above, entries, last_by_id
-from inspector.programs.pi_openclaw.strategies.branches import key_of
+from inspector.programs.pi_openclaw.rules.session_tree import key_of
 from inspector.programs.pi_openclaw.torn_lines import torn_lines
 from inspector.rules.base import Case
 from inspector.strategies.base import CaseCost, Strategy

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from inspector.conversation.edits import MOVED, Edit, Insert, Remove
 from inspector.programs.pi_openclaw.readers.rows import mapping, word
-from inspector.programs.pi_openclaw.strategies.branches import results_elsewhere
+from inspector.programs.pi_openclaw.rules.session_calls import on_other_branches
 from inspector.rules.base import Case, answered
 from inspector.rules.synthetic_texts import is_synthetic
 from inspector.strategies.base import Strategy
@@ -16,18 +16,16 @@ def propose(case: Case) -> Iterator[Edit]:
 
     An entry that belongs to what another branch said in between is copied instead, so that that branch stays as it is.
     """
-    if case.tree is None:
-        return
-    elsewhere = results_elsewhere(case.tree, case.conversation)
+    elsewhere = {of.call.key: of.result for of in on_other_branches(case)}
     chunks = case.conversation.chunks
     place = {chunk.key: number for number, chunk in enumerate(chunks)}
     # What is put after one place, so that the next one for it comes after these.
     last: dict[str, str] = {}
     for answer in answered(case) if elsewhere else ():
         synthetic = [result for result in answer.results if is_synthetic(result)]
-        if len(synthetic) != len(answer.results) or not elsewhere.get(answer.call.key):
+        if answer.call.key not in elsewhere:
             continue
-        result = elsewhere[answer.call.key][0]
+        result = elsewhere[answer.call.key]
         places = sorted(place[key] for key in answer.batch)
         batch = [case.messages[answer.message].chunks[-1], *(chunks[at] for at in places if not is_synthetic(chunks[at]))]
         # After what comes before it in the file, so that no entry gets a parent on a later line.

@@ -7,7 +7,8 @@ import pytest
 from inspector.conversation.model import Fact
 from inspector.conversation.tree import LEAF
 from inspector.programs.pi_openclaw.readers.result_pairing import MISSING, NO_RESULT
-from inspector.rules.base import Case, case_of
+from inspector.rules.base import Case, case_of, findings
+from inspector.rules.catalogue import RULES
 from tests.programs.pi_openclaw.session_files import a, call, header, lines, r, text, u
 from tests.programs.pi_openclaw.strategies.repaired_trees import BRANCH, MODES, of, recommended, refused, repaired, said, texts, written
 
@@ -82,9 +83,19 @@ def test_what_another_branch_said_before_its_late_result_stays_there(mode: str) 
 
 
 def test_the_result_of_another_turn_that_used_the_same_id_is_not_taken() -> None:
-    rows = [*BRANCH[:2], u("x1", "a1"), a("x2", "x1", call("c1")), r("x3", "x2", "c1", "not this"), u("u2", "a1", "and?")]
+    other = a("x2", "x1", call("c1"), timestamp=1700000000009)
+    rows = [*BRANCH[:2], u("x1", "a1"), other, r("x3", "x2", "c1", "not this"), u("u2", "a1", "and?")]
     names, final = recommended(of(*rows))
     assert names == ["insert-interrupted-result"] and texts(final) == ["list it", "c1", NO_RESULT, "and?"]
+
+
+@pytest.mark.parametrize("earlier", ["add-empty-thinking", "shorten-ids", "end-with-user"])
+def test_a_repair_that_writes_the_call_again_hides_no_result(earlier: str) -> None:
+    """The call on the path was another entry then, below which nothing was: a synthetic result was offered, and the real one was "on no branch"."""
+    data = lines(header(), *BRANCH)
+    case = written(data, [earlier], "replay-suffix")
+    assert "TREE106" in {found.code for found in findings(case, RULES)}
+    assert "a.py b.py" in texts(repaired(case, "reparent-to-result"))
 
 
 def test_parents_that_form_a_cycle_end_every_search() -> None:

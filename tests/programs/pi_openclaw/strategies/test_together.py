@@ -68,10 +68,10 @@ BY_READER = [
     *(("pi", name) for name in ("verbatim", "pi-0.68", "pi-0.69", "pi-0.87", "pi-1.5")),
     *(("openclaw", name) for name in ("openclaw-pr3565", "openclaw-2026.1", "openclaw-2026.7", "openclaw-2026.9", "openclaw-2026.9+sent")),
 ]
-# No thought signature can be written by anybody but the model; pi drops empty thinking before it sends, so that DeepSeek never gets it.
+# No thought signature can be written by anybody but the model; both programs drop empty thinking before they send, so that DeepSeek never gets it.
 NO_STRATEGY = {
     "GE-8": {("gemini-3", name) for _, name in BY_READER},
-    "OV-4": {("deepseek-thinking", name) for _, name in BY_READER if "pi-" in name},
+    "OV-4": {("deepseek-thinking", name) for _, name in BY_READER if "pi-" in name or "+sent" in name},
 }
 
 
