@@ -102,6 +102,8 @@ class Calls:
 
     settled: "Callable[[Case], Iterable[str]]" = lambda case: ()
     """Keys of calls without a result of which the store keeps the outcome elsewhere."""
+    keeping: "Callable[[Case], Iterable[str]]" = lambda case: ()
+    """Keys of chunks next to which the store keeps such an outcome: with them it would be lost, also where they say nothing."""
     unanswered: "Callable[[Case], list[tuple[int, Chunk]]] | None" = None
     """Calls without a result that TOOL101 and TOOL102 report, each with the index of its message, where rules of its own report the others."""
     repeated: "Callable[[Case], Container[str]]" = lambda case: ()

@@ -17,7 +17,8 @@ def is_empty(chunk: Chunk) -> bool:
 
 
 def propose(case: Case) -> Iterator[Edit]:
-    return (Remove(chunk) for chunk in case.conversation.chunks if is_empty(chunk))
+    keeping = set(case.program.calls.keeping(case))
+    return (Remove(chunk) for chunk in case.conversation.chunks if is_empty(chunk) and chunk.key not in keeping)
 
 
 STRATEGY = Strategy(

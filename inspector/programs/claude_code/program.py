@@ -90,6 +90,7 @@ PROGRAM = Program(
         repeated=lambda case: {chunk.key for _, repeated in repeated_lines(case) for chunk in repeated},
         explained_results=_explained_results,
         settled=_settled,
+        keeping=lambda case: [outcome.line.key for outcome in stored_outcomes(case) if outcome.line],
         unanswered=_unanswered,
         pending_is_damage=False,
     ),

@@ -36,6 +36,14 @@ def test_a_line_that_lost_its_block_has_it_again(outcome: Any, words: str, mode:
     assert said(later.conversation) == ["user:go", "assistant:t1", f"tool:{words}", "user:and?"] and codes(later) == []
 
 
+def test_an_empty_message_goes_but_for_one_next_to_which_an_outcome_is_kept() -> None:
+    """Dropped with its line, the only copy of what the tool said would leave the session."""
+    kept = case(*CALLED, lost("r1", "a1", "plain"), u("u2", "r1", "and?", 3))
+    assert list(strategy("drop-empty-blocks").edits(kept)) == []
+    empty = case(*CALLED, r("r1", "a1", "t1", "plain", 2), u("u2", "r1", [], 3), a("a2", "u2", "m2", text("well"), 4))
+    assert [edit.chunk.parent for edit in strategy("drop-empty-blocks").edits(empty)] == ["r1"]  # type: ignore[union-attr]
+
+
 def test_a_placeholder_gives_way_and_an_error_stays_an_error() -> None:
     values = (*CALLED, {**r("r1", "a1", "t1", PLACEHOLDER, 2), "toolUseResult": "Error: no such file"}, u("u2", "r1", "and?", 3))
     later, data = written([NAME], SAME_FILE, *values)
