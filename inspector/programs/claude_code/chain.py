@@ -122,8 +122,12 @@ class Chain:
     def parent_for(self, entry: Entry) -> tuple[Entry, str] | None:
         """The line that `entry`, whose own parent leads nowhere, belongs below, and what shows it: its call, its answer, or the order of the file.
 
-        Of its own compaction segment and conversation, and with a chain that leads up to a root; None where there is none.
+        Of its own compaction segment and conversation, and with a chain that leads up to a root; None where there is none. Where the reader goes on
+        by itself, it is the line that it goes on with, whose chain it has read: below another one messages that are sent today would be lost.
         """
+        if entry.index in self.bridged:
+            place = next(place for place, line in enumerate(self.path) if line.index == entry.index)
+            return self.path[place - 1], "the line that Claude Code goes on with by itself"
         dead: set[int] = set()
         segment = self.segments[entry.index]
         candidates = [
@@ -176,8 +180,9 @@ def chain_of(case: Case) -> Chain:
     segments: dict[int, int] = {}
     number = 0
     for entry in lines:
+        # One that is written again is the same compaction.
+        number += is_boundary(entry.about) and entry.id not in by_id
         by_id[entry.id] = entry
-        number += is_boundary(entry.about)
         segments[entry.index] = number
     shared = frozenset(entry.id for entry in entries(whole) if shares_line(entry) and entry.id)
     return Chain(lines, by_id, path, frozenset(entry.index for entry in path if entry.index >= 0), shared, segments)

@@ -43,6 +43,33 @@ def test_the_finding_says_how_much_is_reached_before_and_after() -> None:
     assert ("below that", "a resume reaches 4 of 4 messages") in finding.evidence
 
 
+def test_where_a_resume_goes_on_by_itself_the_line_goes_below_the_one_that_it_goes_on_with() -> None:
+    """The chain of that line goes up and down in the file. Below an earlier one, what a resume sends today was not sent any more."""
+    at = (f"2026-08-01T10:00:0{second}.000Z" for second in range(9))
+    values = (
+        u("u1", None, "one", timestamp=next(at)),
+        u("u2", "a1", "two", timestamp=next(at)),
+        a("a1", "u1", "m1", text("ok"), timestamp=next(at)),
+        a("a2", "u2", "m2", text("done"), timestamp=next(at)),
+        a("a3", "never-written", "m3", text("well"), timestamp=next(at)),
+    )
+    before = case(*values)
+    assert said(before.conversation) == ["user:one", "assistant:ok", "user:two", "assistant:done", "assistant:well"]
+    assert "TREE201" in codes(before)
+    later, data = written([NAME], SAME_FILE, *values)
+    assert said(later.conversation) == said(before.conversation) and "TREE201" not in codes(later)
+    assert changed_parents(values, data) == {"a3": "a2"}
+
+
+def test_a_boundary_that_is_written_again_begins_no_second_segment() -> None:
+    """Its summary, which a resume sends, was taken for one from before the compaction, and the repair led the path past it."""
+    compaction = boundary("b1", logicalParentUuid="a1")
+    summary = u("s1", "b1", "what was said", isCompactSummary=True)
+    values = (u("u1", None, "old"), a("a1", "u1", "m1", text("ok"), 1), compaction, summary, compaction, u("u2", "s1", "and?", 4))
+    assert "TREE204" not in codes(case(*values))
+    assert list(strategy(NAME).edits(case(*values))) == []
+
+
 def test_one_parent_in_one_line_changes() -> None:
     assert changed_parents(LOST, written([NAME], SAME_FILE, *LOST)[1]) == {"u2": "a1"}
 
