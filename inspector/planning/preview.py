@@ -71,14 +71,11 @@ def compose_effective(case: Case, strategies: Sequence[Strategy]) -> tuple[tuple
     """The edits of `compose`, and those of the strategies that change something after the ones before them: only these have a cost and a safety mark here."""
     current, final, effective = case, case.conversation, []
     for strategy in strategies:
-        # Only a strategy after one that changed something needs the case after it, which is a whole reading.
-        if final is not current.conversation:
-            current = current.with_conversation(final)
-            final = current.conversation
         later = apply(current.conversation, strategy.edits(current))
         if later != current.conversation:
-            effective.append(strategy.of(current))
-            final = later
+            after = current.with_conversation(later)
+            effective.append(strategy.of(current, after))
+            current, final = after, later
     return between(case.conversation, final), tuple(effective)
 
 
@@ -280,6 +277,8 @@ def preview(
         raise WriteRefused(
             f"{case.reading.reader} would take another path from what is written than the plan's; plan it with another --reader, or choose another mode."
         )
+    if later.case.reading.failure and not case.reading.failure:
+        raise WriteRefused(f"{case.reading.reader} could not open what is written, and opens what is stored: {later.case.reading.failure}.")
     mode = next((mode for mode in format_.modes if mode.name == plan.mode), None)
     tree = case.tree.chunks if case.tree else ()
     is_new = target != stored.conversation.native_id

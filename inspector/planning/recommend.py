@@ -282,7 +282,7 @@ def composed(base: Case, names: Iterable[str]) -> tuple[tuple[Strategy, ...], Ca
         # A store that holds a key twice can be edited by nobody: which of the two rows would it be?
         with suppress(EditMismatch):
             later = case.with_conversation(apply(case.conversation, edits)) if edits else case
-            used += [strategy.of(case)] if edits else []
+            used += [strategy.of(case, later)] if edits else []
             case = later
     if used:
         base.cached[composed] = chosen_names, (tuple(used), case)

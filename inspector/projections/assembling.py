@@ -116,8 +116,8 @@ class PromptDraft:
                 continue
             message_fields = self.own(chunk).get("message")
             for name, value in message_fields.items() if isinstance(message_fields, MAPPING) else ():
-                # What a repair moved speaks for the message that contains it now.
-                if name != "role" or not chunk.key.startswith(MOVED):
+                # What a repair moved speaks for the message that contains it now; an instruction stays that of the developer.
+                if name != "role" or chunk.role == "system" or not chunk.key.startswith(MOVED):
                     fields.setdefault(name, value)
         stored_role = fields.pop("role", role)
         return {"role": stored_role if isinstance(stored_role, str) else role, **fields}

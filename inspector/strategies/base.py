@@ -4,8 +4,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from inspector.conversation.edits import Edit, Safety
+from inspector.conversation.edits import Edit, Safety, stored_key
+from inspector.conversation.queries import span_text
 from inspector.rules.base import Case
+from inspector.rules.synthetic_texts import is_synthetic
+from inspector.text.counted import counted
 
 
 class CaseCost(NamedTuple):
@@ -48,12 +51,27 @@ class Strategy:
     def applies_to(self, format_name: str) -> bool:
         return not self.formats or format_name in self.formats
 
-    def of(self, case: Case) -> "Strategy":
-        """With what it costs in this case."""
+    def of(self, case: Case, later: Case | None = None) -> "Strategy":
+        """With what it costs in this case, which it makes `later` of: what is read no longer is lost, also where the store keeps it."""
         own = self.cost_of(case) if self.cost_of and self.applies_to(case.conversation.format) else None
-        return replace(self, safety=own.safety, cost=own.cost) if own else self
+        here = replace(self, safety=own.safety, cost=own.cost) if own else self
+        hidden = [] if later is None or Safety.LOSSY in here.safety else _hidden(case, later)
+        if not hidden:
+            return here
+        cost = f"{here.cost} What {case.reading.reader} reads loses {counted(len(hidden), 'chunk')} here, seq {span_text(hidden)}."
+        return replace(here, safety=here.safety | {Safety.LOSSY}, cost=cost)
 
     def edits(self, case: Case) -> Iterator[Edit]:
         """What it would change; nothing in conversations of other programs."""
         if self.applies_to(case.conversation.format):
             yield from self.propose(case)
+
+
+def _hidden(case: Case, later: Case) -> list[int]:
+    """Seqs of what was read and is not any more, in no other place either: it came before a compaction, say, or into a turn that is rolled back."""
+    keys = {stored_key(chunk) for message in later.messages for chunk in message.chunks}
+    gone = [chunk for message in case.messages for chunk in message.chunks if stored_key(chunk) not in keys]
+    said = {(chunk.kind, chunk.text) for message in later.messages for chunk in message.chunks} if gone else set()
+    return [
+        chunk.seq for chunk in gone if (chunk.text or chunk.tool_name) and (chunk.kind, chunk.text) not in said and not is_synthetic(chunk)
+    ]

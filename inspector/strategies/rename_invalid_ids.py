@@ -10,7 +10,7 @@ from inspector.conversation.model import Kind
 from inspector.rules.base import Case, answered
 from inspector.rules.call_without_id import Turn, turns_without_ids
 from inspector.strategies.base import Strategy
-from inspector.strategies.rename_repeated_ids import with_id
+from inspector.strategies.rename_repeated_ids import cost_of, with_id
 from inspector.wires.ids import with_block_id
 
 LONGEST = 40
@@ -71,6 +71,7 @@ STRATEGY = (
         cons="Logs and traces know the call by its old id; a client that maps ids when it sends needs no write.",
         write_kind="content",
         propose=lambda case: renamed(case, _VALID),
+        cost_of=lambda case: cost_of(case, lambda id_: not _VALID.fullmatch(id_)),
         manual_only=True,
         order=220,
     ),
@@ -85,6 +86,7 @@ STRATEGY = (
         cons="Only Mistral wants this: for a store that goes on with another provider it is noise. A client that maps ids when it sends needs no write.",
         write_kind="content",
         propose=lambda case: renamed(case, _NINE),
+        cost_of=lambda case: cost_of(case, lambda id_: not _NINE.fullmatch(id_)),
         manual_only=True,
         order=240,
     ),

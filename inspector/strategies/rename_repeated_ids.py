@@ -1,12 +1,13 @@
 """Gives each call that repeats an id an id of its own, with its result."""
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from inspector.conversation.edits import Edit, Replace
+from inspector.conversation.edits import Edit, Replace, Safety
 from inspector.conversation.model import Chunk
 from inspector.rules.base import Case, answered
-from inspector.strategies.base import Strategy
+from inspector.strategies.base import CaseCost, Strategy
 
 
 def propose(case: Case) -> Iterator[Edit]:
@@ -22,6 +23,20 @@ def propose(case: Case) -> Iterator[Edit]:
         next_numbers[answer.call.call_id] = int(fresh.rpartition("_")[2]) + 1
         for chunk in (answer.call, *answer.results):
             yield Replace(chunk, with_id(chunk, fresh))
+
+
+def cost_of(case: Case, is_renamed: Callable[[str], bool] = bool) -> CaseCost | None:
+    """Where one message has several calls of one id that is renamed, and fewer results, which of them came back is a guess."""
+    results = defaultdict[tuple[int, str], list[int]](list)
+    for answer in answered(case):
+        if is_renamed(answer.call.call_id):
+            results[answer.message, answer.call.call_id].append(len(answer.results))
+    if not any(sum(counts) and not all(counts) for counts in results.values()):
+        return None
+    return CaseCost(frozenset({Safety.INVENTED}), _GUESSED)
+
+
+_GUESSED = "Only ids change. But of calls with one id in one message fewer have a result than there are: it is given to the first, and nothing stored says so."
 
 
 def free_id(stem: str, used_ids: set[str], number: int = 2) -> str:
@@ -44,9 +59,10 @@ STRATEGY = Strategy(
     cost="Only ids change; what was called and what came back stays.",
     user_visible_effect="Nothing: ids are not shown.",
     pros="One id on two calls makes one result answer both; providers refuse the request, or match the wrong output.",
-    cons="Logs and traces know the call by its old id. With results that are interleaved, which one belongs to which call is taken from their order.",
+    cons="Logs and traces know the call by its old id. With results that are interleaved, or fewer than the calls of one id in a message, which one belongs to which call is taken from their order.",
     write_kind="content",
     propose=propose,
+    cost_of=cost_of,
     manual_only=True,
     order=230,
 )

@@ -13,12 +13,17 @@ from inspector.strategies.base import Strategy
 
 
 def propose(case: Case) -> Iterator[Edit]:
-    """To the place that the shape has for it outside of the list, where it has one; else after the system messages at the front."""
+    """To the place that the shape has for it outside of the list, where it has one; else after the system messages at the front.
+
+    Rows that are no messages stay before all of them: Codex opens no file that begins with anything but the session's own row.
+    """
     chunks = case.conversation.chunks
-    first = next((number for number, chunk in enumerate(chunks) if chunk.role != "system"), len(chunks))
+    first = next((number for number, chunk in enumerate(chunks) if chunk.role and chunk.role != "system"), len(chunks))
     late = [chunk for chunk in chunks[first:] if chunk.role == "system"]
     wire = wire_of(case.conversation.format) or OPENAI_CHAT
-    inside = [] if wire in (OPENAI_CHAT, MISTRAL) else [chunk for chunk in chunks[:first] if (chunk.msg_idx or 0) >= 0]
+    inside = [] if wire in (OPENAI_CHAT, MISTRAL) else [
+        chunk for chunk in chunks[:first] if chunk.role == "system" and (chunk.msg_idx or 0) >= 0
+    ]
     if by_message(case) or not (late or inside):
         return
     spare = max((chunk.msg_idx or 0 for chunk in chunks), default=0) + 1

@@ -175,7 +175,9 @@ def test_a_request_that_passes_is_not_fine_where_an_error_is_and_each_rule_says_
     page = client.get("/conversations/").content.decode()
     row = next(part for part in page.split("<tr>") if f"/conversations/{session.oid}/" in part and "TOOL102" in part)
     assert '<span class=""><b>accepted</b></span><div class="quiet">despite the damage</div>' in row
-    assert re.findall(r'title="[\w-]+: \w+, ([\w ]+), \d', row)[:2] == ["usually raises an error", "no program reports it"], "TOOL102 and MSG401"
+    assert re.findall(r'title="[\w-]+: \w+, ([\w ]+), \d', row)[:2] == ["usually raises an error", "no program reports it"], (
+        "TOOL102 and MSG401"
+    )
 
 
 def test_the_chips_of_a_conversation_say_what_is_lost_as_its_list_does(client: Client, tmp_path: Path) -> None:

@@ -7,12 +7,13 @@ from typing import Any
 import pytest
 import zstandard
 
-from inspector.conversation.edits import Edit, Plan, Remove, Replace, Set, apply, between
+from inspector.conversation.edits import MOVED, Edit, Plan, Remove, Replace, Set, apply, between
 from inspector.conversation.model import Chunk, Conversation
-from inspector.planning.preview import compose
+from inspector.planning.preview import compose, preview
 from inspector.programs.codex.format import CODEX
 from inspector.programs.codex.items import is_uuid
 from inspector.programs.formats import WriteRefused
+from inspector.rules.base import case_of
 from inspector.strategies.catalogue import strategy
 from tests.programs.codex.threads import (
     ID,
@@ -235,3 +236,15 @@ def test_a_message_on_a_line_that_is_split_is_changed_on_its_own_line() -> None:
 
 def conversation_after(data: bytes, name: str) -> Conversation:
     return apply(conversation(data), edits_of(data, name))
+
+
+def test_a_plan_after_which_the_session_opens_no_more_is_refused() -> None:
+    """`system-first` put an instruction before the session's own row once: Codex opens no file that begins so."""
+    of = stored(thread(user("q1"), item(said("developer", "Be brief."))))
+    *others, last = of.conversation.chunks
+    edits = tuple(between(of.conversation, replace(of.conversation, chunks=(replace(last, key=f"{MOVED}{last.key}"), *others))))
+    plan = Plan("/x", of.conversation.native_id, SAME, (), frozenset(), "", edits, CODEX.options(SAME, of, "fresh"))
+    with pytest.raises(
+        WriteRefused, match="codex could not open what is written, and opens what is stored: the first record is no session_meta"
+    ):
+        preview(case_of(of.conversation, "codex"), of, CODEX, plan, [], CODEX.default_projection, CODEX.default_profile)
