@@ -21,9 +21,11 @@ def propose(case: Case) -> Iterator[Edit]:
     first = next((number for number, chunk in enumerate(chunks) if chunk.role and chunk.role != "system"), len(chunks))
     late = [chunk for chunk in chunks[first:] if chunk.role == "system"]
     wire = wire_of(case.conversation.format) or OPENAI_CHAT
-    inside = [] if wire in (OPENAI_CHAT, MISTRAL) else [
-        chunk for chunk in chunks[:first] if chunk.role == "system" and (chunk.msg_idx or 0) >= 0
-    ]
+    inside = (
+        []
+        if wire in (OPENAI_CHAT, MISTRAL)
+        else [chunk for chunk in chunks[:first] if chunk.role == "system" and (chunk.msg_idx or 0) >= 0]
+    )
     if by_message(case) or not (late or inside):
         return
     spare = max((chunk.msg_idx or 0 for chunk in chunks), default=0) + 1

@@ -108,13 +108,15 @@ class Chain:
     def stale(self) -> Entry | None:
         """The line of the path that names a parent from before a compaction that it was written after; None where there is none.
 
-        Not where the compaction kept messages by naming them: these are before its boundary and belong after it.
+        Not where the compaction kept messages by naming them: these are before its boundary and belong after it. Nor where the path leads through its
+        boundary all the same, with lines in another order.
         """
         for entry in self.path:
             parent = self.parent(entry)
             if parent is None or is_boundary(entry.about) or self.segments.get(parent.index, 0) >= self.segments.get(entry.index, 0):
                 continue
-            between = [line for line in self.lines if parent.index < line.index < entry.index and is_boundary(line.about)]
+            later = (line for line in self.lines if parent.index < line.index < entry.index and line.index not in self.on_path)
+            between = [line for line in later if is_boundary(line.about)]
             if between and not any(keeps(line) for line in between):
                 return entry
         return None

@@ -61,13 +61,15 @@ def test_where_a_resume_goes_on_by_itself_the_line_goes_below_the_one_that_it_go
     assert changed_parents(values, data) == {"a3": "a2"}
 
 
-def test_a_boundary_that_is_written_again_begins_no_second_segment() -> None:
+def test_a_boundary_that_is_written_again_or_after_its_summary_begins_no_second_segment() -> None:
     """Its summary, which a resume sends, was taken for one from before the compaction, and the repair led the path past it."""
     compaction = boundary("b1", logicalParentUuid="a1")
     summary = u("s1", "b1", "what was said", isCompactSummary=True)
     values = (u("u1", None, "old"), a("a1", "u1", "m1", text("ok"), 1), compaction, summary, compaction, u("u2", "s1", "and?", 4))
-    assert "TREE204" not in codes(case(*values))
-    assert list(strategy(NAME).edits(case(*values))) == []
+    before = (*values[:2], summary, compaction, values[-1])
+    for lines_of_file in (values, before):
+        assert "TREE204" not in codes(case(*lines_of_file))
+        assert list(strategy(NAME).edits(case(*lines_of_file))) == []
 
 
 def test_one_parent_in_one_line_changes() -> None:
