@@ -71,7 +71,9 @@ def _hidden(case: Case, later: Case) -> list[int]:
     """Seqs of what was read and is not any more, in no other place either: it came before a compaction, say, or into a turn that is rolled back."""
     keys = {stored_key(chunk) for message in later.messages for chunk in message.chunks}
     gone = [chunk for message in case.messages for chunk in message.chunks if stored_key(chunk) not in keys]
-    said = {(chunk.kind, chunk.text) for message in later.messages for chunk in message.chunks} if gone else set()
+    contents = {(chunk.kind, chunk.text) for message in later.messages for chunk in message.chunks} if gone else set()
     return [
-        chunk.seq for chunk in gone if (chunk.text or chunk.tool_name) and (chunk.kind, chunk.text) not in said and not is_synthetic(chunk)
+        chunk.seq
+        for chunk in gone
+        if (chunk.text or chunk.tool_name) and (chunk.kind, chunk.text) not in contents and not is_synthetic(chunk)
     ]

@@ -34,7 +34,7 @@ def _words(picture: Picture, why: ImageProblem) -> str:
 
 STRATEGY = Strategy(
     name="replace-rejected-images",
-    safety=frozenset({Safety.LOSSY}),
+    safety=frozenset({Safety.LOSSY, Safety.INVENTED}),
     summary="replaces images that Anthropic rejects by a text that says what was there and why it was removed",
     cost="The image leaves the history. All other images stay.",
     user_visible_effect="A text in brackets is shown where the image was.",

@@ -1,5 +1,6 @@
 """What repairs are marked by holds in the bytes that they write: without a mark nothing that was read is lost, and nobody's words are added."""
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
@@ -15,6 +16,7 @@ from inspector.programs.catalogue import format_named
 from inspector.programs.formats import FILE, Cell, Record, Stored
 from inspector.rules.base import Case, case_of
 from inspector.rules.synthetic_texts import is_synthetic
+from inspector.strategies.base import Strategy
 from inspector.strategies.catalogue import STRATEGIES, strategy
 from tests.programs.claude_code import session_lines
 from tests.programs.claude_code.families import FAMILIES
@@ -27,6 +29,7 @@ from tests.programs.pi_openclaw.strategies.repaired_trees import TABLE, of_shape
 TALK = (threads.user("q1"), threads.assistant("a1"), threads.item(threads.said("developer", "Be brief.")), threads.user("q2"))
 
 
+WORD = re.compile(r"\w+")
 MADE_A_CALL = ("promote-leaked-call", "promote-guessed-call")
 """What they take out of a text is in the call that they make of it."""
 
@@ -62,6 +65,17 @@ def stored(data: bytes, format_name: str) -> Iterator[Stored]:
     yield from format_named(format_name).read([Record(key, Cell(data, FILE))])
 
 
+def repaired(case: Case, of: Stored) -> Iterator[tuple[Strategy, Case]]:
+    """Each strategy that changes something, as it is marked in the case, and what it leaves once it is written in the first mode that can."""
+    format_ = format_named(case.conversation.format)
+    for each in STRATEGIES:
+        with suppress(EditMismatch):
+            later = as_written(case, of, format_.default_projection, format_.default_profile, [each.name])
+            if later is not None:
+                ((used,), _) = composed(case, [each.name])
+                yield used, later
+
+
 def read(case: Case) -> Counter[tuple[Kind, str]]:
     """What the reader takes: calls by their tool, whose ids and form a repair may change, and results without placeholders."""
     chunks = [chunk for message in case.messages for chunk in message.chunks if not is_synthetic(chunk)]
@@ -69,25 +83,23 @@ def read(case: Case) -> Counter[tuple[Kind, str]]:
 
 
 @pytest.mark.parametrize("format_name", ["pi", "openclaw", "claude-code", "codex"])
-def test_what_is_written_without_a_mark_keeps_all_that_was_read(format_name: str) -> None:
+def test_what_is_written_without_a_mark_keeps_all_that_was_read_and_adds_no_words(format_name: str) -> None:
     """Of whole sessions and of three damaged ones each. One repair led messages off the path, and others into what a compaction leaves out."""
     random, repairs = Random(7), 0
     for title, data in sessions(format_name).items():
         for content in (data, *(damaged(data, random) for _ in range(3))):
+            known = set(WORD.findall(content.decode("utf-8", "replace")))
             for of in stored(content, format_name):
                 case = case_of(of.conversation, format_named(format_name).default_reader)
-                for name in (each.name for each in STRATEGIES if each.name not in MADE_A_CALL):
-                    used, _ = composed(case, [name])
-                    if not used or Safety.LOSSY in used[0].safety:
-                        continue
-                    with suppress(EditMismatch):
-                        later = as_written(
-                            case, of, format_named(format_name).default_projection, format_named(format_name).default_profile, [name]
-                        )
-                        before = Counter({key: count for key, count in read(case).items() if key[1]})
-                        repairs += 1
-                        assert later is None or set(before) <= set(read(later)), f"{name}: {title}"
-                        assert later is None or not later.reading.failure or case.reading.failure, f"{name}: {title}"
+                before = read(case)
+                for used, later in repaired(case, of):
+                    repairs += 1
+                    after, what = read(later), f"{used.name}: {title}"
+                    assert not later.reading.failure or case.reading.failure, what
+                    if Safety.LOSSY not in used.safety and used.name not in MADE_A_CALL:
+                        assert {key for key in before if key[1]} <= set(after), what
+                    if Safety.INVENTED not in used.safety:
+                        assert set(WORD.findall(" ".join(text for _, text in set(after) - set(before)))) <= known, what
     assert repairs > 20
 
 

@@ -75,7 +75,7 @@ STRATEGY = (
     ),
     Strategy(
         name="quote-orphaned-results",
-        safety=frozenset({Safety.LOSSY}),
+        safety=frozenset({Safety.LOSSY, Safety.INVENTED}),
         summary="turns a result whose call is not sent into words of the user that quote it",
         cost="The words stay; that they are the answer to a call does not. Images in the result are left out, and the text says so.",
         user_visible_effect="The output of the tool is shown as a message that begins with: " + QUOTED,

@@ -42,7 +42,7 @@ def _error(chunk: Chunk, suffix: Suffix) -> Chunk:
 
 STRATEGY = Strategy(
     name="replace-unreadable-row",
-    safety=frozenset({Safety.LOSSY}),
+    safety=frozenset({Safety.LOSSY, Safety.INVENTED}),
     summary="puts an error chunk that says so in the place of a row of which nothing can be read",
     cost=(
         "The damaged bytes leave the store; undo and the audit log keep them. What the row held stays unknown. "

@@ -91,8 +91,8 @@ def on_other_branches(case: Case) -> list[ResultElsewhere]:
     results = _below(tree_of(case), {answer.call.call_id for answer in missing if answer.call.call_id})
     elsewhere: list[ResultElsewhere] = []
     for answer in missing:
-        if (made := _made(answer.call)) in results:
-            entry, chunk = results[made]
+        if (identity := _identity(answer.call)) in results:
+            entry, chunk = results[identity]
             instead = (
                 f"has only a synthetic result on the path (seq {answer.results[0].seq})" if answer.results else "has no result on the path"
             )
@@ -100,16 +100,16 @@ def on_other_branches(case: Case) -> list[ResultElsewhere]:
     return elsewhere
 
 
-_Made = tuple[str, str, str, int | str]
+_Identity = tuple[str, str, str, int | str]
 
 
-def _made(call: Chunk) -> _Made:
+def _identity(call: Chunk) -> _Identity:
     """What a call is known by in all entries that hold it: its id, which providers use again, its tool and input, and when its message was made, which
     stays where a repair writes the entry again behind the others."""
     return call.call_id, call.tool_name, compact(call.payload.get("input")), call.key if call.at is None else call.at
 
 
-def _below(tree: Tree, call_ids: set[str]) -> dict[_Made, tuple[Entry, Chunk]]:
+def _below(tree: Tree, call_ids: set[str]) -> dict[_Identity, tuple[Entry, Chunk]]:
     """The first real result off the path of each call: of the nearest call of its id above the result.
 
     Where the way up is lost, the only call of that id is the one. Every entry is passed once, however many branches use an id again.
@@ -117,7 +117,7 @@ def _below(tree: Tree, call_ids: set[str]) -> dict[_Made, tuple[Entry, Chunk]]:
     off_path = (chunk for entry in tree.all if entry.index not in tree.on_path for chunk in entry.chunks)
     if not any(chunk.kind is Kind.TOOL_RESULT and chunk.call_id in call_ids for chunk in off_path):
         return {}
-    callers: dict[str, set[_Made]] = {}
+    callers: dict[str, set[_Identity]] = {}
     children: dict[int, list[Entry]] = {}
     stack: list[tuple[Entry, bool]] = []
     for entry in tree.all:
@@ -126,16 +126,16 @@ def _below(tree: Tree, call_ids: set[str]) -> dict[_Made, tuple[Entry, Chunk]]:
             stack.append((entry, True))
         else:
             children.setdefault(parent.index, []).append(entry)
-        for id_, made in _called(entry, call_ids).items():
-            callers.setdefault(id_, set()).add(made)
-    only = {id_: list(made) for id_, made in callers.items() if len(made) == 1}
-    above: dict[str, list[_Made]] = {}
-    first_results: dict[_Made, tuple[Entry, Chunk]] = {}
+        for id_, identity in _called(entry, call_ids).items():
+            callers.setdefault(id_, set()).add(identity)
+    only = {id_: list(identities) for id_, identities in callers.items() if len(identities) == 1}
+    above: dict[str, list[_Identity]] = {}
+    first_results: dict[_Identity, tuple[Entry, Chunk]] = {}
     while stack:
         entry, enters = stack.pop()
-        for id_, made in _called(entry, call_ids).items():
+        for id_, identity in _called(entry, call_ids).items():
             if enters:
-                above.setdefault(id_, []).append(made)
+                above.setdefault(id_, []).append(identity)
             else:
                 above[id_].pop()
         if not enters:
@@ -151,10 +151,10 @@ def _below(tree: Tree, call_ids: set[str]) -> dict[_Made, tuple[Entry, Chunk]]:
     return first_results
 
 
-def _called(entry: Entry, call_ids: set[str]) -> dict[str, _Made]:
+def _called(entry: Entry, call_ids: set[str]) -> dict[str, _Identity]:
     """Of two calls of one id in one entry the first: which of them a result on a branch answers would be a guess."""
     calls = [chunk for chunk in entry.chunks if chunk.kind is Kind.TOOL_CALL and chunk.call_id in call_ids]
-    return {chunk.call_id: _made(chunk) for chunk in reversed(calls)}
+    return {chunk.call_id: _identity(chunk) for chunk in reversed(calls)}
 
 
 @cached_per_case
