@@ -170,7 +170,7 @@ def _chained(plan: Plan, steps: Sequence[Step], file: File, removed: Mapping[str
             own = str(uuid.uuid5(uuid.NAMESPACE_URL, f"{plan.options['fresh_id']}/{fresh}"))
             fresh += 1
         used.add(own)
-        text = _text_of(step.base, file, step) if step.base else _new_text(step, near, file, own, callers)
+        text = _text_of(step.base, file, step) if step.base else _new_text(step, near, file, own, callers, _answer(steps, number))
         yield Line(step, own, parent, text)
         before, was_put = own, is_put
 
@@ -349,16 +349,27 @@ def block_text(chunk: Chunk) -> str:
     return json_pieces.encoded(content[0])
 
 
-def _new_text(step: Step, near: Entry, file: File, own: str, callers: Mapping[str, str]) -> str:
-    """A line that the session does not hold yet, in the envelope of the one before it. `callers`: the lines of calls by their ids."""
+def _answer(steps: Sequence[Step], number: int) -> Entry | None:
+    """The line after a new one that is put before it into its answer: as an answer of its own, empty thinking is never sent."""
+    step, following = steps[number], steps[number + 1] if number + 1 < len(steps) else None
+    if following is None or following.base is None:
+        return None
+    own, other = step.chunks[0], following.chunks[0]
+    return following.base if (own.role, own.msg_idx) == (other.role, other.msg_idx) and own.kind is Kind.THINKING else None
+
+
+def _new_text(step: Step, near: Entry, file: File, own: str, callers: Mapping[str, str], answer: Entry | None) -> str:
+    """A line that the session does not hold yet, in the envelope of the one before it. `callers`: the lines of calls by their ids. `answer`: a line of
+    the answer that it is a piece of."""
     envelope = jsontext.parse(_text(near, file))
     first = step.chunks[0]
     kind = ASSISTANT if first.role == ASSISTANT else USER
     message: dict[str, Any] = {"role": kind, "content": [json_pieces.Verbatim(block_text(chunk)) for chunk in step.chunks]}
     if kind == ASSISTANT:
-        stored = envelope.get("message")
-        model = stored.get("model") if isinstance(stored, dict) else None
-        message = {"model": model or SYNTHETIC, "id": f"msg_{own.replace('-', '')[:24]}", "type": "message", **message}
+        stored = (jsontext.parse(_text(answer, file)) if answer else envelope).get("message")
+        known = stored if isinstance(stored, dict) else {}
+        id_ = known.get("id") if answer else None
+        message = {"model": known.get("model") or SYNTHETIC, "id": id_ or f"msg_{own.replace('-', '')[:24]}", "type": "message", **message}
     line = {"parentUuid": None, **{name: envelope[name] for name in _ENVELOPE if name in envelope}}
     line |= {
         "type": kind,
