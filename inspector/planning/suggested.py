@@ -1,6 +1,6 @@
 """Which of the strategies that a rule names repair a finding in this conversation: each is tried, since a rule knows only what may help."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
@@ -104,16 +104,19 @@ def as_written(case: Case, stored: Stored | None, projection: str, profile: str,
 
     None where they change nothing, where no mode can, and without the records.
     """
-    if stored is None:
-        return None
+    written = in_modes(case, stored, projection, profile, names) if stored else iter(())
+    return next((later for _, later in written), None)
+
+
+def in_modes(case: Case, stored: Stored, projection: str, profile: str, names: Sequence[str]) -> Iterator[tuple[str, Case]]:
+    """Each mode that can write it, by its name, with what is read then."""
     strategies, later = composed(case, names)
     edits = between(case.conversation, later.conversation)
     format_ = format_named(case.conversation.format)
     for mode in format_.modes:
         with suppress(NothingToDo, WriteRefused, EditMismatch):
             plan, base = _plan(case, edits, names, stored, mode)
-            return preview(case, base, format_, plan, strategies, projection, profile).after.case
-    return None
+            yield mode.name, preview(case, base, format_, plan, strategies, projection, profile).after.case
 
 
 def _trial(case: Case, name: str) -> _Trial:

@@ -27,18 +27,23 @@ from inspector.actions.planning import request_for
 from inspector.actions.problems import Refused
 from inspector.actions.propose_repair import propose_repair
 from inspector.actions.undo_repair import undo_repair, verify_repair
-from inspector.conversation.edits import Edit, EditMismatch, Plan
+from inspector.conversation.edits import Edit, EditMismatch, Plan, Replace, Safety, stored_key
+from inspector.conversation.model import Chunk
 from inspector.models import Conversation, Repair, loading
 from inspector.planning.preview import compose
+from inspector.planning.recommend import composed
+from inspector.planning.suggested import in_modes
+from inspector.programs.catalogue import format_named
 from inspector.programs.formats import Change, Format, InFiles, Stored, WriteMode, WriteRefused
 from inspector.programs.registry import program_of
 from inspector.readers.catalogue import names, reader
 from inspector.rules.base import case_of
+from inspector.rules.synthetic_texts import is_synthetic
 from inspector.sources import reading
 from inspector.sources.places import place
 from inspector.sources.problems import SourceProblem
 from inspector.sources.reading import NotRecognized
-from inspector.strategies.catalogue import strategy
+from inspector.strategies.catalogue import STRATEGIES, strategy
 
 WHO = "kit"
 # The database of a test ends with its process, and so does the key of its log: that of the data folder belongs to another database.
@@ -200,6 +205,26 @@ def takes_damage(sample: Sample, folder: Path) -> None:
         file.write_bytes(whole)
 
 
+def loses_nothing_without_a_mark(sample: Sample, folder: Path) -> None:
+    """Whatever strategy, in every mode: what it is not marked to lose or to change is read as before, and what could be opened can be."""
+    stored = _stored(sample, sample.make(_fresh(folder)))
+    format_ = format_named(sample.format)
+    case = case_of(stored.conversation, format_.default_reader)
+    for each in STRATEGIES:
+        for used in composed(case, [each.name])[0]:
+            changed = {stored_key(edit.old) for edit in each.edits(case) if isinstance(edit, Replace)}
+            before = {_content_of(chunk) for message in case.messages for chunk in message.chunks if stored_key(chunk) not in changed}
+            for mode, later in in_modes(case, stored, format_.default_projection, format_.default_profile, [each.name]):
+                assert case.reading.failure or not later.reading.failure, f"{mode}: after {each.name} {later.reading.failure}"
+                lost = before - {_content_of(chunk) for message in later.messages for chunk in message.chunks}
+                assert Safety.LOSSY in used.safety or not any(lost), f"{mode}: {each.name} loses {sorted(lost)}"
+
+
+def _content_of(chunk: Chunk) -> str:
+    """The words of a chunk, or the tool that it calls; "" of a placeholder, which a repair may take out."""
+    return "" if is_synthetic(chunk) else chunk.text or chunk.tool_name
+
+
 CHECKS: tuple[Check, ...] = (
     is_recognized,
     is_read_alike,
@@ -209,6 +234,7 @@ CHECKS: tuple[Check, ...] = (
     is_repaired_without_a_last_line_feed,
     refuses_a_store_that_went_on,
     takes_damage,
+    loses_nothing_without_a_mark,
 )
 
 

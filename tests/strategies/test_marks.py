@@ -3,15 +3,14 @@
 import re
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import suppress
 from random import Random
 
 import pytest
 
-from inspector.conversation.edits import EditMismatch, Safety
+from inspector.conversation.edits import Safety
 from inspector.conversation.model import Kind
 from inspector.planning.recommend import composed
-from inspector.planning.suggested import as_written
+from inspector.planning.suggested import in_modes
 from inspector.programs.catalogue import format_named
 from inspector.programs.formats import FILE, Cell, Record, Stored
 from inspector.rules.base import Case, case_of
@@ -66,13 +65,11 @@ def stored(data: bytes, format_name: str) -> Iterator[Stored]:
 
 
 def repaired(case: Case, of: Stored) -> Iterator[tuple[Strategy, Case]]:
-    """Each strategy that changes something, as it is marked in the case, and what it leaves once it is written in the first mode that can."""
+    """Each strategy that changes something, as it is marked in the case, and what it leaves once it is written, in every mode that can."""
     format_ = format_named(case.conversation.format)
     for each in STRATEGIES:
-        with suppress(EditMismatch):
-            later = as_written(case, of, format_.default_projection, format_.default_profile, [each.name])
-            if later is not None:
-                ((used,), _) = composed(case, [each.name])
+        for used in composed(case, [each.name])[0]:
+            for _, later in in_modes(case, of, format_.default_projection, format_.default_profile, [each.name]):
                 yield used, later
 
 
@@ -84,10 +81,10 @@ def read(case: Case) -> Counter[tuple[Kind, str]]:
 
 @pytest.mark.parametrize("format_name", ["pi", "openclaw", "claude-code", "codex"])
 def test_what_is_written_without_a_mark_keeps_all_that_was_read_and_adds_no_words(format_name: str) -> None:
-    """Of whole sessions and of three damaged ones each. One repair led messages off the path, and others into what a compaction leaves out."""
+    """Of whole sessions and of four damaged ones each, in every mode. One repair led messages off the path, and others into what a compaction leaves out."""
     random, repairs = Random(7), 0
     for title, data in sessions(format_name).items():
-        for content in (data, *(damaged(data, random) for _ in range(3))):
+        for content in (data, *(damaged(data, random) for _ in range(4))):
             known = set(WORD.findall(content.decode("utf-8", "replace")))
             for of in stored(content, format_name):
                 case = case_of(of.conversation, format_named(format_name).default_reader)
