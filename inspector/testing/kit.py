@@ -210,14 +210,14 @@ def loses_nothing_without_a_mark(sample: Sample, folder: Path) -> None:
     stored = _stored(sample, sample.make(_fresh(folder)))
     format_ = format_named(sample.format)
     case = case_of(stored.conversation, format_.default_reader)
-    for each in STRATEGIES:
-        for used in composed(case, [each.name])[0]:
-            changed = {stored_key(edit.old) for edit in each.edits(case) if isinstance(edit, Replace)}
+    for known in STRATEGIES:
+        for used in composed(case, [known.name])[0]:
+            changed = {stored_key(edit.old) for edit in known.edits(case) if isinstance(edit, Replace)}
             before = {_content_of(chunk) for message in case.messages for chunk in message.chunks if stored_key(chunk) not in changed}
-            for mode, later in in_modes(case, stored, format_.default_projection, format_.default_profile, [each.name]):
-                assert case.reading.failure or not later.reading.failure, f"{mode}: after {each.name} {later.reading.failure}"
+            for mode, later in in_modes(case, stored, format_.default_projection, format_.default_profile, [known.name]):
+                assert case.reading.failure or not later.reading.failure, f"{mode}: after {known.name} {later.reading.failure}"
                 lost = before - {_content_of(chunk) for message in later.messages for chunk in message.chunks}
-                assert Safety.LOSSY in used.safety or not any(lost), f"{mode}: {each.name} loses {sorted(lost)}"
+                assert Safety.LOSSY in used.safety or not any(lost), f"{mode}: {known.name} loses {sorted(lost)}"
 
 
 def _content_of(chunk: Chunk) -> str:

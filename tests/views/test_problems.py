@@ -1222,7 +1222,7 @@ def test_the_repairs_of_a_rule_say_what_they_do_to_the_example(client: Client, k
         "3 → 8 messages read"
     ), "of one there is no choice, and it is not enough"
     assert dispatch["STORE101"] == (
-        "replace-unreadable-row lossy partial Puts an error chunk that says so in the place of a row of which nothing can be read. "
+        "replace-unreadable-row invented and lossy partial Puts an error chunk that says so in the place of a row of which nothing can be read. "
         "Next request after it: openai-chat: still wrong silently (without seq 2); "
         "the request stays the same"
     ), "the other one finds no rows next to it here, and the same request has the same end"

@@ -62,8 +62,8 @@ def test_an_applied_repair_is_planned_once_and_what_was_written_is_judged_once(c
         client.post(f"/repairs/{repair.oid}/apply/")
     repair.refresh_from_db()
     assert repair.state == Repair.State.VERIFIED
-    # The file as it is, and the lines after it. The case before, the case after, and that of the import, which is read at another moment.
-    assert counts == {"preview": 1, "write": 1, "_read_on": 2, "_read_case": 3, "findings": 1}
+    # The file as it is, and the lines after it. The case before, as it is planned, after, and that of the import, which is read at another moment.
+    assert counts == {"preview": 1, "write": 1, "_read_on": 2, "_read_case": 4, "findings": 1}
 
 
 def test_a_first_preview_reads_the_records_of_a_large_conversation_once(
@@ -119,7 +119,7 @@ def test_a_command_reads_and_judges_a_store_no_more_often_than_a_page(tmp_path: 
     with counted(preview, read_case, findings) as counts:
         apply_repair(repair, WHO, interactive=True)
     # As above, and whether a turn seems to run.
-    assert counts == {"preview": 1, "_read_case": 4, "findings": 1}
+    assert counts == {"preview": 1, "_read_case": 5, "findings": 1}
 
 
 def test_of_a_large_conversation_only_what_is_after_the_repair_is_examined_and_judged(client: Client, tmp_path: Path) -> None:
