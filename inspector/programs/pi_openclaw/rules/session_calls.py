@@ -112,7 +112,8 @@ def _identity(call: Chunk) -> _Identity:
 def _below(tree: Tree, call_ids: set[str]) -> dict[_Identity, tuple[Entry, Chunk]]:
     """The first real result off the path of each call: of the nearest call of its id above the result.
 
-    Where the way up is lost, the only call of that id is the one. Every entry is passed once, however many branches use an id again.
+    Where the way up is lost, the only call of that id is the one. A result that a repair wrote again is on the path. Every entry is passed once, however
+    many branches use an id again.
     """
     off_path = (chunk for entry in tree.all if entry.index not in tree.on_path for chunk in entry.chunks)
     if not any(chunk.kind is Kind.TOOL_RESULT and chunk.call_id in call_ids for chunk in off_path):
@@ -120,6 +121,7 @@ def _below(tree: Tree, call_ids: set[str]) -> dict[_Identity, tuple[Entry, Chunk
     callers: dict[str, set[_Identity]] = {}
     children: dict[int, list[Entry]] = {}
     stack: list[tuple[Entry, bool]] = []
+    on_path = {_result(chunk) for entry in tree.path for chunk in entry.chunks if chunk.kind is Kind.TOOL_RESULT}
     for entry in tree.all:
         parent = tree.parent(entry)
         if parent is None:
@@ -141,7 +143,9 @@ def _below(tree: Tree, call_ids: set[str]) -> dict[_Identity, tuple[Entry, Chunk
         if not enters:
             continue
         for chunk in entry.chunks:
-            if chunk.kind is Kind.TOOL_RESULT and chunk.call_id in call_ids and entry.index not in tree.on_path and not is_synthetic(chunk):
+            if chunk.kind is not Kind.TOOL_RESULT or chunk.call_id not in call_ids or entry.index in tree.on_path:
+                continue
+            if not is_synthetic(chunk) and _result(chunk) not in on_path:
                 for owner in (above.get(chunk.call_id) or only.get(chunk.call_id, []))[-1:]:
                     earlier = first_results.get(owner)
                     if earlier is None or entry.index < earlier[0].index:
@@ -149,6 +153,11 @@ def _below(tree: Tree, call_ids: set[str]) -> dict[_Identity, tuple[Entry, Chunk
         stack.append((entry, False))
         stack += [(child, True) for child in children.get(entry.index, ())]
     return first_results
+
+
+def _result(chunk: Chunk) -> tuple[str, int | str]:
+    """What a result is known by, also where a repair gave its call another id."""
+    return chunk.text, chunk.call_id if chunk.at is None else chunk.at
 
 
 def _called(entry: Entry, call_ids: set[str]) -> dict[str, _Identity]:

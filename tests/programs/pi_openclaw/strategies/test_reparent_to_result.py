@@ -10,6 +10,7 @@ from inspector.programs.pi_openclaw.readers.result_pairing import MISSING, NO_RE
 from inspector.rules.base import Case, case_of, findings
 from inspector.rules.catalogue import RULES
 from tests.programs.pi_openclaw.session_files import a, call, header, lines, r, text, u
+from tests.programs.pi_openclaw.shapes import chain
 from tests.programs.pi_openclaw.strategies.repaired_trees import BRANCH, MODES, of, recommended, refused, repaired, said, texts, written
 
 
@@ -96,6 +97,13 @@ def test_a_repair_that_writes_the_call_again_hides_no_result(earlier: str) -> No
     case = written(data, [earlier], "replay-suffix")
     assert "TREE106" in {found.code for found in findings(case, RULES)}
     assert "a.py b.py" in texts(repaired(case, "reparent-to-result"))
+
+
+@pytest.mark.parametrize("earlier", ["add-empty-thinking", "rename-repeated-ids"])
+def test_a_result_that_was_written_again_is_on_no_other_branch(earlier: str) -> None:
+    """The first call has none, as before: what is on the old branch is the second one's, which the path has too."""
+    case = written(lines(header(), *chain("U A(c1) U A(c1) R(c1=two) U")), [earlier], "replay-suffix")
+    assert not {"TREE106"} & {found.code for found in findings(case, RULES)}
 
 
 def test_parents_that_form_a_cycle_end_every_search() -> None:
