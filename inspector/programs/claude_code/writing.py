@@ -152,6 +152,7 @@ def _chained(plan: Plan, steps: Sequence[Step], file: File, removed: Mapping[str
     near = next((step.base for step in steps if step.base), file.entries[0])
     before, was_put, parent, fresh, used = "", False, None, 0, set[str]()
     ids = {entry.id for entry in file.entries}
+    lost = next((step.chunks[0].parent for step in steps if step.base), None)
     for number, step in enumerate(steps):
         is_put = step.base is None or step.chunks[0].key.startswith(MOVED)
         is_linked = (is_put or was_put) if first is None else number >= first
@@ -161,9 +162,9 @@ def _chained(plan: Plan, steps: Sequence[Step], file: File, removed: Mapping[str
         if step.base is not None and is_boundary(step.base.about):
             # A compaction begins a chain of its own, and names the line before it elsewhere.
             parent = stored_parent
-        elif number == 0 and stored_parent is not None and stored_parent not in ids:
-            # A path that begins after a gap goes on saying so.
-            parent = stored_parent
+        elif number == 0 and lost is not None and lost not in ids:
+            # A path that begins after a gap goes on saying so, with a line before it too.
+            parent = lost
         if step.base is not None and step.base.id and step.base.id not in used:
             own, near = step.base.id, step.base
         else:
