@@ -1,8 +1,10 @@
 """Which result answers which call, where ids repeat, results are displaced, or several claim one call."""
 
+from bisect import bisect_left
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import itemgetter
 
 from inspector.conversation import queries
 from inspector.conversation.model import Chunk, Kind, Message
@@ -24,15 +26,16 @@ class Answered:
 @dataclass(slots=True)
 class _Called:
     """The calls of one id, each with its message: `passed` of them are before the place that was looked at last, and `waiting` of these have no result,
-    by message; of those after it `early` have one. A provider may use an id again in every turn, so that nothing is looked through twice."""
+    by message; of those after it `early` were looked at for results that come before their call. A provider may use an id again in every turn, so that
+    nothing is looked through twice."""
 
     calls: list[tuple[int, Chunk]] = field(default_factory=list)
     passed: int = 0
     early: int = 0
     waiting: list[tuple[int, deque[Chunk]]] = field(default_factory=list)
 
-    def answered_at(self, index: int, results_of: Mapping[str, Sequence[Chunk]]) -> Chunk:
-        """The call that a result in the message at `index` answers; places must not go back."""
+    def answered_at(self, index: int, results_of: Mapping[str, Sequence[Chunk]]) -> Chunk | None:
+        """The call before the message at `index` that a result in it answers; None where each of them has one. Places must not go back."""
         while self.passed < len(self.calls) and self.calls[self.passed][0] < index:
             at, call = self.calls[self.passed]
             self.passed += 1
@@ -46,23 +49,42 @@ class _Called:
             if not self.waiting[-1][1]:
                 self.waiting.pop()
             return answered_call
-        self.early = max(self.early, self.passed)
-        if self.early < len(self.calls):
+        return None
+
+    def answered_early(self, index: int, results_of: Mapping[str, Sequence[Chunk]]) -> Chunk | None:
+        """The call that such a result answers: the next one after it that has none, else the last one before it, which has two then."""
+        while self.early < len(self.calls) and (self.calls[self.early][0] < index or results_of[self.calls[self.early][1].key]):
             self.early += 1
-            return self.calls[self.early - 1][1]
-        return self.calls[self.passed - 1 if self.passed else 0][1]
+        if self.early < len(self.calls):
+            return self.calls[self.early][1]
+        before = bisect_left(self.calls, index, key=itemgetter(0))
+        return self.calls[before - 1][1] if before else None
 
 
-def answered(messages: Sequence[Message]) -> tuple[Answered, ...]:
-    """Every call of an assistant message, in order. A result goes to the last call of its id before it that has none, else to the next one after it."""
+def answered(messages: Sequence[Message], is_hidden: Callable[[str], bool] = lambda call_id: False) -> tuple[Answered, ...]:
+    """Every call of an assistant message, in order. A result goes to the last call of its id before it that has none, else to the next one after it that
+    has none.
+
+    `is_hidden`: whether a call of that id may be in a row that nobody can read. A result before every call of its id answers that one then: given to a
+    later call, it would say of that one what its tool never returned.
+    """
     calls = [(index, call) for index, message in enumerate(messages) if message.role == "assistant" for call in queries.calls(message)]
     by_id: dict[str, _Called] = {}
     for index, call in calls:
         by_id.setdefault(call.call_id, _Called()).calls.append((index, call))
     results_of: dict[str, list[Chunk]] = {call.key: [] for _, call in calls}
+    others: list[tuple[int, Chunk, _Called]] = []
     for index, result in _results(messages):
         if called := by_id.get(result.call_id):
-            results_of[called.answered_at(index, results_of).key].append(result)
+            if (own := called.answered_at(index, results_of)) is not None:
+                results_of[own.key].append(result)
+            else:
+                others.append((index, result, called))
+    for index, result, called in others:
+        if called.calls[0][0] >= index and is_hidden(result.call_id):
+            continue
+        if (own := called.answered_early(index, results_of)) is not None:
+            results_of[own.key].append(result)
     ends = {index: batch_of(messages, index) for index in {index for index, _ in calls}}
     return tuple(Answered(call, index, tuple(results_of[call.key]), *ends[index]) for index, call in calls)
 

@@ -8,7 +8,7 @@ from typing import Any, TypeVar, cast
 from weakref import ref
 
 from inspector.conversation import pairing, queries
-from inspector.conversation.model import Chunk, Conversation, Fact, Message, Reading
+from inspector.conversation.model import Chunk, Conversation, Fact, Kind, Message, Reading
 from inspector.conversation.tree import PATH
 from inspector.programs.base import Program, Trait
 from inspector.programs.formats import OFF_PATH_UNREAD, not_read, unread_chunk
@@ -137,7 +137,10 @@ def observed_trace(case: Case) -> Trace | None:
 @cached_per_case
 def answered(case: Case) -> tuple[pairing.Answered, ...]:
     """Every call of the case with its results (`pairing.answered`)."""
-    return pairing.answered(case.messages)
+    hidden = [chunk.raw for chunk in (case.tree or case.conversation).chunks if chunk.kind is Kind.UNREADABLE]
+    return pairing.answered(
+        case.messages, lambda call_id: any(call_id.encode("utf-8", "surrogatepass") in raw for raw in hidden if call_id)
+    )
 
 
 @cached_per_case

@@ -28,7 +28,7 @@ def check(case: Case) -> Iterator[Match]:
             text = f"The result at seq {chunk.seq} has no id; it follows the only call of its answer (seq {owner.seq}), which has no other, and is probably its own."
             yield Match((chunk,), text, evidence=program.errors.effects("orphan"))
             continue
-        where = f"its call is at seq {call.seq}, not in the message before" if call else "no call has its id"
+        where = f"the call with its id is at seq {call.seq}" if call else "no call has its id"
         yield Match(
             (chunk,),
             f"The result at seq {chunk.seq} answers no call of the message before it: {where}.",

@@ -42,19 +42,22 @@ def stored_outcomes(case: Case) -> tuple[Outcome, ...]:
     open_calls = [answer for answer in answered(case) if answer.call.call_id not in real and len(answer.results) < 2]
     if not open_calls:
         return ()
-    by_id: dict[str, list[tuple[Chunk, Any]]] = {}
+    by_id: dict[str, list[tuple[Chunk, Any, Chunk | None]]] = {}
     by_line: dict[str, list[str]] = {}
     for answer in open_calls:
         by_line.setdefault(str(about_of(answer.call).get("id")), []).append(answer.call.call_id)
         by_id[answer.call.call_id] = []
     seen: set[int | None] = set()
+    callers: dict[str, Chunk] = {}
     for chunk in (case.tree or case.conversation).chunks:
+        if chunk.kind is Kind.TOOL_CALL:
+            callers[chunk.call_id] = chunk
         if chunk.role not in ("user", "tool") or chunk.msg_idx in seen:
             continue
         seen.add(chunk.msg_idx)
         id_ = _call_of(chunk, by_id, by_line)
         if id_ and ("toolUseResult" in about_of(chunk) or _has_member(chunk)) and (value := _value(chunk)) is not None:
-            by_id[id_].append((chunk, value))
+            by_id[id_].append((chunk, value, callers.get(id_)))
     in_files: dict[str, list[FileOutcome]] = {}
     for one in outcomes_in((case.tree or case.conversation).fact(OUTCOMES)):
         in_files.setdefault(one.call_id, []).append(one)
@@ -63,7 +66,7 @@ def stored_outcomes(case: Case) -> tuple[Outcome, ...]:
     for answer in open_calls:
         placeholder = answer.results[0] if answer.results else None
         files = in_files.get(answer.call.call_id, [])
-        texts = [(chunk, _text(value)) for chunk, value in by_id[answer.call.call_id]]
+        texts = [(chunk, _text(value)) for chunk, value, caller in by_id[answer.call.call_id] if _is_of(answer.call, caller)]
         # An error is kept with a word before it that its message does not have.
         errors = {chunk.key for chunk, text in texts if text.startswith(_ERROR)}
         plain = {text.removeprefix(_ERROR): chunk for chunk, text in texts}
@@ -74,6 +77,16 @@ def stored_outcomes(case: Case) -> tuple[Outcome, ...]:
         elif not values and named[answer.call.call_id] == len(files) == 1:
             outcomes.append(Outcome(answer.call, files[0].text, False, answer.batch_end, placeholder, file=files[0]))
     return tuple(outcomes)
+
+
+def _is_of(call: Chunk, caller: Chunk | None) -> bool:
+    """Whether an outcome is of the call, by the last call of its id before it: an earlier one, from before a compaction, has its own. A line may come
+    before its call in the file, and a line that is there twice is the same call."""
+    return caller is None or (caller.tool_name, caller.payload.get("input"), caller.at) == (
+        call.tool_name,
+        call.payload.get("input"),
+        call.at,
+    )
 
 
 def _has_member(chunk: Chunk) -> bool:

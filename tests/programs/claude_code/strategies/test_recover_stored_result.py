@@ -6,7 +6,7 @@ import pytest
 
 from inspector.planning.preview import compose
 from inspector.strategies.catalogue import strategy
-from tests.programs.claude_code.session_lines import a, call, case, encoded, lines, r, said, text, u
+from tests.programs.claude_code.session_lines import a, boundary, call, case, encoded, lines, r, said, text, u
 from tests.programs.claude_code.strategies.repaired_sessions import SAME_FILE, codes, each_mode, written
 
 NAME = "recover-stored-result"
@@ -34,6 +34,18 @@ def test_a_line_that_lost_its_block_has_it_again(outcome: Any, words: str, mode:
     assert "TOOL212" in codes(case(*values))
     later, _ = written([NAME], mode, *values)
     assert said(later.conversation) == ["user:go", "assistant:t1", f"tool:{words}", "user:and?"] and codes(later) == []
+
+
+def test_what_an_earlier_call_of_the_same_id_returned_is_of_that_one() -> None:
+    """Before a compaction: the later call was given its outcome, and the session was called whole."""
+    early = (
+        u("u1", None),
+        a("a1", "u1", "m1", call("t1", command="cat one"), 1),
+        {**r("r1", "a1", "t1", "res1", 2), "toolUseResult": "res1"},
+    )
+    later = (boundary("b1"), u("u2", "b1", "and?", 4), a("a3", "u2", "m3", call("t1", command="rm five"), 5), u("u3", "a3", "well?", 6))
+    assert "TOOL212" not in codes(case(*early, *later)) and "TOOL102" in codes(case(*early, *later))
+    assert list(strategy(NAME).edits(case(*early, *later))) == []
 
 
 def test_an_empty_message_goes_but_for_one_next_to_which_an_outcome_is_kept() -> None:
