@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from inspector.conversation import notation
-from inspector.conversation.edits import Edit, Plan, Safety, apply, between
+from inspector.conversation.edits import Edit, Plan, Replace, Safety, apply, between
 from inspector.conversation.model import Chunk, Conversation, Fact, Kind
 from inspector.conversation.tree import LEAF, spoken
 from inspector.planning.differing import new_bytes
@@ -279,6 +279,10 @@ def preview(
         )
     if later.case.reading.failure and not case.reading.failure:
         raise WriteRefused(f"{case.reading.reader} could not open what is written, and opens what is stored: {later.case.reading.failure}.")
+    only_joins = all(isinstance(edit, Replace) and edit.old.payload == edit.new.payload for edit in plan.edits)
+    if only_joins and _lengths(later.case) == _lengths(case) != _lengths(case.with_conversation(final)):
+        # Gemini CLI, opencode and Claude Code read a message for each record that they keep.
+        raise WriteRefused(f"{stored.conversation.format} keeps each of these messages apart: what is joined would be read as before.")
     mode = next((mode for mode in format_.modes if mode.name == plan.mode), None)
     tree = case.tree.chunks if case.tree else ()
     is_new = target != stored.conversation.native_id
@@ -300,6 +304,11 @@ def preview(
         ),
         lambda preview: _warnings(preview, stored, format_, strategies),
     )
+
+
+def _lengths(case: Case) -> list[tuple[str, int]]:
+    """The messages that are read, each by its role and how many chunks it has."""
+    return [(message.role, len(message.chunks)) for message in case.reading.messages]
 
 
 def _warnings(preview: Preview, stored: Stored, format_: Format, strategies: Sequence[Strategy]) -> Iterator[str]:

@@ -76,7 +76,7 @@ PROGRAM = Program(
                 "the turn was interrupted, or still runs. The programs add a synthetic result once something follows, pi since 0.69 also before that."
             ),
             "unanswered-call": (
-                "No branch of the file holds a real one. The programs add a synthetic one to each request; a client that sends the path as it is stored is refused."
+                "No branch of the file holds a real one that is certainly its own. The programs add a synthetic one to each request; a client that sends the path as it is stored is refused."
             ),
             "unsigned-thinking": "pi sends it as text, and leaves it out where it is blank; a client that sends it as thinking is refused.",
             "malformed-arguments": "OpenClaw sends it on as it is",
