@@ -1,14 +1,15 @@
 """Leads the path over the branch that holds the real result of a call."""
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 
-from inspector.conversation.edits import MOVED, Edit, Insert, Remove
+from inspector.conversation.edits import MOVED, Edit, Insert, Remove, Safety
 from inspector.programs.pi_openclaw.readers.rows import mapping, word
 from inspector.programs.pi_openclaw.rules.session_calls import on_other_branches
 from inspector.rules.base import Case, answered
 from inspector.rules.synthetic_texts import is_synthetic
-from inspector.strategies.base import Strategy
+from inspector.strategies.base import CaseCost, Strategy
 
 
 def propose(case: Case) -> Iterator[Edit]:
@@ -39,6 +40,16 @@ def propose(case: Case) -> Iterator[Edit]:
         last[after] = own.key
 
 
+def _cost_of(case: Case) -> CaseCost | None:
+    calls = Counter((answer.message, answer.call.call_id) for answer in answered(case))
+    elsewhere = {of.call.key for of in on_other_branches(case)}
+    is_guess = any(calls[answer.message, answer.call.call_id] > 1 for answer in answered(case) if answer.call.key in elsewhere)
+    return CaseCost(frozenset({Safety.INVENTED}), _GUESSED) if is_guess else None
+
+
+_GUESSED = (
+    "Of several calls with one id in one message the first gets the result of the branch, and nothing stored says so. No content changes."
+)
 STRATEGY = Strategy(
     name="reparent-to-result",
     safety=frozenset(),
@@ -55,5 +66,6 @@ STRATEGY = Strategy(
     ),
     write_kind="W3",
     propose=propose,
+    cost_of=_cost_of,
     order=80,
 )

@@ -4,8 +4,10 @@ from dataclasses import replace
 
 import pytest
 
+from inspector.conversation.edits import Safety
 from inspector.conversation.model import Fact
 from inspector.conversation.tree import LEAF
+from inspector.planning.recommend import composed
 from inspector.programs.pi_openclaw.readers.result_pairing import MISSING, NO_RESULT
 from inspector.rules.base import Case, case_of, findings
 from inspector.rules.catalogue import RULES
@@ -104,6 +106,13 @@ def test_a_result_that_was_written_again_is_on_no_other_branch(earlier: str) -> 
     """The first call has none, as before: what is on the old branch is the second one's, which the path has too."""
     case = written(lines(header(), *chain("U A(c1) U A(c1) R(c1=two) U")), [earlier], "replay-suffix")
     assert not {"TREE106"} & {found.code for found in findings(case, RULES)}
+
+
+@pytest.mark.parametrize(("calls", "safety"), [(1, frozenset()), (2, {Safety.INVENTED})])
+def test_which_of_two_calls_of_one_id_it_answers_is_a_guess(calls: int, safety: set[Safety]) -> None:
+    case = of(BRANCH[0], a("a1", "u1", *[call("c1")] * calls), *BRANCH[2:])
+    ((used,), _) = composed(case, ["reparent-to-result"])
+    assert used.safety == safety
 
 
 def test_parents_that_form_a_cycle_end_every_search() -> None:
