@@ -112,4 +112,5 @@ def _refuse_unless_as_planned(final: Conversation, written_chunks: Sequence[Chun
 
 def _comparable(chunk: Chunk) -> tuple[Any, ...]:
     input_ = chunk.payload.get("input") if chunk.kind is Kind.TOOL_CALL else None
-    return chunk.role, chunk.kind, chunk.text, chunk.call_id, chunk.tool_name, input_, about(chunk).get("why")
+    more = chunk.payload.get("extra")
+    return chunk.role, chunk.kind, chunk.text, chunk.call_id, chunk.tool_name, input_, more, about(chunk).get("why")

@@ -30,7 +30,8 @@ def _block(role: str, value: dict[str, Any], at: At) -> WireBlock:
             call_id = call.get("id")
             payload: dict[str, Any] = {"type": "tool-call", "toolCallId": call_id if isinstance(call_id, str) else "", "toolName": name}
             payload |= {"input": call.get("args", {}), **signed}
-            return WireBlock(role, Kind.TOOL_CALL, payload | extra(part, GEMINI, "functionCall", "thoughtSignature"), at)
+            rest = _rest(part, "functionCall", ("id", "name", "args"), "thoughtSignature")
+            return WireBlock(role, Kind.TOOL_CALL, payload | rest, at)
         case {"functionResponse": {"name": str(name), "response": dict(), **call}}:
             return _result(name, part["functionResponse"], part, at)
         case {"text": str(text)} if part.get("thought") is True:
@@ -61,7 +62,13 @@ def _result(name: str, response_part: Mapping[str, Any], part: Mapping[str, Any]
     if not plain or alone[0] == "result":
         payload |= {"blocks": [response], "wire": GEMINI}
     payload["isError"] = alone[0] == "error"
-    return WireBlock("tool", Kind.TOOL_RESULT, payload | extra(part, GEMINI, "functionResponse"), at)
+    return WireBlock("tool", Kind.TOOL_RESULT, payload | _rest(part, "functionResponse", ("id", "name", "response")), at)
+
+
+def _rest(part: Mapping[str, Any], name: str, inside: tuple[str, ...], *others: str) -> dict[str, Any]:
+    """What a call or a result has in addition: next to it in its part, and in itself, as the images of a result are."""
+    unread = {member: value for member, value in part[name].items() if member not in inside}
+    return extra({**part, name: unread}, GEMINI, *others) if unread else extra(part, GEMINI, name, *others)
 
 
 def read(content: Mapping[str, Any]) -> Iterator[WireBlock]:

@@ -382,6 +382,18 @@ def test_an_empty_part_is_taken_out() -> None:
     assert repaired("gemini-request", said, "drop-empty-blocks") == {"contents": [{"role": "user", "parts": [{"text": "go"}]}]}
 
 
+def test_a_call_and_a_result_of_gemini_keep_what_they_have_in_addition_when_their_id_changes() -> None:
+    def body(call_id: str) -> dict[str, Any]:
+        image = {"inlineData": {"mimeType": "image/png", "data": "AA=="}}
+        result = {"id": call_id, "name": "ls", "response": {"output": "see"}, "parts": [image], "willContinue": False}
+        call = {"functionCall": {"id": call_id, "name": "ls", "args": {}, "willContinue": True}, "thoughtSignature": "S"}
+        return {"contents": [{"role": "model", "parts": [call]}, {"role": "user", "parts": [{"functionResponse": result, "note": 1}]}]}
+
+    changed = repaired("gemini-request", body("a!"), "rename-invalid-ids")
+    fresh = changed["contents"][0]["parts"][0]["functionCall"]["id"]
+    assert fresh != "a!" and changed == body(fresh)
+
+
 def test_reasoning_that_was_dropped_comes_back_empty() -> None:
     call = {"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}}
     said = [user(), {"role": "assistant", "content": "", "tool_calls": [call]}, {"role": "tool", "tool_call_id": "a", "content": "1"}]
