@@ -30,7 +30,11 @@ class GeminiCli(Format):
     default_projection = reader.PROJECTION_NAME
     default_profile = "gemini"
     modes: tuple[WriteMode, ...] = (
-        WriteMode("append-set", "appends one $set line with the repaired list; every line that is there keeps its bytes", "in-place"),
+        WriteMode(
+            "append-set",
+            "appends one $set line with the repaired list, and every old line keeps its bytes; in a .json file of one object, replaces its messages",
+            "in-place",
+        ),
     )
 
     def sniff(self, shape: Shape) -> float:

@@ -1,5 +1,7 @@
 """A repair as one `$set` line after the last line of the chat, in the form that the program itself writes and 0.61.0 sends once.
 
+A chat that is one object has no line to append to: its `messages` are replaced, and the rest of the object keeps its bytes.
+
 In that list the content of an answer has its calls as parts and no `toolCalls`, and a user's record has the results. With `toolCalls` kept, even without their
 results, the program fills them again at the next resume and sends each result twice at the one after it (run).
 """

@@ -16,13 +16,18 @@ from tests.programs.gemini_cli.chats import (
 
 
 def repaired(chat: Stored, *names: str) -> Stored:
+    before, after = chat.records[0].value.data, written(chat, *names)
+    assert after.startswith(before), "a line that was there changed"
+    assert after.count(b"\n") == before.count(b"\n") + 1
+    return of_bytes(after)
+
+
+def written(chat: Stored, *names: str) -> bytes:
     edits = compose(case_of(chat.conversation, NAME), [strategy(name) for name in names])
     plan = Plan("chat", chat.conversation.native_id, "append-set", names, frozenset(), "", edits)
     (change,) = GEMINI_CLI.write(plan, chat)
-    assert change.before is not None and change.after is not None
-    assert change.after.data.startswith(change.before.data), "a line that was there changed"
-    assert change.after.data.count(b"\n") == change.before.data.count(b"\n") + 1
-    return of_bytes(change.after.data)
+    assert change.after is not None
+    return change.after.data
 
 
 def last_list(chat: Stored) -> list[dict[str, Any]]:

@@ -1,10 +1,12 @@
 """A repair appends one line, in the form that 0.61.0 sends once at each resume; undo is the file as it was."""
 
+import json
 from typing import Any
 
 import pytest
 
 from inspector.programs.formats import WriteRefused
+from inspector.programs.gemini_cli.format import GEMINI_CLI
 from inspector.programs.gemini_cli.program import PROGRAM
 from inspector.programs.gemini_cli.reader import PROJECTION
 from tests.programs.gemini_cli.chats import (
@@ -21,7 +23,7 @@ from tests.programs.gemini_cli.chats import (
     tool_call,
     user,
 )  # fmt: skip
-from tests.programs.gemini_cli.repairing import last_list, repaired
+from tests.programs.gemini_cli.repairing import last_list, repaired, written
 from tests.programs.gemini_cli.test_reading import codes, reading, verdict
 
 
@@ -72,3 +74,15 @@ def test_a_result_without_more_gets_none() -> None:
 def test_the_next_request_has_the_image_of_a_result() -> None:
     chat = stored(HEADER, user("u1", "go"), answer("m1", [call("ls__a")]), user("r1", with_image("ls__a")), answer("m2", "ok"))
     assert PROJECTION.project(reading(chat).messages).values[2]["parts"] == [with_image("a")]
+
+
+def test_a_chat_that_is_one_object_gets_its_messages_replaced_and_the_mode_says_so() -> None:
+    """It has no lines: what was written to it at its end would be no JSON any more."""
+    messages = [user("u1", "go"), answer("m1", toolCalls=TWO_CALLS), answer("m2", "ok")]
+    chat = of_bytes(json.dumps({**HEADER, "messages": messages, "summary": "Files"}, indent=2).encode(), "session-1.json")
+    before, after = chat.records[0].value.data, written(chat, "record-results-once")
+    start, end = before.index(b'"messages"'), before.rindex(b'"summary"')
+    assert after[:start] == before[:start] and after.endswith(before[end:]) and b"$set" not in after
+    assert [message["id"] for message in json.loads(after)["messages"]] == ["u1", "m1", "m1_response", "m2"]
+    (mode,) = GEMINI_CLI.modes
+    assert "appends one $set line" in mode.summary and "in a .json file of one object, replaces its messages" in mode.summary

@@ -31,7 +31,7 @@ def propose(case: Case) -> Iterator[Edit]:
 STRATEGY = Strategy(
     name="record-results-once",
     safety=frozenset(),
-    summary="appends the list with each result once: calls in the content of the answer, results in the record after it, no toolCalls",
+    summary="writes the list with each result once: calls in the content of the answer, results in the record after it, no toolCalls",
     cost="A resumed chat does not show the cards of finished tools, which Gemini CLI makes of toolCalls; calls and results are sent as before.",
     user_visible_effect="The next resume sends each result once, and keeps it so: checked over three resumes of 0.61.0.",
     pros="The only form that stays: with toolCalls kept, even without results, the program fills them again and doubles them at the resume after the next.",

@@ -20,7 +20,7 @@ def propose(case: Case) -> Iterator[Edit]:
 STRATEGY = Strategy(
     name="restore-cleared-messages",
     safety=frozenset(),
-    summary="appends the list with the messages that a rewind to an unknown record or an emptied list cleared, before those that came after it",
+    summary="writes the list with the messages that a rewind to an unknown record or an emptied list cleared, before those that came after it",
     cost="The model sees the messages again that were cleared.",
     user_visible_effect="The chat begins where it began before they were cleared.",
     pros="Nothing is lost: the lines are still in the file, and the loader alone leaves them out.",
