@@ -2,10 +2,12 @@
 
 A payload has under `chat` what the loader makes of it beyond its words: `why` of a record that is not live any more (see `records`), `type` of a record that
 is no message, `unlisted` of a call that is in `toolCalls` only, though the content lists calls or thoughts: then it is not sent; `copies`, parts
-that `toolCalls` keeps of results which a record of their own holds too; `only`, its results are kept in `toolCalls` and nowhere else. `lostCalls` and `isHole` are on the first chunk of a record.
+that `toolCalls` keeps of results which a record of their own holds too, and in the same words; `only`, its results are kept so in `toolCalls` and nowhere else:
+they are chunks of their own, since a repair writes no `toolCalls`. `lostCalls` and `isHole` are on the first chunk of a record.
 """
 
-from collections.abc import Iterator, Mapping
+import json
+from collections.abc import Iterable, Iterator, Mapping, Set
 from typing import Any, NamedTuple
 
 from inspector.conversation.model import Chunk, Kind
@@ -32,8 +34,9 @@ class _Block(NamedTuple):
 
 def chunks_of(chat: Chat) -> tuple[Chunk, ...]:
     """All chunks of the chat. Keys are the id of the record and the number of the part; messages count from 0, and so does a line that is not read."""
-    live = {id_ for record in chat.live.values() for id_ in _response_ids(record.value)}
-    of_ended = live | {id_ for record in chat.ended.values() for id_ in _response_ids(record.value)}
+    live = _recorded(chat.live.values())
+    of_ended = _recorded([*chat.live.values(), *chat.ended.values()])
+    names = chat.live.keys() | chat.ended.keys()
     chunks: list[Chunk] = []
     used: set[str] = set()
     number = -1
@@ -45,7 +48,7 @@ def chunks_of(chat: Chat) -> tuple[Chunk, ...]:
         raw, at = jsontext.encode(jsontext.compact(item.value)), milliseconds(item.value.get("timestamp"))
         parts: dict[str, int] = {}
         before, place = ("", ""), 0
-        for block in _blocks(item, of_ended if item.why else live):
+        for block in _blocks(item, of_ended if item.why else live, names):
             if (block.record, block.role) != before:
                 number, place, before = number + 1, 0, (block.record, block.role)
             part = parts.get(block.record, 0)
@@ -102,13 +105,16 @@ def _state(record: ChatRecord) -> dict[str, Any]:
     return {name: value for name, value in state.items() if value}
 
 
-def _blocks(record: ChatRecord, answered: set[str]) -> Iterator[_Block]:
+def _blocks(record: ChatRecord, recorded: Mapping[str, set[str]], names: Set[str]) -> Iterator[_Block]:
     value, id_ = record.value, str(record.value.get("id"))
     match value.get("type"):
         case "user":
             yield from _of_parts(id_, "user", parts_of(value.get("content")))
         case "gemini":
-            yield from _answer(id_, value, answered)
+            response = id_ + RESPONSE
+            while response in names:
+                response += RESPONSE
+            yield from _answer(id_, value, recorded, response)
         case _:
             kind = value.get("type") if isinstance(value.get("type"), str) else "unknown"
             text = "".join(
@@ -122,11 +128,15 @@ def _of_parts(record: str, role: str, parts: list[Any]) -> Iterator[_Block]:
         yield _Block(record, block.role, block.kind, dict(block.payload), block.damage, block.reason)
 
 
-def _answer(id_: str, value: Mapping[str, Any], answered: set[str]) -> Iterator[_Block]:
+def _answer(id_: str, value: Mapping[str, Any], recorded: Mapping[str, set[str]], response: str) -> Iterator[_Block]:
+    """The answer, and in a record of the name `response` what its `toolCalls` alone keep of results."""
     parts = parts_of(value["content"]) if value.get("content") else []
     listed = [part for part in parts if isinstance(part, dict)]
     has_calls, has_thoughts = any(part.get("functionCall") for part in listed), any(part.get("thought") for part in listed)
-    calls = {call["id"]: call for call in calls_of(value) if isinstance(call.get("id"), str)}
+    given: dict[str, list[Any]] = {}
+    for call in calls_of(value):
+        if isinstance(call.get("id"), str):
+            given.setdefault(call["id"], []).extend(result_parts(call))
     is_whole = has_calls or has_thoughts
     blocks = [*_of_parts(id_, "assistant", [*([] if is_whole else _thoughts(value)), *parts])] if parts or value.get("thoughts") else []
     in_content = {block.payload.get("toolCallId") for block in blocks if block.kind is Kind.TOOL_CALL}
@@ -138,14 +148,14 @@ def _answer(id_: str, value: Mapping[str, Any], answered: set[str]) -> Iterator[
             blocks += [block._replace(payload=_about(block.payload, **more)) for block in _of_parts(id_, "assistant", [part])]
     results: list[_Block] = []
     for block in blocks:
-        given = result_parts(calls.pop(str(block.payload.get("toolCallId")), {})) if block.kind is Kind.TOOL_CALL else []
-        if not given:
+        own = given.pop(str(block.payload.get("toolCallId")), []) if block.kind is Kind.TOOL_CALL else []
+        if not own:
             yield block
-        elif _ids(given) & answered:
-            yield block._replace(payload=_about(block.payload, copies=given))
+        elif {_canonical(part) for part in own} <= set().union(*(recorded.get(result_id, ()) for result_id in _ids(own))):
+            yield block._replace(payload=_about(block.payload, copies=own))
         else:
             yield block._replace(payload=_about(block.payload, only=True))
-            results += _of_parts(id_ + RESPONSE, "user", given)
+            results += _of_parts(response, "user", own)
     yield from results
 
 
@@ -161,8 +171,20 @@ def _thoughts(value: Mapping[str, Any]) -> list[Any]:
     ]
 
 
-def _response_ids(value: Mapping[str, Any]) -> set[str]:
-    return _ids(parts_of(value.get("content"))) if value.get("type") == "user" else set()
+def _recorded(records: Iterable[ChatRecord]) -> dict[str, set[str]]:
+    """Id of a call -> the parts of the user's records with a result of it. The id alone makes no copy: what the call keeps may say something else."""
+    recorded: dict[str, set[str]] = {}
+    for record in records:
+        parts = parts_of(record.value.get("content")) if record.value.get("type") == "user" else []
+        if ids := _ids(parts):
+            texts = {_canonical(part) for part in parts}
+            for id_ in ids:
+                recorded.setdefault(id_, set()).update(texts)
+    return recorded
+
+
+def _canonical(part: Any) -> str:
+    return json.dumps(part, sort_keys=True)
 
 
 def _ids(parts: list[Any]) -> set[str]:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from inspector.programs.formats import WriteRefused
+from inspector.programs.formats import Stored, WriteRefused
 from inspector.programs.gemini_cli.format import GEMINI_CLI
 from inspector.programs.gemini_cli.program import PROGRAM
 from inspector.programs.gemini_cli.reader import PROJECTION
@@ -24,7 +24,7 @@ from tests.programs.gemini_cli.chats import (
     user,
 )  # fmt: skip
 from tests.programs.gemini_cli.repairing import last_list, repaired, written
-from tests.programs.gemini_cli.test_reading import codes, reading, verdict
+from tests.programs.gemini_cli.test_reading import codes, contents, reading, verdict
 
 
 def test_a_call_without_a_result_is_answered() -> None:
@@ -86,3 +86,65 @@ def test_a_chat_that_is_one_object_gets_its_messages_replaced_and_the_mode_says_
     assert [message["id"] for message in json.loads(after)["messages"]] == ["u1", "m1", "m1_response", "m2"]
     (mode,) = GEMINI_CLI.modes
     assert "appends one $set line" in mode.summary and "in a .json file of one object, replaces its messages" in mode.summary
+
+
+def two_results(kept_with_call: dict[str, Any], recorded: dict[str, Any], id_: str = "ls__a") -> Stored:
+    """A call whose result is in its `toolCalls` and in the record after it."""
+    return stored(
+        HEADER, user("u1", "go"), answer("m1", toolCalls=[tool_call(id_, kept_with_call)]), user("r1", recorded), answer("m2", "ok")
+    )
+
+
+def results_of(chat: Stored) -> list[Any]:
+    return [part for message in last_list(chat) if message["type"] == "user" for part in message["content"] if "functionResponse" in part]
+
+
+@pytest.mark.parametrize("name", ["record-results-once", "shorten-ids", "end-with-user"])
+def test_a_result_that_differs_from_the_one_in_the_record_is_kept_in_a_record_of_its_own(name: str) -> None:
+    """A repair writes no `toolCalls`, which alone has it, and the loader sent both."""
+    chat = two_results(response("ls__a", "REAL OUTPUT"), response("ls__a", "[Operation Cancelled]"))
+    result = repaired(chat, name)
+    assert [message["id"] for message in last_list(result)][:5] == ["u1", "m1", "m1_response", "r1", "m2"]
+    assert [part["functionResponse"]["response"]["output"] for part in results_of(result)] == ["REAL OUTPUT", "[Operation Cancelled]"]
+    if name == "record-results-once":
+        assert contents(result) == contents(chat) and contents(chat)[2] == ("user", ["a=REAL OUTPUT", "a=[Operation Cancelled]"])
+
+
+@pytest.mark.parametrize("name", ["record-results-once", "shorten-ids", "end-with-user"])
+def test_a_result_that_is_the_one_in_the_record_is_written_once(name: str) -> None:
+    once = {"functionResponse": dict(reversed(response("ls__a", "x")["functionResponse"].items()))}
+    assert len(results_of(repaired(two_results(once, response("ls__a", "x")), name))) == 1
+
+
+def test_results_that_differ_by_an_image_alone_are_two() -> None:
+    chat = two_results(with_image("ls__a", "aGVsbG8="), with_image("ls__a", "d29ybGQ="))
+    assert results_of(repaired(chat, "record-results-once")) == [with_image("ls__a", "aGVsbG8="), with_image("ls__a", "d29ybGQ=")]
+
+
+def test_an_image_next_to_a_result_that_the_record_lacks_stays_with_it() -> None:
+    image = {"inlineData": {"mimeType": "image/png", "data": "aGVsbG8="}}
+    for recorded, name in (([response("ls__a", "x")], "m1_response"), ([response("ls__a", "x"), image], "r1")):
+        call_with_image = tool_call("ls__a", response("ls__a", "x"), image)
+        chat = stored(HEADER, user("u1", "go"), answer("m1", toolCalls=[call_with_image]), user("r1", *recorded), answer("m2", "ok"))
+        _, _, results, _ = last_list(repaired(chat, "record-results-once"))
+        assert results["id"] == name and results["content"] == [response("ls__a", "x"), image]
+
+
+def test_a_result_that_differs_takes_no_name_that_a_record_has() -> None:
+    calls = [tool_call("ls__a", response("ls__a", "REAL OUTPUT"))]
+    chat = stored(HEADER, user("u1", "go"), answer("m1", toolCalls=calls), user("m1_response", response("ls__a", "y")), answer("m2", "ok"))
+    written_list = last_list(repaired(chat, "record-results-once"))
+    assert [message["id"] for message in written_list] == ["u1", "m1", "m1_response_response", "m1_response", "m2"]
+
+
+def test_of_two_entries_of_one_call_both_results_stay() -> None:
+    calls = [tool_call("ls__a", response("ls__a", "one")), tool_call("ls__a", response("ls__a", "two"))]
+    chat = stored(HEADER, user("u1", "go"), answer("m1", [call("ls__a")], toolCalls=calls), answer("m2", "ok"))
+    assert results_of(repaired(chat, "record-results-once")) == [response("ls__a", "one"), response("ls__a", "two")]
+
+
+def test_results_of_a_call_that_differ_are_an_error_and_no_note() -> None:
+    chat = two_results(response("ls__a", "REAL OUTPUT"), response("ls__a", "[Operation Cancelled]"))
+    assert codes(chat) == ["TOOL701/error", "TOOL208/error"]
+    assert contents(repaired(chat, "keep-first-result"))[2] == ("user", ["a=REAL OUTPUT"])
+    assert codes(two_results(response("ls__a", "x"), response("ls__a", "x"))) == ["TOOL701/note"]

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 from inspector.conversation.edits import Edit, Remove, Replace
 from inspector.conversation.model import Kind
@@ -13,7 +14,7 @@ from inspector.strategies.base import Strategy
 
 
 def propose(case: Case) -> Iterator[Edit]:
-    answered: dict[str, set[str]] = {}
+    answered: dict[str, list[dict[str, Any]]] = {}
     for chunk in case.conversation.chunks:
         if why(chunk):
             continue
@@ -22,10 +23,12 @@ def propose(case: Case) -> Iterator[Edit]:
             if holds_copies(chunk) and not about(chunk).get("unlisted"):
                 yield Replace(chunk, replace(chunk, payload=without(chunk, "copies", "only")))
         elif chunk.kind is Kind.TOOL_RESULT and chunk.call_id:
-            texts = answered.setdefault(chunk.call_id, set())
-            if chunk.text in texts:
+            # Two of the same words may have different images.
+            payloads, payload = answered.setdefault(chunk.call_id, []), without(chunk, *about(chunk))
+            if payload in payloads:
                 yield Remove(chunk)
-            texts.add(chunk.text)
+            else:
+                payloads.append(payload)
 
 
 STRATEGY = Strategy(
