@@ -13,7 +13,7 @@ def replayed(writing: Ledger) -> bytes:
     """The file with the steps from the first change on after its last line."""
     file, steps = writing.file, writing.path.steps
     unchanged, parent = 0, None
-    while unchanged < len(steps) and writing.is_in_place(steps[unchanged], parent, unchanged == 0):
+    while unchanged < len(steps) and writing.is_in_place(steps[unchanged], writing.gaps.lost.get(unchanged, parent)):
         base = steps[unchanged].base
         parent = base.id if base else None
         unchanged += 1
@@ -25,8 +25,10 @@ def replayed(writing: Ledger) -> bytes:
         )
     ids = [later.base.id for later in steps[:unchanged] if later.base]
     written: list[str] = []
-    for step in steps[unchanged:]:
-        parent = ids[-1] if ids else None
+    # OpenClaw 2026.9 hangs a row with a lost parent onto the one before it, so that the first row after the old end cannot name one.
+    lost = {number: id_ for number, id_ in writing.gaps.lost.items() if number != unchanged}
+    for number, step in enumerate(steps[unchanged:], unchanged):
+        parent = lost.get(number, ids[-1] if ids else None)
         id_ = writing.fresh()
         text = writing.line(step, id_, parent, writing.now, writing.now, on_its_own=True)
         if step.base is not None:
@@ -35,7 +37,9 @@ def replayed(writing: Ledger) -> bytes:
         written.append(text)
     # Without a line end after the last line pi up to 0.84.3 wrote the next entry onto the same line.
     data = file.data + _line_end(file.data) + jsontext.encode("".join(text + file.eol for text in written))
-    verified(file, data, ids, writing.path.final.chunks, in_openclaw=writing.in_openclaw)
+    verified(
+        file, data, ids, writing.path.final.chunks, in_openclaw=writing.in_openclaw, goes_past_gaps=bool(lost) and writing.gaps.are_passed
+    )
     return data
 
 
@@ -56,13 +60,12 @@ def inserted(writing: Ledger) -> bytes:
     ids: list[str] = []
     before = next((time for step in steps if (time := row_time(step, ""))), writing.now)
     for number, step in enumerate(steps):
-        parent, base = ids[-1] if ids else None, step.base
+        parent, base = writing.gaps.lost.get(number, ids[-1] if ids else None), step.base
         is_row = base is not None and not step.copied and not base.number and bool(base.id)
         if base is not None and is_row:
             id_ = base.id
-            if not writing.is_in_place(step, parent, number == 0):
-                own = base.parent if writing.follows(base, parent, number == 0) else parent
-                texts[base.line] = writing.line(step, id_, own, None, before, on_its_own=writing.in_openclaw)
+            if not writing.is_in_place(step, parent):
+                texts[base.line] = writing.line(step, id_, parent, None, before, on_its_own=writing.in_openclaw)
             if waiting:
                 ahead[base.line] = waiting
                 waiting = []
@@ -71,7 +74,7 @@ def inserted(writing: Ledger) -> bytes:
             id_ = base.id if base and base.number and base.id not in file.ids and base.id not in ids else writing.fresh()
             is_last = all(later.base is None or later.copied for later in steps[number:])
             time = writing.now if is_last else before
-            waiting.append(writing.line(step, id_, parent, time, before))
+            waiting.append(writing.line(step, id_, parent, time, before, on_its_own=writing.in_openclaw))
         if base is not None and not step.copied:
             writing.names[base.id] = id_
         ids.append(id_)
@@ -82,7 +85,15 @@ def inserted(writing: Ledger) -> bytes:
         ids[-1] = writing.fresh()
         waiting = [writing.line(steps[-1], ids[-1], ids[-2] if len(ids) > 1 else None, writing.now, before, on_its_own=True)]
     data = _rebuilt(file, texts, ahead, waiting)
-    verified(file, data, ids, writing.path.final.chunks, frozenset(texts), writing.in_openclaw)
+    verified(
+        file,
+        data,
+        ids,
+        writing.path.final.chunks,
+        frozenset(texts),
+        writing.in_openclaw,
+        bool(writing.gaps.lost) and writing.gaps.are_passed,
+    )
     return data
 
 

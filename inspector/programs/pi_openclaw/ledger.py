@@ -10,7 +10,8 @@ from inspector.conversation.edits import Plan
 from inspector.programs.formats import Stored
 from inspector.programs.pi_openclaw.encoding import REFERENCES, EntryPlace, iso, new_line, stored_line
 from inspector.programs.pi_openclaw.entries import moment
-from inspector.programs.pi_openclaw.file import File, StoredEntry, entry_key
+from inspector.programs.pi_openclaw.file import File, entry_key
+from inspector.programs.pi_openclaw.gaps import Gaps, gaps_of
 from inspector.programs.pi_openclaw.path import FIRST_KEPT, PathStep, Planned
 
 _USUAL_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", re.ASCII)
@@ -27,6 +28,7 @@ class Ledger:
     in_openclaw: bool
     used_ids: set[str]
     after_removed: Mapping[str, str]
+    gaps: Gaps
     names: dict[str, str] = field(default_factory=dict)
     speaker: Mapping[str, Any] = field(default_factory=dict)
     count: int = 0
@@ -35,14 +37,11 @@ class Ledger:
     def of(cls, plan: Plan, stored: Stored, file: File, path: Planned) -> "Ledger":
         used_ids = {str(entry.entry.get(name)) for entry in file.entries.values() for name in ("id", "storedId")}
         now = iso(max(moment(plan.options.get("now")) or 0, latest(entry.entry for entry in file.entries.values())))
+        in_openclaw = stored.conversation.format == "openclaw"
         ledger = cls(
-            file,
-            path,
-            now,
-            plan.options.get("fresh_id", ""),
-            stored.conversation.format == "openclaw",
-            used_ids,
+            *(file, path, now, plan.options.get("fresh_id", ""), in_openclaw, used_ids),
             _after_removed(stored, file, path.steps),
+            gaps_of(stored, file, path.steps, in_openclaw),
         )
         speakers = [step.chunks[0].payload.get("entry") for step in path.steps if step.chunks[0].role == "assistant"]
         ledger.speaker = next((entry for entry in speakers if isinstance(entry, Mapping) and entry.get("model")), {})
@@ -83,21 +82,14 @@ class Ledger:
             return new_line(step, replace(place, timestamp=timestamp or before), self.speaker)
         return stored_line(self.file, step, place)
 
-    def is_in_place(self, step: PathStep, parent: str | None, is_first: bool) -> bool:
+    def is_in_place(self, step: PathStep, parent: str | None) -> bool:
         """Whether the stored row of a step is already what the path needs."""
         base = step.base
         if base is None or step.copied or not step.same or base.number or not base.id or self.file.ids[base.id] != 1:
             return False
         if self.in_openclaw and base.entry.get("appendMode") is not None:
             return False
-        return self.follows(base, parent, is_first) and not self.named(step, base.id)
-
-    def follows(self, base: StoredEntry, parent: str | None, is_first: bool) -> bool:
-        """A root may name a parent that is nowhere: pi begins the path there, OpenClaw hangs the row onto what is its leaf by then."""
-        if base.parent == parent:
-            return True
-        is_root = is_first and base.parent is not None and self.file.ids[base.parent] == 0
-        return is_root and (not self.in_openclaw or base is next(iter(self.file.entries.values())))
+        return base.parent == parent and not self.named(step, base.id)
 
 
 def latest(entries: Iterable[Any]) -> int:

@@ -5,12 +5,14 @@ without that entry hides the latest turn. Neither gets past this.
 """
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
-from inspector.conversation.model import Chunk, Kind
+from inspector.conversation.model import Chunk, Conversation, Kind
 from inspector.conversation.tree import spoken
 from inspector.programs.formats import WriteRefused
-from inspector.programs.pi_openclaw.file import File, StoredEntry, opened
+from inspector.programs.pi_openclaw.file import File, StoredEntry, entry_key, opened
+from inspector.programs.pi_openclaw.readers.paths import scanned_path
 from inspector.text.js_json import stringify
 
 _INSTEAD = "write another mode, or leave out strategies one by one, and report this with the plan"
@@ -23,11 +25,13 @@ def verified(
     final: Sequence[Chunk],
     changed: frozenset[int] = frozenset(),
     in_openclaw: bool = False,
+    goes_past_gaps: bool = False,
 ) -> None:
     """Raises WriteRefused unless `data` is what was promised.
 
     `path`: ids from root to leaf; `final`: the chunks that must be on it; `changed`: numbers of lines of `before` that may differ;
-    `in_openclaw`: OpenClaw must take the path too, which puts the last compaction or reset above its first row before it.
+    `in_openclaw`: OpenClaw must take the path too, which puts the last compaction or reset above its first row before it; `goes_past_gaps`: rows
+    inside of the path name parents that no line has, so that OpenClaw alone takes all of it, and the others from such a row on, as before.
     """
     file = opened(data, before)
     if not file.session.begins_with_header or file.lines[0].strip()[:1] != b"{":
@@ -38,8 +42,11 @@ def verified(
     last = file.last
     if last is None or not last.id or not path or last.id != path[-1]:
         _refuse("its last row would not be the end of the path, so that the latest turn would be hidden")
-    entries = _walked(file, last)
-    if [entry_.id for entry_ in entries] != list(path):
+    walked = entries = _walked(file, last)
+    if goes_past_gaps:
+        entries = _scanned(file)
+    ids = [entry_.id for entry_ in entries]
+    if ids != list(path) or ids[-len(walked) :] != [entry_.id for entry_ in walked]:
         _refuse("the path from its last row would be another one, so that the repair would have no effect")
     if any(file.ids[entry_.id] != 1 for entry_ in entries):
         _refuse("an id on its path would be there twice")
@@ -87,13 +94,27 @@ def _walked(file: File, last: StoredEntry | None) -> list[StoredEntry]:
         path.append(at)
         parent = by_id.get(at.parent) if at.parent is not None else None
         # With every parent on an earlier line there is no cycle, and the walk ends.
-        if parent is not None and parent.line >= at.line:
-            raise WriteRefused(
-                f"The entry {spoken(at.id, at.line)} would be in the file before its parent {spoken(parent.id, parent.line)}, since the file holds "
-                "entries of this path in another order; write a new session (--mode new-session), in which each comes after its parent."
-            )
+        if parent is not None:
+            _refuse_other_order(parent, at)
         at = parent
     return path[::-1]
+
+
+def _scanned(file: File) -> list[StoredEntry]:
+    """The path as OpenClaw 2026.9 takes it, which goes on from the leaf of that moment where a parent is in no line."""
+    chunks = scanned_path(Conversation("", "openclaw", tuple(file.session.chunks))).chunks
+    path = [file.entries[key] for key in dict.fromkeys(entry_key(chunk) for chunk in chunks)]
+    for parent, entry_ in pairwise(path):
+        _refuse_other_order(parent, entry_)
+    return path
+
+
+def _refuse_other_order(parent: StoredEntry, entry_: StoredEntry) -> None:
+    if parent.line >= entry_.line:
+        raise WriteRefused(
+            f"The entry {spoken(entry_.id, entry_.line)} would be in the file before its parent {spoken(parent.id, parent.line)}, since the file holds "
+            "entries of this path in another order; write a new session (--mode new-session), in which each comes after its parent."
+        )
 
 
 def _alike(first: tuple[Any, ...], second: tuple[Any, ...]) -> bool:

@@ -309,6 +309,15 @@ def test_a_row_that_leads_nowhere_is_a_root_for_openclaw_only_where_nothing_stan
     assert openclaw_words(after) == words(after) == ["second", "two"]
 
 
+def test_a_message_that_is_put_inside_of_the_path_before_a_gap_takes_the_lost_parent_over() -> None:
+    data = lines(header(), u("u1", None, "first"), u("u2", "gone", "second"), a("a2", "u2", text("two")))
+    answer = Chunk("n:1", 0, "assistant", Kind.TEXT, {"type": "text", "text": "well"}, 0)
+    after = openclaw(data, lambda chunks: [Insert("u1.0", answer)], INSERT)
+    assert openclaw_words(after) == ["first", "well", "second", "two"] and words(after) == ["well", "second", "two"]
+    put, following = objects(after)[2:4]
+    assert put["parentId"] == "gone" and following["parentId"] == put["id"]
+
+
 def test_a_compaction_that_openclaw_would_put_before_the_path_is_seen() -> None:
     data = lines(
         *(header(), u("u1", None, "first"), entry("compaction", "k1", "u1", summary="s", firstKeptEntryId="u1", tokensBefore=9)),
