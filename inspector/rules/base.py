@@ -1,9 +1,10 @@
 """What a rule is, what it yields, and the case that it looks at."""
 
+import re
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from functools import wraps
+from functools import cache, wraps
 from typing import Any, TypeVar, cast
 from weakref import ref
 
@@ -137,10 +138,20 @@ def observed_trace(case: Case) -> Trace | None:
 @cached_per_case
 def answered(case: Case) -> tuple[pairing.Answered, ...]:
     """Every call of the case with its results (`pairing.answered`)."""
-    hidden = [chunk.raw for chunk in (case.tree or case.conversation).chunks if chunk.kind is Kind.UNREADABLE]
-    return pairing.answered(
-        case.messages, lambda call_id: any(call_id.encode("utf-8", "surrogatepass") in raw for raw in hidden if call_id)
-    )
+
+    @cache
+    def hidden_ids() -> set[str]:
+        """Ids of results that rows which nobody can read name too: looked for once, since a hostile file has thousands of both."""
+        results = (chunk.call_id for message in case.messages for chunk in message.chunks if chunk.kind is Kind.TOOL_RESULT)
+        ids = {call_id.encode("utf-8", "surrogatepass"): call_id for call_id in results}
+        rows = (chunk.raw for chunk in (case.tree or case.conversation).chunks if chunk.kind is Kind.UNREADABLE)
+        return {ids[name[1]] for row in rows for name in _QUOTED.finditer(row) if name[1] in ids}
+
+    return pairing.answered(case.messages, lambda call_id: call_id in hidden_ids())
+
+
+_QUOTED = re.compile(rb'"([^"\\]{1,200})')
+"""What begins with a quote, also where the row is JSON inside of JSON."""
 
 
 @cached_per_case

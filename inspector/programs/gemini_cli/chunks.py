@@ -151,7 +151,7 @@ def _answer(id_: str, value: Mapping[str, Any], recorded: Mapping[str, set[str]]
         own = given.pop(str(block.payload.get("toolCallId")), []) if block.kind is Kind.TOOL_CALL else []
         if not own:
             yield block
-        elif {_canonical(part) for part in own} <= set().union(*(recorded.get(result_id, ()) for result_id in _ids(own))):
+        elif _are_copies(own, recorded):
             yield block._replace(payload=_about(block.payload, copies=own))
         else:
             yield block._replace(payload=_about(block.payload, only=True))
@@ -181,6 +181,12 @@ def _recorded(records: Iterable[ChatRecord]) -> dict[str, set[str]]:
             for id_ in ids:
                 recorded.setdefault(id_, set()).update(texts)
     return recorded
+
+
+def _are_copies(parts: list[Any], recorded: Mapping[str, set[str]]) -> bool:
+    """Whether each of them is in a user's record that has a result of the same call; of one id there may be thousands."""
+    texts_of = [recorded.get(id_, set()) for id_ in _ids(parts)]
+    return all(any(text in texts for texts in texts_of) for text in map(_canonical, parts))
 
 
 def _canonical(part: Any) -> str:
