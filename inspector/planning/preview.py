@@ -279,9 +279,9 @@ def preview(
         )
     if later.case.reading.failure and not case.reading.failure:
         raise WriteRefused(f"{case.reading.reader} could not open what is written, and opens what is stored: {later.case.reading.failure}.")
-    only_joins = all(isinstance(edit, Replace) and edit.old.payload == edit.new.payload for edit in plan.edits)
-    if only_joins and _lengths(later.case) == _lengths(case) != _lengths(case.with_conversation(final)):
-        # Gemini CLI, opencode and Claude Code read a message for each record that they keep.
+    numbers_only = all(isinstance(edit, Replace) and edit.old.payload == edit.new.payload for edit in plan.edits)
+    if numbers_only and _lengths(later.case) == _lengths(case) != _lengths(case.with_conversation(final)):
+        # Where a record is a message, whatever its number, nothing can be joined.
         raise WriteRefused(f"{stored.conversation.format} keeps each of these messages apart: what is joined would be read as before.")
     mode = next((mode for mode in format_.modes if mode.name == plan.mode), None)
     tree = case.tree.chunks if case.tree else ()

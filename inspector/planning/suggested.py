@@ -104,8 +104,9 @@ def as_written(case: Case, stored: Stored | None, projection: str, profile: str,
 
     None where they change nothing, where no mode can, and without the records.
     """
-    written = in_modes(case, stored, projection, profile, names) if stored else iter(())
-    return next((later for _, later in written), None)
+    if stored is None:
+        return None
+    return next((later for _, later in in_modes(case, stored, projection, profile, names)), None)
 
 
 def in_modes(case: Case, stored: Stored, projection: str, profile: str, names: Sequence[str]) -> Iterator[tuple[str, Case]]:

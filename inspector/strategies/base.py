@@ -5,10 +5,12 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from inspector.conversation.edits import Edit, Safety, stored_key
+from inspector.conversation.model import Chunk, Kind
 from inspector.conversation.queries import span_text
 from inspector.rules.base import Case
 from inspector.rules.synthetic_texts import is_synthetic
 from inspector.text.counted import counted
+from inspector.text.jsontext import compact
 
 
 class CaseCost(NamedTuple):
@@ -71,9 +73,10 @@ def _hidden(case: Case, later: Case) -> list[int]:
     """Seqs of what was read and is not any more, in no other place either: it came before a compaction, say, or into a turn that is rolled back."""
     keys = {stored_key(chunk) for message in later.messages for chunk in message.chunks}
     gone = [chunk for message in case.messages for chunk in message.chunks if stored_key(chunk) not in keys]
-    contents = {(chunk.kind, chunk.text) for message in later.messages for chunk in message.chunks} if gone else set()
-    return [
-        chunk.seq
-        for chunk in gone
-        if (chunk.text or chunk.tool_name) and (chunk.kind, chunk.text) not in contents and not is_synthetic(chunk)
-    ]
+    contents = {_content(chunk) for message in later.messages for chunk in message.chunks} if gone else set()
+    return [chunk.seq for chunk in gone if (chunk.text or chunk.tool_name) and _content(chunk) not in contents and not is_synthetic(chunk)]
+
+
+def _content(chunk: Chunk) -> tuple[Kind, str, str, str]:
+    """What a chunk says, whatever its key: a call has no words, and of one call another one is no copy."""
+    return chunk.kind, chunk.text, chunk.call_id, compact(chunk.payload.get("input"))

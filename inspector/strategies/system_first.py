@@ -15,7 +15,7 @@ from inspector.strategies.base import Strategy
 def propose(case: Case) -> Iterator[Edit]:
     """To the place that the shape has for it outside of the list, where it has one; else after the system messages at the front.
 
-    Rows that are no messages stay before all of them: Codex opens no file that begins with anything but the session's own row.
+    Rows that are no messages stay before all of them: a session that begins with anything but its own row may not be opened any more.
     """
     chunks = case.conversation.chunks
     first = next((number for number, chunk in enumerate(chunks) if chunk.role and chunk.role != "system"), len(chunks))

@@ -28,7 +28,7 @@ from inspector.actions.problems import Refused
 from inspector.actions.propose_repair import propose_repair
 from inspector.actions.undo_repair import undo_repair, verify_repair
 from inspector.conversation.edits import Edit, EditMismatch, Plan, Replace, Safety, stored_key
-from inspector.conversation.model import Chunk
+from inspector.conversation.model import Chunk, Kind
 from inspector.models import Conversation, Repair, loading
 from inspector.planning.preview import compose
 from inspector.planning.recommend import composed
@@ -44,6 +44,7 @@ from inspector.sources.places import place
 from inspector.sources.problems import SourceProblem
 from inspector.sources.reading import NotRecognized
 from inspector.strategies.catalogue import STRATEGIES, strategy
+from inspector.text.jsontext import compact
 
 WHO = "kit"
 # The database of a test ends with its process, and so does the key of its log: that of the data folder belongs to another database.
@@ -221,8 +222,10 @@ def loses_nothing_without_a_mark(sample: Sample, folder: Path) -> None:
 
 
 def _content_of(chunk: Chunk) -> str:
-    """The words of a chunk, or the tool that it calls; "" of a placeholder, which a repair may take out."""
-    return "" if is_synthetic(chunk) else chunk.text or chunk.tool_name
+    """The words of a chunk, or what it calls; "" of a placeholder, which a repair may take out."""
+    if is_synthetic(chunk) or chunk.kind is not Kind.TOOL_CALL:
+        return "" if is_synthetic(chunk) else chunk.text
+    return f"{chunk.tool_name} {compact(chunk.payload.get('input'))}"
 
 
 CHECKS: tuple[Check, ...] = (

@@ -3,12 +3,13 @@
 import re
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from random import Random
 
 import pytest
 
 from inspector.conversation.edits import Safety
-from inspector.conversation.model import Kind
+from inspector.conversation.model import Chunk, Kind
 from inspector.planning.recommend import composed
 from inspector.planning.suggested import in_modes
 from inspector.programs.catalogue import format_named
@@ -17,6 +18,7 @@ from inspector.rules.base import Case, case_of
 from inspector.rules.synthetic_texts import is_synthetic
 from inspector.strategies.base import Strategy
 from inspector.strategies.catalogue import STRATEGIES, strategy
+from inspector.text.jsontext import compact
 from tests.programs.claude_code import session_lines
 from tests.programs.claude_code.families import FAMILIES
 from tests.programs.codex import threads
@@ -26,7 +28,6 @@ from tests.programs.pi_openclaw.shapes import chain
 from tests.programs.pi_openclaw.strategies.repaired_trees import TABLE, of_shape
 
 TALK = (threads.user("q1"), threads.assistant("a1"), threads.item(threads.said("developer", "Be brief.")), threads.user("q2"))
-
 
 WORD = re.compile(r"\w+")
 MADE_A_CALL = ("promote-leaked-call", "promote-guessed-call")
@@ -74,9 +75,13 @@ def repaired(case: Case, of: Stored) -> Iterator[tuple[Strategy, Case]]:
 
 
 def read(case: Case) -> Counter[tuple[Kind, str]]:
-    """What the reader takes: calls by their tool, whose ids and form a repair may change, and results without placeholders."""
+    """What the reader takes: calls by their tool and input, whose ids a repair may change, and results without placeholders."""
     chunks = [chunk for message in case.messages for chunk in message.chunks if not is_synthetic(chunk)]
-    return Counter((chunk.kind, chunk.tool_name if chunk.kind is Kind.TOOL_CALL else chunk.text) for chunk in chunks)
+    return Counter((chunk.kind, called(chunk) if chunk.kind is Kind.TOOL_CALL else chunk.text) for chunk in chunks)
+
+
+def called(chunk: Chunk) -> str:
+    return f"{chunk.tool_name} {compact(chunk.payload.get('input'))}"
 
 
 @pytest.mark.parametrize("format_name", ["pi", "openclaw", "claude-code", "codex"])
@@ -94,10 +99,31 @@ def test_what_is_written_without_a_mark_keeps_all_that_was_read_and_adds_no_word
                     after, what = read(later), f"{used.name}: {title}"
                     assert not later.reading.failure or case.reading.failure, what
                     if Safety.LOSSY not in used.safety and used.name not in MADE_A_CALL:
-                        assert {key for key in before if key[1]} <= set(after), what
+                        assert not [key for key in before - after if key[1]], what
                     if Safety.INVENTED not in used.safety:
                         assert set(WORD.findall(" ".join(text for _, text in set(after) - set(before)))) <= known, what
     assert repairs > 20
+
+
+def test_a_call_that_is_read_no_more_is_lost_although_another_is_read() -> None:
+    """A call has no words: another call was taken for the same one."""
+    rows = (
+        threads.user("q0"),
+        threads.call("c1"),
+        threads.output("c1"),
+        threads.user("q1"),
+        threads.call("c2", arguments='{"a":1}'),
+        threads.output("c2"),
+    )
+    case = thread_case(threads.thread(*rows))
+    first, second = (chunk for chunk in case.conversation.chunks if chunk.kind is Kind.TOOL_CALL)
+    without = case.with_conversation(replace(case.conversation, chunks=tuple(each for each in case.conversation.chunks if each != first)))
+    here = strategy("move-results").of(case, without)
+    assert (
+        here.safety == {Safety.LOSSY}
+        and here.cost.endswith(f"loses 1 chunk here, seq {first.seq}.")
+        and second in without.conversation.chunks
+    )
 
 
 def test_what_moves_to_where_nothing_is_read_is_lost() -> None:

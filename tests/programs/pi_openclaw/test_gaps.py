@@ -141,8 +141,8 @@ def test_what_follows_an_entry_that_leaves_the_path_begins_at_the_gap_now(reader
     assert data == orphaned.replace(b'"parentId":"e3"', b'"parentId":"e2"')
     assert ("error", "e4") in gaps(data, reader)
     assert words(data, PRODUCTION) == words(orphaned, PRODUCTION)
-    healed = repaired(orphaned, ["reparent-orphan-entry", "drop-orphaned-results"], reader)
-    assert words(healed, reader) == ["first", "second", "well"] and ("error", "e4") not in gaps(healed, reader)
+    whole = repaired(orphaned, ["reparent-orphan-entry", "drop-orphaned-results"], reader)
+    assert words(whole, reader) == ["first", "second", "well"] and ("error", "e4") not in gaps(whole, reader)
 
 
 def test_an_openclaw_session_that_begins_with_a_lost_parent_loses_its_first_entry_in_every_program() -> None:

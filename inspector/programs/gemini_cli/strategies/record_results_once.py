@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 from inspector.conversation.edits import Edit, Remove, Replace
 from inspector.conversation.model import Kind
@@ -11,10 +10,11 @@ from inspector.programs.gemini_cli.reader import why
 from inspector.programs.gemini_cli.rules.doubled_responses import holds_copies
 from inspector.rules.base import Case
 from inspector.strategies.base import Strategy
+from inspector.text.jsontext import compact
 
 
 def propose(case: Case) -> Iterator[Edit]:
-    answered: dict[str, list[dict[str, Any]]] = {}
+    answered: dict[str, set[str]] = {}
     for chunk in case.conversation.chunks:
         if why(chunk):
             continue
@@ -24,11 +24,10 @@ def propose(case: Case) -> Iterator[Edit]:
                 yield Replace(chunk, replace(chunk, payload=without(chunk, "copies", "only")))
         elif chunk.kind is Kind.TOOL_RESULT and chunk.call_id:
             # Two of the same words may have different images.
-            payloads, payload = answered.setdefault(chunk.call_id, []), without(chunk, *about(chunk))
-            if payload in payloads:
+            contents, content = answered.setdefault(chunk.call_id, set()), compact(without(chunk, *about(chunk)))
+            if content in contents:
                 yield Remove(chunk)
-            else:
-                payloads.append(payload)
+            contents.add(content)
 
 
 STRATEGY = Strategy(
