@@ -213,17 +213,13 @@ def _offered(pk: int, revision: int, read: tuple[Hashable, ...], reader: str, pr
     loose = {finding.code for finding in reported} - {finding.code for finding in reported if finding.repaired_by}
     attempts = _attempts(case, named | {*recommended}, projection, profile, [rule for rule in RULES if rule.code in loose], written)
     now = ending_without_findings(case, judgement)
-    costs = {name: _in_case(case, name) for name in named | {*recommended}} if _is_tried(case) else {}
+    costs = {name: strategy(name).of(case) for name in named | {*recommended}} if _is_tried(case) else {}
+    costs |= {attempt.name: attempt.used for attempt in attempts if attempt.used}
     offer = Offered(
         recommended, named, problem, _outcomes(attempts, now, profile), parts, _ended(attempts, loose), detected,
         costs=costs, not_modeled=judgement.not_modeled,
     )  # fmt: skip
     return _advised(offer, case, recommendation.candidate, now, projection, profile, attempts, written) if _is_tried(case) else offer
-
-
-def _in_case(case: Case, name: str) -> Strategy:
-    """With what it costs there, also where it changes nothing."""
-    return next(iter(composed(case, [name])[0]), strategy(name).of(case))
 
 
 def _is_tried(case: Case) -> bool:

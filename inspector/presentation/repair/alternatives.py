@@ -42,6 +42,8 @@ class Attempt:
     """Codes of the rules that were watched and find nothing after a strategy."""
     unnoticed: str = ""
     """What is wrong in what a reader reads although it passes, since a stream was stored so: "call not run"; "" where nothing is."""
+    used: Strategy | None = None
+    """The strategy with what it costs there; None for a reader."""
 
     @property
     def words(self) -> str:
@@ -119,6 +121,7 @@ def strategy_alternatives(
                 is_same_request=is_same_request(now, prompt),
                 ends=frozenset(rule.code for rule in watched if not failure and not findings(other, [rule])),
                 unnoticed=unnoticed_of_streams(other),
+                used=own,
             )
 
 
